@@ -1,0 +1,1 @@
+"""BabyAI: the first world. The only room that imports minigrid."""

@@ -1,0 +1,1 @@
+"""The composition root: configs in, objects built, tables, figures and reports out."""

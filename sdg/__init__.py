@@ -1,0 +1,1 @@
+"""Self-driven grounding: the four stages, the language model, the gate and the executor."""

@@ -1,0 +1,1 @@
+"""The responsible gate: `feasible` before and `complete` after every command."""

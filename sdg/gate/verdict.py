@@ -1,0 +1,41 @@
+"""A gate's judgement, and the two verbs of whoever gives it (ResponsibleTA, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from envs.perception import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One step-wise command to an executor: a skill or action name and its argument as text ("" when it takes none)."""
+
+    name: str
+    argument: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.argument!r})" if self.argument else f"{self.name}()"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a command passed, why, how sure (confidence in [0, 1]) and which guard says so."""
+
+    passed: bool
+    reason: str
+    confidence: float = 1.0
+    source: str = "rules"
+
+
+class Gate(Protocol):
+    """The feasibility predictor and the completeness verifier; it knows neither grids nor browsers."""
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """May this command be executed on what is observed now?"""
+        ...
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Did the command have its effect between the two observations?"""
+        ...

@@ -1,0 +1,1 @@
+"""Language models behind one protocol, and wrappers that add transcripts, caches and budgets."""

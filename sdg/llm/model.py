@@ -1,0 +1,61 @@
+"""One protocol for every language model; caches, retries, budgets and transcripts are wrappers around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a completion is drawn. `seed` makes repeats differ and replays agree."""
+
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 1500
+    json_mode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply and what it cost (tokens as counted by the server, or estimated where it counts none)."""
+
+    text: str
+    model: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached: bool = False
+    extra: dict[str, str] = field(default_factory=dict)
+
+
+class LanguageModel(Protocol):
+    """Whoever completes conversations."""
+
+    @property
+    def name(self) -> str:
+        """Model name as it is recorded in transcripts; rule-based stand-ins say so in it."""
+        ...
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """Complete the conversation.
+
+        Raises `ModelError` when no reply can be had and `BudgetExceeded` when a budget forbids the call.
+        """
+        ...
+
+
+class ModelError(RuntimeError):
+    """No usable reply: says what was asked of whom, what came back and what to do about it."""
+
+
+class BudgetExceeded(ModelError):
+    """The token or money budget is spent; what was finished before stays valid."""

@@ -1,0 +1,1 @@
+"""Subgoals, check functions, learning, experience, clustering and the skill library."""
