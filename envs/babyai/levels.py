@@ -1,0 +1,116 @@
+"""Levels by name, and disjoint sets of instructions recorded by seed.
+
+An instruction is what minigrid generates for a level under a seed: layout and mission together. The sets are disjoint
+ranges of seeds, so "unseen" means an unseen seed, hence an unseen layout; texts may repeat (`share_of_new_texts`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+PAPER_LEVELS: tuple[str, ...] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open", "SynthSeq", "BossLevel")
+"""The six levels of SDG's table 1, in its order."""
+
+SPLITS: dict[str, range] = {
+    "grounding": range(0, 1_000_000),
+    "validation": range(1_000_000, 2_000_000),
+    "evaluation": range(2_000_000, 3_000_000),
+    "training": range(3_000_000, 1_000_000_000),
+}
+"""Seeds of each set; `training` holds the layouts on which policies practise."""
+
+STRIDE = 10_000
+"""User seed s starts a split at offset s * STRIDE (wrapping round), so that seeds 0..99 share nothing below 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One task: a level's layout and mission under `seed`, which lies in its split's range."""
+
+    level: str
+    seed: int
+    split: str
+    text: str
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed, self.split)
+
+
+@cache
+def all_levels() -> tuple[str, ...]:
+    """Every registered BabyAI id, sorted, in short form ("GoToLocal" for "BabyAI-GoToLocal-v0")."""
+    import gymnasium
+    import minigrid  # noqa: F401  importing it registers its environments
+
+    ids = [name for name in gymnasium.registry if name.startswith("BabyAI-")]
+    return tuple(sorted(name.removeprefix("BabyAI-").removesuffix("-v0") for name in ids))
+
+
+def level_name(name: str) -> str:
+    """The short form of a level's name or id. ValueError with close matches when there is no such level."""
+    short = name.strip().removeprefix("BabyAI-").removesuffix("-v0") if isinstance(name, str) else ""
+    if short in all_levels():
+        return short
+    close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
+    hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
+    raise ValueError(f"there is no BabyAI level {name!r}; {hint}")
+
+
+def gym_id(name: str) -> str:
+    """The id under which minigrid registers a level. ValueError when there is no such level."""
+    return f"BabyAI-{level_name(name)}-v0"
+
+
+def check_seed(seed: int, split: str) -> None:
+    """ValueError when `seed` isn't one of `split`'s."""
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    if seed not in SPLITS[split]:
+        owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
+        where = f"it belongs to {owner}" if owner else "it belongs to no set"
+        allowed = SPLITS[split]
+        raise ValueError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
+
+
+def seeds(split: str, *, count: int, seed: int = 0) -> list[int]:
+    """`count` distinct layout seeds of a split for the user's seed: start + (seed * STRIDE + n) modulo its size."""
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    allowed = SPLITS[split]
+    if not 0 <= count <= len(allowed):
+        raise ValueError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    return [allowed[(seed * STRIDE + n) % len(allowed)] for n in range(count)]
+
+
+def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[Instruction]:
+    """`count` instructions of a level from a split, under the user's seed; their texts are read by resetting the world."""
+    from envs.babyai.world import BabyAIWorld
+
+    world = BabyAIWorld(level)
+    found = []
+    for layout in seeds(split, count=count, seed=seed):
+        world.reset(layout)
+        found.append(Instruction(world.level, layout, split, world.mission))
+    return found
+
+
+def instruction(level: str, seed: int, *, split: str) -> Instruction:
+    """The instruction of one seed. ValueError when the seed is outside the split."""
+    from envs.babyai.world import BabyAIWorld
+
+    check_seed(seed, split)
+    world = BabyAIWorld(level)
+    world.reset(seed)
+    return Instruction(world.level, seed, split, world.mission)
+
+
+def share_of_new_texts(evaluation: Iterable[Instruction], grounding: Iterable[Instruction]) -> float:
+    """Share of the evaluation instructions, in [0, 1], whose text no grounding instruction has; 0 for none at all."""
+    known = {each.text for each in grounding}
+    new = [each.text not in known for each in evaluation]
+    return sum(new) / len(new) if new else 0.0

@@ -1,0 +1,258 @@
+"""What perception says, as numbers: compiled accessors over memory rows, in the start frame.
+
+`BabyAIPerception` makes its records from `fill_table`, and checks that are lowered to kernels read the same accessors,
+so both say the same by construction. `i` is a memory row and `k` an object's id; colours and types are indices into
+`cells.COLOURS` and `cells.TYPES`, statuses into `STATUSES`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND
+from envs.babyai.description import is_located, matches, to_start_frame
+from envs.babyai.memory import GONE, HELD, MAX_ROOMS, MAX_SIZE, ahead, is_door, is_passable
+
+STATUSES: tuple[str, ...] = ("", "open", "closed", "locked")
+
+FIELDS: tuple[str, ...] = (
+    "id", "type", "color", "x", "y", "start_x", "start_y", "distance", "facing", "visible", "held", "room", "status",
+    "explored", "picked_up_at", "dropped_at", "opened_at",
+)  # fmt: skip
+"""Columns of the table, one row an object, in order."""
+
+FACTS: tuple[str, ...] = (
+    "n_objects", "x", "y", "front_x", "front_y", "room", "carried", "facing", "visited", "visited_before", "steps",
+    "began_at", "n_rooms",
+)  # fmt: skip
+"""What is true of the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
+
+
+@njit(cache=True)
+def exists(memory, i, k):
+    """Whether id k was given and its object is still in the world (an opened box isn't)."""
+    return k >= 0 and k < memory.n_objects[i] and memory.at[i, k, 0] != GONE
+
+
+@njit(cache=True)
+def is_held(memory, i, k):
+    """Whether the robot carries object k."""
+    return memory.at[i, k, 0] == HELD
+
+
+@njit(cache=True)
+def is_visible(memory, i, k):
+    """Whether object k is in the view now (the carried one is)."""
+    return memory.seen_at[i, k] == memory.steps[i]
+
+
+@njit(cache=True)
+def type_of(memory, i, k):
+    """Index into cells.TYPES."""
+    return np.int64(TYPE_OF_KIND[memory.code[i, k] & KIND_MASK])
+
+
+@njit(cache=True)
+def color_of(memory, i, k):
+    """Index into cells.COLOURS."""
+    return np.int64(memory.code[i, k] >> COLOUR_SHIFT)
+
+
+@njit(cache=True)
+def status_of(memory, i, k):
+    """Index into STATUSES: 0 for what is not a door."""
+    code = memory.code[i, k]
+    return np.int64((code & KIND_MASK) - DOOR_OPEN + 1) if is_door(code) else np.int64(0)
+
+
+@njit(cache=True)
+def grid_position(memory, i, k):
+    """Grid (x, y) of object k; the robot's own when it is held."""
+    if memory.at[i, k, 0] == HELD:
+        return np.int64(memory.pose[i, 0]), np.int64(memory.pose[i, 1])
+    return np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+
+
+@njit(cache=True)
+def position(memory, i, k):
+    """Start-frame (x, y) of object k."""
+    x, y = grid_position(memory, i, k)
+    return to_start_frame(memory, i, x, y)
+
+
+@njit(cache=True)
+def start_position(memory, i, k):
+    """Start-frame (x, y) where object k was first seen."""
+    return to_start_frame(memory, i, memory.home[i, k, 0], memory.home[i, k, 1])
+
+
+@njit(cache=True)
+def distance(memory, i, k):
+    """Manhattan distance in cells from the robot to object k, 0 when held."""
+    x, y = grid_position(memory, i, k)
+    return abs(x - memory.pose[i, 0]) + abs(y - memory.pose[i, 1])
+
+
+@njit(cache=True)
+def front_cell(memory, i):
+    """Grid (x, y) of the cell ahead of the robot."""
+    dx, dy = ahead(np.int64(memory.pose[i, 2]))
+    return memory.pose[i, 0] + dx, memory.pose[i, 1] + dy
+
+
+@njit(cache=True)
+def is_faced(memory, i, k):
+    """Whether object k lies in the cell ahead of the robot."""
+    x, y = front_cell(memory, i)
+    return memory.at[i, k, 0] == x and memory.at[i, k, 1] == y
+
+
+@njit(cache=True)
+def facing(memory, i):
+    """Id of the object or door in the cell ahead, -1 for nothing."""
+    x, y = front_cell(memory, i)
+    if x < 0 or y < 0 or x >= MAX_SIZE or y >= MAX_SIZE:
+        return np.int64(-1)
+    return np.int64(memory.ids[i, x, y]) - 1
+
+
+@njit(cache=True)
+def robot_position(memory, i):
+    """Start-frame (x, y) of the robot."""
+    return to_start_frame(memory, i, memory.pose[i, 0], memory.pose[i, 1])
+
+
+@njit(cache=True)
+def front_position(memory, i):
+    """Start-frame (x, y) of the cell ahead of the robot."""
+    x, y = front_cell(memory, i)
+    return to_start_frame(memory, i, x, y)
+
+
+@njit(cache=True)
+def current_room(memory, i):
+    """Number of the room the robot is in."""
+    return np.int64(memory.room_order[i, memory.room[i]])
+
+
+@njit(cache=True)
+def room_of(memory, i, k):
+    """Number of the room object k lies in, -1 when the robot was never there; where it was first seen from for a door."""
+    if memory.at[i, k, 0] == HELD:
+        return current_room(memory, i)
+    pitch = np.int64(memory.pitch[i])
+    x, y = np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+    if x % pitch == 0 or y % pitch == 0:  # a door, or a thing put down where a wall was left out
+        return np.int64(memory.room_order[i, memory.seen_from[i, k]])
+    return np.int64(memory.room_order[i, (y // pitch) * memory.columns[i] + x // pitch])
+
+
+@njit(cache=True)
+def is_explored(memory, i, k):
+    """Whether object k is a door and the rooms on both its sides were visited since reset or the last forget."""
+    if not is_door(memory.code[i, k]):
+        return False
+    pitch, columns = np.int64(memory.pitch[i]), np.int64(memory.columns[i])
+    x, y = np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+    there = (y // pitch) * columns + x // pitch
+    here = there - 1 if x % pitch == 0 else there - columns
+    if here < 0 or there >= MAX_ROOMS:
+        return False
+    visited = np.int64(memory.visited[i])
+    return (visited >> here) & 1 == 1 and (visited >> there) & 1 == 1
+
+
+@njit(cache=True)
+def room_numbers(memory, i, lattice_bits):
+    """Bits per lattice room (`visited`, `visited_before`) to bits per room number."""
+    numbers = np.int64(0)
+    for room in range(MAX_ROOMS):
+        if (np.int64(lattice_bits) >> room) & 1 and memory.room_order[i, room] >= 0:
+            numbers |= np.int64(1) << np.int64(memory.room_order[i, room])
+    return numbers
+
+
+@njit(cache=True)
+def is_free_cell(cells, start, x, y):
+    """`is_free` of one row's map (u8[22, 22]) and pose at reset (i8[3])."""
+    dx, dy = ahead(np.int64(start[2]))
+    grid_x, grid_y = start[0] + y * dx - x * dy, start[1] + y * dy + x * dx
+    if grid_x < 0 or grid_y < 0 or grid_x >= MAX_SIZE or grid_y >= MAX_SIZE:
+        return False
+    return is_passable(cells[grid_x, grid_y])
+
+
+@njit(cache=True)
+def is_free(memory, i, x, y):
+    """Whether the start-frame cell (x, y) was seen and can be walked on, as far as is known."""
+    return is_free_cell(memory.cells[i], memory.start[i], x, y)
+
+
+@njit(cache=True)
+def find(memory, i, target, out):
+    """Ids of what matches `target`, nearest first and ties by id, written to `out` (i64[MAX_OBJECTS]); their number."""
+    n = 0
+    for k in range(memory.n_objects[i]):
+        if matches(memory, i, k, target):
+            far, at = distance(memory, i, k), n
+            while at > 0 and distance(memory, i, out[at - 1]) > far:
+                out[at] = out[at - 1]
+                at -= 1
+            out[at] = k
+            n += 1
+    return n
+
+
+@njit(cache=True)
+def fill_row(memory, i, k, row):
+    """Write the FIELDS of object k to `row` (i16[17])."""
+    row[0], row[1], row[2] = k, type_of(memory, i, k), color_of(memory, i, k)
+    row[3], row[4] = position(memory, i, k)
+    row[5], row[6] = start_position(memory, i, k)
+    row[7], row[8] = distance(memory, i, k), is_faced(memory, i, k)
+    row[9], row[10] = is_visible(memory, i, k), is_held(memory, i, k)
+    row[11], row[12], row[13] = room_of(memory, i, k), status_of(memory, i, k), is_explored(memory, i, k)
+    row[14], row[15] = memory.picked_up_at[i, k], memory.dropped_at[i, k]
+    row[16] = memory.opened_at[i, k]
+
+
+@njit(cache=True)
+def fill_table(memory, i, table):
+    """Write the FIELDS of everything known and still in the world to `table` (i16[MAX_OBJECTS, 17]); the number of rows."""
+    n = 0
+    for k in range(memory.n_objects[i]):
+        if memory.at[i, k, 0] != GONE:
+            fill_row(memory, i, k, table[n])
+            n += 1
+    return n
+
+
+@njit(cache=True)
+def fill_facts(memory, i, facts):
+    """Write the FACTS of row i to `facts` (i32[13])."""
+    facts[0] = memory.n_objects[i]
+    facts[1], facts[2] = robot_position(memory, i)
+    facts[3], facts[4] = front_position(memory, i)
+    facts[5], facts[6], facts[7] = current_room(memory, i), memory.carried[i], facing(memory, i)
+    facts[8] = room_numbers(memory, i, memory.visited[i])
+    facts[9] = room_numbers(memory, i, memory.visited_before[i])
+    facts[10], facts[11], facts[12] = memory.steps[i], memory.began_at[i], memory.n_rooms[i]
+
+
+@njit(cache=True)
+def take_snapshot(memory, i, table, located, facts, cells):
+    """All that perception may be asked of row i: the number of rows written to `table` and `located`.
+
+    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object (1 left, 2 right, 4 front, 8 behind),
+    `cells` (u8[22, 22]) is the map.
+    """
+    n = fill_table(memory, i, table)
+    fill_facts(memory, i, facts)
+    for row in range(n):
+        located[row] = 0
+        for location in range(1, 5):
+            if is_located(memory, i, np.int64(table[row, 0]), location):
+                located[row] |= 1 << (location - 1)
+    cells[:] = memory.cells[i]
+    return n

@@ -1,0 +1,146 @@
+"""One BabyAI environment (minigrid) with a memory of what the robot saw in it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from envs.babyai import language, memory
+from envs.babyai.cells import encode
+from envs.babyai.levels import gym_id, level_name
+from envs.babyai.perception import BabyAIPerception
+
+ACTIONS: tuple[str, ...] = ("left", "right", "forward", "pickup", "drop", "toggle")
+"""Names of actions 0..5; minigrid's seventh, done, means nothing in BabyAI and isn't used."""
+_NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What one step gave; `reward` is 0 unless the mission is done (it shrinks with time, so success is reward > 0)."""
+
+    reward: float
+    terminated: bool
+    truncated: bool
+
+    @property
+    def success(self) -> bool:
+        """Whether the mission is done."""
+        return self.terminated and self.reward > 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over, by success, failure or time."""
+        return self.terminated or self.truncated
+
+
+class BabyAIWorld:
+    """A level to act in, one step at a time, and what its robot perceives.
+
+    `lift_time_limit` lets episodes go on past the level's own `max_steps` (for grounding, never for evaluation).
+    """
+
+    def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
+        self.level = level_name(level)
+        self.lift_time_limit = lift_time_limit
+        self.memory = memory.create(1)
+        self._env = gymnasium.make(gym_id(level), disable_env_checker=True)
+        self._inner: Any = self._env.unwrapped
+        self._view = np.zeros((memory.VIEW, memory.VIEW), np.uint8)
+        self._max_steps = 0
+        self._started = False
+
+    @property
+    def mission(self) -> str:
+        """The instruction in words; data, whoever wrote it."""
+        return str(self._inner.mission)
+
+    @property
+    def max_steps(self) -> int:
+        """The level's own time limit for this episode, lifted or not."""
+        return self._max_steps
+
+    @property
+    def steps(self) -> int:
+        """Steps since reset."""
+        return int(self._inner.step_count)
+
+    @property
+    def view(self) -> np.ndarray:
+        """The robot's view now, packed, u8[7, 7]."""
+        return self._view
+
+    @property
+    def inner(self) -> Any:
+        """minigrid's own environment, hidden state and all: for the engine's bank, the bot and tests."""
+        return self._inner
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed (0 or more)."""
+        with contextlib.redirect_stdout(io.StringIO()):  # minigrid prints "Sampling rejected" while it generates
+            observation, _ = self._env.reset(seed=int(seed))
+        self._max_steps = int(self._inner.max_steps)
+        self._started = True
+        self._apply_limit()
+        self._view = encode(observation["image"])
+        x, y = (int(each) for each in self._inner.agent_pos)
+        pose = (x, y, int(observation["direction"]))
+        memory.begin(self.memory, 0, self._view, pose, self._inner.room_size, self._inner.width, self._inner.height)
+
+    def step(self, action: int) -> StepResult:
+        """Take action 0..5. ValueError for another one, RuntimeError before the first reset."""
+        if not self._started:
+            raise RuntimeError("reset the world before stepping in it")
+        action = int(action)
+        if not 0 <= action < len(ACTIONS):
+            raise ValueError(f"actions are 0 to {len(ACTIONS) - 1} ({', '.join(ACTIONS)}), not {action}")
+        observation, reward, terminated, truncated, _ = self._env.step(action)
+        self._view = encode(observation["image"])
+        memory.observe(self.memory, 0, self._view, int(observation["direction"]), action)
+        return StepResult(float(reward), bool(terminated), bool(truncated))
+
+    def set_instruction(self, text: str) -> None:
+        """Replace the mission of a world that was just reset by one's own words, in Baby Language.
+
+        ValueError when the text isn't Baby Language or speaks of things that aren't in this world.
+        """
+        if not self._started or self.steps:
+            raise ValueError("an instruction is set right after reset: location words speak of the pose at the start")
+        instruction = language.parse(text)
+        try:
+            self._inner.mission = instruction.surface(self._inner)
+        except AssertionError:
+            raise ValueError(f"this world has nothing that {text!r} speaks of") from None
+        self._inner.instrs = instruction
+        instruction.reset_verifier(self._inner)
+        if not self._inner.fixed_max_steps:
+            rooms = self._inner.num_rows * self._inner.num_cols
+            self._max_steps = self._inner.num_navs_needed(instruction) * self._inner.room_size**2 * rooms
+        self._apply_limit()
+
+    def perception(self) -> BabyAIPerception:
+        """A snapshot of what the robot knows now."""
+        return BabyAIPerception(self.memory, 0)
+
+    def begin_subgoal(self) -> None:
+        """The current subgoal begins now: what perception says of "before this subgoal" is taken here."""
+        memory.begin_subgoal(self.memory, 0)
+
+    def forget_visited_rooms(self) -> None:
+        """Forget which rooms were visited, all but the current one, so that doors count as unexplored again. Call it
+        between two parts of an instruction, before searching for something else."""
+        memory.forget_visited_rooms(self.memory, 0)
+
+    def render(self) -> np.ndarray:
+        """The whole world from above with the robot's view highlighted, RGB u8[height, width, 3]."""
+        frame: np.ndarray = self._inner.get_frame(highlight=True, tile_size=16)
+        return frame
+
+    def _apply_limit(self) -> None:
+        # Minigrid's reward is 1 - 0.9 * steps / max_steps: past its own limit it would be negative on success.
+        self._inner.max_steps = _NO_LIMIT if self.lift_time_limit else self._max_steps
