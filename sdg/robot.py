@@ -1,0 +1,172 @@
+"""The body that carries out commands: a skill's policy, step by step, until its check fires (SDG, section 4.5).
+
+A robot is never handed to generated code; programs reach it only through `sdg.executor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.babyai.cells import COLOURS, TYPES
+from envs.babyai.description import LOCATIONS, Target, parse
+from envs.perception import Object, Observation, Perception
+from sdg.executor import IllegalCommand, Performed
+from sdg.gate.rules import Usage
+from sdg.gate.verdict import Command
+from sdg.roles import Judge, Skill, World
+
+ANYTHING = Target()
+"""What skills that take no argument act on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the episode ended: `done` is the task's own judgement; neither field true means that it goes on."""
+
+    done: bool = False
+    failed: bool = False
+    out_of_time: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether no further step is possible."""
+        return self.done or self.failed or self.out_of_time
+
+
+class Robot:
+    """Carries out skills in one world, several attempts each, and keeps the actions of the episode."""
+
+    def __init__(
+        self, world: World, skills: Mapping[str, Skill], *, judge: Judge, rng: np.random.Generator, attempts: int = 5
+    ) -> None:
+        if attempts < 1:
+            raise ValueError(f"a skill needs at least one attempt, got {attempts}")
+        self.skills = dict(skills)
+        self.attempts = attempts
+        self.actions: list[int] = []
+        self.ending = Ending()
+        self._world, self._judge, self._rng = world, judge, rng
+        self._checks: dict[Command, Callable[[Perception], bool]] = {}
+        self._snapshot: Perception | None = None
+
+    def perception(self) -> Perception:
+        """The snapshot of what is known now; the same object until something happens."""
+        if self._snapshot is None:
+            self._snapshot = self._world.perception()
+        return self._snapshot
+
+    def observe(self) -> Observation:
+        """What a guard is shown of this moment."""
+        functions = self.perception().functions()
+        seen: object = functions["get_observed_objects"]()
+        elements = tuple(thing for thing in seen if isinstance(thing, Object)) if isinstance(seen, Sequence) else ()
+        return Observation(text=self.perception().describe(), elements=elements)
+
+    def forget_visited_rooms(self) -> None:
+        """Forget which rooms were visited, but for the one the robot is in."""
+        self._world.forget_visited_rooms()
+        self._snapshot = None
+
+    def perform(self, command: Command) -> Performed:
+        """Run a skill until its check fires, its attempts are spent or the episode ends.
+
+        Raises IllegalCommand for a skill or an argument that doesn't exist.
+        """
+        skill = self._skill(command)
+        target = self._target(command).row()
+        self._world.begin_subgoal()
+        self._snapshot = None
+        fires = self._check(skill, command)
+        began = len(self.actions)
+        if fires(self.perception()):
+            return Performed(True, 0, 0)
+        for attempt in range(1, self.attempts + 1):
+            if self._attempt(skill, target, fires=fires):
+                return Performed(True, len(self.actions) - began, attempt)
+            if self.ending.over:
+                break
+        return Performed(False, len(self.actions) - began, attempt)
+
+    def _attempt(self, skill: Skill, target: np.ndarray, *, fires: Callable[[Perception], bool]) -> bool:
+        for _ in range(skill.horizon):
+            if self.ending.over:
+                return False
+            self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
+            if fires(self.perception()):
+                return True
+        return False
+
+    def _step(self, action: int) -> None:
+        result = self._world.step(action)
+        self.actions.append(int(action))
+        self._snapshot = None
+        done = result.terminated and result.reward > 0
+        self.ending = Ending(done, result.terminated and not done, result.truncated and not result.terminated)
+
+    def _skill(self, command: Command) -> Skill:
+        skill = self.skills.get(command.name)
+        if skill is None:
+            raise IllegalCommand(
+                f"there is no skill named {command.name!r:.60}; the skills are {', '.join(self.skills)}"
+            )
+        if skill.takes_argument != bool(command.argument):
+            raise IllegalCommand(f"{command.name} takes {'one argument' if skill.takes_argument else 'no argument'}")
+        return skill
+
+    def _target(self, command: Command) -> Target:
+        try:
+            return parse(command.argument) if command.argument else ANYTHING
+        except ValueError as error:
+            raise IllegalCommand(str(error)) from error
+
+    def _check(self, skill: Skill, command: Command) -> Callable[[Perception], bool]:
+        if command not in self._checks:
+            self._checks[command] = self._judge(skill.check(command.argument))
+        return self._checks[command]
+
+
+def describe_argument(argument: object) -> str:
+    """What a program handed to a skill, as text: a description as it stands, or a record as 'name #id'.
+
+    Raises IllegalCommand for anything else; never calls str() on what generated code made.
+    """
+    if isinstance(argument, Object):
+        return f"{argument.name} #{argument.id}"
+    if isinstance(argument, str) and argument.strip():
+        return argument.strip()
+    given = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
+    raise IllegalCommand(f"an argument is a description such as 'the red ball' or an object record, not {given}")
+
+
+def resolve_records(argument: str, elements: Sequence[Object]) -> Sequence[Object]:
+    """The records that a description fits, for guards; ValueError with the grammar when it is none.
+
+    Location words are judged by the side alone: a record doesn't say in which room the mission began, and a guard must
+    not refuse what may be right.
+    """
+    target = parse(argument)
+    return [thing for thing in elements if _fits(thing, target)]
+
+
+def _fits(thing: Object, target: Target) -> bool:
+    x, y = thing.start_position
+    side = {"": True, "on your left": x < 0, "on your right": x > 0, "in front of you": y > 0, "behind you": y < 0}
+    return (
+        target.type in (-1, TYPES.index(thing.type))
+        and target.color in (-1, COLOURS.index(thing.color))
+        and target.id in (-1, thing.id)
+        and side[LOCATIONS[target.location]]
+    )
+
+
+def usage_of(skill: Skill) -> Usage:
+    """What the rules may hold a skill to, learned from where its members began and ended."""
+    return Usage(
+        takes_argument=skill.takes_argument,
+        needs_seen_target=bool(getattr(skill, "needs_seen_target", False)),
+        grasps=bool(getattr(skill, "grasps", False)),
+        releases=bool(getattr(skill, "releases", False)),
+    )
