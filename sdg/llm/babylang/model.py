@@ -1,0 +1,46 @@
+"""The rule-based stand-in behind the protocol of a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sdg.llm.babylang import hypothesis, reading, translation
+from sdg.llm.babylang.grammar import NotBabyLanguage
+from sdg.llm.model import Completion, Message, Sampling
+
+NAME = "babylang (rule-based)"
+
+_JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
+    ("Task to split", lambda text, seed: hypothesis.answer(text, seed=seed)),
+    ("Subgoals to translate", lambda text, seed: translation.answer(text)),
+)
+
+
+class BabyLang:
+    """Reads nothing but the conversation and answers in the formats that the prompts ask for.
+
+    Which job is asked is told by the prompt's headings. What it can't do it says in words, as a model would.
+    """
+
+    @property
+    def name(self) -> str:
+        """It is labelled as rule-based wherever it appears."""
+        return NAME
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The reply that the rules give; equal conversations and seeds get equal replies. Never raises."""
+        text = reading.whole(messages)
+        reply = _reply(text, sampling.seed)
+        return Completion(reply, NAME, prompt_tokens=len(text) // 4, completion_tokens=len(reply) // 4)
+
+
+def _reply(text: str, seed: int) -> str:
+    for heading, job in _JOBS:
+        if reading.has_section(text, heading):
+            try:
+                return job(text, seed)
+            except NotBabyLanguage as error:
+                return f"I can't do that. {error}"
+            except KeyError as error:
+                return f"I can't do that: the prompt offers no function for {error}."
+    return "Yes"
