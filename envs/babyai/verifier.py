@@ -1,0 +1,151 @@
+"""Is the mission done? BabyAI's verifier as a small program over object sets that are fixed at reset.
+
+`program` u8 [12]: root (SINGLE, BEFORE, AFTER), root strict, side a joined by "and", side b joined, kinds of clauses
+0..3, strictness of clauses 0..3. Side a has clauses 0 and 1, side b clauses 2 and 3. `targets` u64 [4, 2]: the objects
+a clause speaks of (bit k = object k); the second set is what PutNext puts next to.
+
+Ported quirks of minigrid 3.2: positions are refreshed only on a drop action (even a failed one), so going to where an
+object was picked up, or to a box that was opened away, still succeeds; what a clause believes was carried before is
+what it saw when it was last verified; "and" ignores the failure of its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
+
+from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, KIND_MASK
+from envs.babyai.state import SIDE
+from envs.babyai.view import FORWARD
+
+SINGLE, BEFORE, AFTER = 0, 1, 2
+NO_CLAUSE, GO_TO, OPEN, PICK_UP, PUT_NEXT = 0, 1, 2, 3, 4
+CONTINUE, SUCCESS, FAILURE = 0, 1, 2
+
+ROOT, ROOT_STRICT, JOINED, KINDS, STRICT = 0, 1, 2, 4, 8
+"""Offsets into a program."""
+
+PICKUP_ACTION, DROP_ACTION, TOGGLE_ACTION = 3, 4, 5
+
+
+def _lowest_bit(typingctx, value):  # type: ignore[no-untyped-def]
+    """Index of the lowest set bit of a uint64 that is not zero."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+
+
+@njit(cache=True, nogil=True)
+def _is_listed_at(state, i, members, spot):  # type: ignore[no-untyped-def]
+    """Did any of these objects lie at this spot when positions were last refreshed?"""
+    while members:
+        if state.listed[i, lowest_bit(members)] == spot:
+            return True
+        members &= members - np.uint64(1)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _is_listed_beside(state, i, members, spot):  # type: ignore[no-untyped-def]
+    """Did any of these objects lie one step from this spot when positions were last refreshed?"""
+    while members:
+        gap = abs(np.int64(state.listed[i, lowest_bit(members)]) - np.int64(spot))
+        if gap == 1 or gap == SIDE:
+            return True
+        members &= members - np.uint64(1)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _opened(state, i, members, front):  # type: ignore[no-untyped-def]
+    """Is the cell ahead an open door of this set?"""
+    if state.cells[i, front] & KIND_MASK != DOOR_OPEN:
+        return False
+    while members:
+        if state.where[i, lowest_bit(members)] == front:
+            return True
+        members &= members - np.uint64(1)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _contains(members, held):  # type: ignore[no-untyped-def]
+    """Is the object of index held - 1 in this set? (held 0 is nothing)"""
+    return held != 0 and (members >> np.uint64(held - 1)) & np.uint64(1) != 0
+
+
+@njit(cache=True, nogil=True)
+def _verify_clause(state, i, clause, action, front):  # type: ignore[no-untyped-def]
+    kind = state.program[i, KINDS + clause]
+    members = state.targets[i, clause, 0]
+    if kind == GO_TO:
+        return SUCCESS if _is_listed_at(state, i, members, front) else CONTINUE
+    strict = state.program[i, STRICT + clause] != 0
+    if kind == OPEN:
+        if action != TOGGLE_ACTION:
+            return CONTINUE
+        if _opened(state, i, members, front):
+            return SUCCESS
+        ahead = state.cells[i, front] & KIND_MASK
+        is_door = ahead == DOOR_OPEN or ahead == DOOR_CLOSED or ahead == DOOR_LOCKED
+        return FAILURE if strict and is_door else CONTINUE
+    before = state.held_before[i, clause]
+    carried = state.carried[i]
+    state.held_before[i, clause] = carried
+    if kind == PICK_UP:
+        if action != PICKUP_ACTION:
+            return CONTINUE
+        if before == 0 and _contains(members, carried):
+            return SUCCESS
+        return FAILURE if strict and carried != 0 else CONTINUE
+    if strict and action == PICKUP_ACTION and carried != 0:
+        return FAILURE
+    if action != DROP_ACTION or not _contains(members, before):
+        return CONTINUE
+    dropped_at = state.where[i, before - 1]
+    if dropped_at != 0 and _is_listed_beside(state, i, state.targets[i, clause, 1], dropped_at):
+        return SUCCESS
+    return CONTINUE
+
+
+@njit(cache=True, nogil=True)
+def _verify_side(state, i, side, action, front):  # type: ignore[no-untyped-def]
+    """One side of "then" / "after": a clause, or two joined by "and" (each latched once done; failures ignored)."""
+    first = 2 * side
+    if not state.program[i, JOINED + side]:
+        return _verify_clause(state, i, first, action, front)
+    for clause in range(first, first + 2):
+        if not state.done[i, 2 + clause]:
+            state.done[i, 2 + clause] = _verify_clause(state, i, clause, action, front) == SUCCESS
+    return SUCCESS if state.done[i, 2 + first] and state.done[i, 3 + first] else CONTINUE
+
+
+@njit(cache=True, nogil=True)
+def verify_row(state, i, action):  # type: ignore[no-untyped-def]
+    """Judge environment i after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
+    if action == DROP_ACTION:
+        state.listed[i] = state.where[i]
+    front = np.int64(state.spot[i]) + FORWARD[state.direction[i]]
+    root = state.program[i, ROOT]
+    if root == SINGLE:
+        return _verify_side(state, i, 0, action, front)
+    earlier = 0 if root == BEFORE else 1
+    if not state.done[i, earlier]:
+        verdict = _verify_side(state, i, earlier, action, front)
+        if verdict == FAILURE:
+            return FAILURE
+        if verdict != SUCCESS:
+            if state.program[i, ROOT_STRICT] and _verify_side(state, i, 1 - earlier, action, front) == SUCCESS:
+                return FAILURE
+            return CONTINUE
+        state.done[i, earlier] = 1
+    return _verify_side(state, i, 1 - earlier, action, front)

@@ -1,0 +1,66 @@
+"""The robot's 7x7 view, exactly as minigrid draws it: walls and shut doors hide what lies behind them.
+
+minigrid's `Grid.process_vis` goes through the view row by row, from the robot's own row away from it. What a row passes
+on depends only on which of its seven cells are already lit and which are opaque, so all 128 x 128 cases are in a table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, UNSEEN, WALL
+from envs.babyai.state import SIDE
+
+VIEW = 7
+"""Cells a side of the view; the robot is at (3, 6) and looks towards decreasing j."""
+FORWARD = np.array([SIDE, 1, -SIDE, -1], np.int64)
+"""How the spot changes with a step, by direction."""
+RIGHT = np.array([1, -SIDE, -1, SIDE], np.int64)
+"""How the spot changes with a step to the robot's right, by direction."""
+
+OPAQUE_KINDS = np.int64(1 << WALL | 1 << DOOR_CLOSED | 1 << DOOR_LOCKED)
+
+
+def _light_table() -> np.ndarray:
+    """(16384, 2) uint8: by `lit | opaque << 7`, the lit cells of this row and those it lights in the next one."""
+    table = np.zeros((1 << 14, 2), np.uint8)
+    for case in range(1 << 14):
+        lit = [bool(case >> i & 1) for i in range(VIEW)]
+        opaque = [bool(case >> (VIEW + i) & 1) for i in range(VIEW)]
+        following = [False] * VIEW
+        for cells, step in ((range(VIEW - 1), 1), (range(VIEW - 1, 0, -1), -1)):
+            for i in cells:
+                if lit[i] and not opaque[i]:
+                    lit[i + step] = following[i + step] = following[i] = True
+        table[case, 0] = sum(1 << i for i in range(VIEW) if lit[i])
+        table[case, 1] = sum(1 << i for i in range(VIEW) if following[i])
+    return table
+
+
+LIGHT = _light_table()
+
+
+@njit(cache=True, nogil=True)
+def view_row(state, i, views, k):  # type: ignore[no-untyped-def]
+    """Draw the view of environment i into views[k] (uint8 [7, 7], packed codes)."""
+    cells = state.cells[i]
+    direction = state.direction[i]
+    ahead = FORWARD[direction]
+    right = RIGHT[direction]
+    corner = np.int64(state.spot[i]) - 3 * right
+    lit = np.int64(1 << 3)
+    for back in range(VIEW):
+        start = corner + back * ahead
+        opaque = np.int64(0)
+        for across in range(VIEW):
+            kind = np.int64(cells[start + across * right]) & KIND_MASK
+            opaque |= ((OPAQUE_KINDS >> kind) & 1) << across
+        case = lit | opaque << VIEW
+        lit = np.int64(LIGHT[case, 0])
+        for across in range(VIEW):
+            shown = cells[start + across * right] if (lit >> across) & 1 else np.uint8(UNSEEN)
+            views[k, across, VIEW - 1 - back] = shown
+        lit = np.int64(LIGHT[case, 1])
+    held = state.carried[i]
+    views[k, 3, 6] = state.code[i, held - 1] if held else np.uint8(EMPTY)
