@@ -1,0 +1,25 @@
+"""What a run leaves behind: its folder, journals of finished units, metrics, and writes that survive a kill."""
+
+from __future__ import annotations
+
+from sdg.runlog.files import RunError, RunFolderError, atomic_write, plain, read_json
+from sdg.runlog.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description
+from sdg.runlog.journal import Journal, read_journal
+from sdg.runlog.metrics import Metrics, read_metrics
+
+__all__ = [
+    "SCHEMA",
+    "Journal",
+    "Metrics",
+    "RunError",
+    "RunFolder",
+    "RunFolderError",
+    "RunSettings",
+    "atomic_write",
+    "plain",
+    "read_artefact",
+    "read_description",
+    "read_journal",
+    "read_json",
+    "read_metrics",
+]
