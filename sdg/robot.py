@@ -18,6 +18,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command
 from sdg.roles import Judge, Skill, World
 
+MAX_ARGUMENT_CHARS = 200
 ANYTHING = Target()
 """What skills that take no argument act on."""
 
@@ -135,6 +136,8 @@ def describe_argument(argument: object) -> str:
     """
     if isinstance(argument, Object):
         return f"{argument.name} #{argument.id}"
+    if isinstance(argument, str) and len(argument) > MAX_ARGUMENT_CHARS:
+        raise IllegalCommand(f"an argument has at most {MAX_ARGUMENT_CHARS} characters, not {len(argument)}")
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
     given = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"

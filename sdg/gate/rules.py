@@ -61,7 +61,7 @@ class RulesGuard:
         try:
             found = self.resolve(command.argument, observation.elements)
         except ValueError as error:
-            return _refuse(f"{command} has an argument that can't be used: {error}")
+            return _refuse(f"{command.name} has an argument that can't be used: {error}")
         return self._target(command, usage, found) or self._hand(command, usage, observation) or _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
