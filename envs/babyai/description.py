@@ -13,10 +13,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from envs.babyai.cells import COLOUR_SHIFT, COLOURS, KIND_MASK, TYPE_OF_KIND, TYPES
-from envs.babyai.memory import GONE, MAX_OBJECTS, ahead
+from envs.babyai.kernels import kernel
+from envs.babyai.memory import Memory
+from envs.babyai.tracking import GONE, MAX_OBJECTS, ahead
 
 ANY = -1
 LOCATIONS: tuple[str, ...] = ("", "on your left", "on your right", "in front of you", "behind you")
@@ -43,6 +44,9 @@ class Target(NamedTuple):
     def row(self) -> np.ndarray:
         """As i16[4], the form that kernels take."""
         return np.array(self, np.int16)
+
+
+Row = Target | np.ndarray
 
 
 @lru_cache(maxsize=4096)
@@ -93,16 +97,16 @@ def text(target: Target) -> str:
     return " ".join(word for word in words if word)
 
 
-@njit(cache=True)
-def to_start_frame(memory, i, x, y):
+@kernel
+def to_start_frame(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
     """Grid position to the start frame of row i: x to the right of and y ahead of the pose at reset."""
     dx, dy = ahead(np.int64(memory.start[i, 2]))
     right, down = np.int64(x) - memory.start[i, 0], np.int64(y) - memory.start[i, 1]
     return down * dx - right * dy, right * dx + down * dy
 
 
-@njit(cache=True)
-def is_located(memory, i, k, location):
+@kernel
+def is_located(memory: Memory, i: int, k: int, location: int) -> bool:
     """Whether object k was first seen in the start room (its walls included), on that side of the pose at reset."""
     pitch = np.int64(memory.pitch[i])
     for axis in range(2):
@@ -115,9 +119,9 @@ def is_located(memory, i, k, location):
     )
 
 
-@njit(cache=True)
-def matches(memory, i, k, target):
-    """Whether object k of row i is in the world and is what `target` (indexable: type, color, location, id) asks for."""
+@kernel
+def matches(memory: Memory, i: int, k: int, target: Row) -> bool:
+    """Whether object k of row i is in the world and is what `target` (a Target or its row) asks for."""
     if k < 0 or k >= memory.n_objects[i] or memory.at[i, k, 0] == GONE:
         return False
     code = memory.code[i, k]
@@ -128,3 +132,12 @@ def matches(memory, i, k, target):
     if target[3] >= 0 and k != target[3]:
         return False
     return target[2] == 0 or is_located(memory, i, k, target[2])
+
+
+def mentions(sentence: str) -> list[str]:
+    """The descriptions in a sentence such as a mission, in the order in which they stand and in their shortest form."""
+    words = re.sub(r"\s+", " ", sentence).strip().lower()
+    return [text(_parse(found.group(0))) for found in _MENTION.finditer(words)]
+
+
+_MENTION = re.compile(rf"\b{_GRAMMAR.pattern}\b")

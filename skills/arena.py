@@ -1,0 +1,90 @@
+"""Where skills are practised: n rows of the batched engine that start from a pool and are paid by check functions.
+
+Policies see `skills/features.py`, nothing else. `skills/ppo_env.py` is the arena's face for stable-baselines3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from envs.babyai.memory import Memory
+from skills.features import SIZE, write_batch
+from skills.policy import Policy
+from skills.reward import BatchReward
+from skills.rows import Rows, put_rows
+from skills.starts import Starts
+
+
+class Arena:
+    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start says when it is done."""
+
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int) -> None:
+        self.starts, self.horizon = starts, horizon
+        self.reward = BatchReward(starts.checks)
+        self.rows = Rows(n)
+        self.rng = np.random.default_rng(seed)
+        self.start_of = np.zeros(n, np.int64)
+        self.targets = np.zeros((n, 4), np.int16)
+        self.age = np.zeros(n, np.int64)
+        self.steps = 0
+
+    @property
+    def memory(self) -> Memory:
+        """What each row's robot has seen."""
+        return self.rows.memory
+
+    def load(self, rows: np.ndarray, starts: np.ndarray) -> None:
+        """Put `rows` into the states `starts` (indices into the pool)."""
+        put_rows(self.starts.state, starts, self.rows.state, rows)
+        put_rows(self.starts.memory, starts, self.rows.memory, rows)
+        self.start_of[rows] = starts
+        self.targets[rows] = self.starts.targets[starts]
+        self.age[rows] = 0
+
+    def load_random(self, rows: np.ndarray) -> None:
+        """Put `rows` into states drawn from the pool."""
+        self.load(rows, self.rng.integers(len(self.starts), size=len(rows)))
+
+    def features(self) -> np.ndarray:
+        """Inputs u8 (n, SIZE) of all rows."""
+        out = np.zeros((len(self.age), SIZE), np.uint8)
+        write_batch(self.memory, self.targets, out)
+        return out
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step all rows; (fired, mission over, mission succeeded) as bool (n,)."""
+        over, succeeded = self.rows.step(actions)
+        self.age += 1
+        self.steps += len(actions)
+        return self.reward(self.memory, self.starts.check_of[self.start_of]), over, succeeded
+
+
+def success_of(policy: Policy, starts: Starts, *, horizon: int, seed: int, most: int = 512) -> tuple[np.ndarray, np.ndarray]:
+    """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions drawn as in use."""
+    reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
+    for first in range(0, len(starts), most):
+        rows = np.arange(first, min(first + most, len(starts)))
+        reached[rows], steps[rows], _ = play(policy, starts.take(rows), horizon=horizon, seed=seed + first)
+    return reached, steps
+
+
+def play(policy: Policy, starts: Starts, *, horizon: int, seed: int) -> tuple[np.ndarray, np.ndarray, Starts]:
+    """Run a skill from every start at once; (reached, steps, the starts' rows as they stand when each check fires)."""
+    n = len(starts)
+    arena = Arena(starts, n, horizon=horizon, seed=seed)
+    arena.load(np.arange(n), np.arange(n))
+    after = starts.take(np.arange(n))
+    fired = arena.reward(arena.memory, starts.check_of)
+    reached, steps = fired.copy(), np.where(fired, 0, horizon)
+    dead = np.zeros(n, bool)
+    for t in range(1, horizon + 1):
+        if (reached | dead).all():
+            break
+        fired, over, _ = arena.step(policy.act_batch(arena.memory, arena.targets, arena.rng))
+        new = np.flatnonzero(fired & ~reached & ~dead)
+        put_rows(arena.rows.state, new, after.state, new)
+        put_rows(arena.rows.memory, new, after.memory, new)
+        reached[new], steps[new] = True, t
+        dead |= over
+    return reached, steps, after
+

@@ -1,0 +1,149 @@
+"""Starts on fresh layouts: the states in which earlier skills leave the robot (never a demonstrator).
+
+A verified hypothesis says which skills come before a subgoal. On another layout of the same level the same skills are
+played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.babyai.bank import LevelBank
+from envs.babyai.description import mentions, parse
+from skills.arena import play
+from skills.policy import Policy
+from skills.rows import begin_subgoals
+from skills.starts import Starts, join, restored, target_row
+from skills.subgoal import CheckFunction
+from skills.template import Unfit, rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check."""
+
+    skill: int
+    argument: str
+    check: CheckFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One grounded subgoal of a cluster: where it began, what it wants and the stages that came before it."""
+
+    level: str
+    seed: int
+    instruction: str
+    restore_actions: tuple[int, ...]
+    actions: tuple[int, ...]
+    stage: Stage
+    before: tuple[Stage, ...]
+    description: str
+    confirmed: bool = True
+
+
+def restored_starts(members: Sequence[Member]) -> Starts:
+    """The states in which the members' subgoals began, by replaying their saved actions."""
+    parts = []
+    for level in sorted({member.level for member in members}):
+        chosen = [member for member in members if member.level == level]
+        seeds = sorted({member.seed for member in chosen})
+        bank = LevelBank.build(level, seeds)
+        layouts = [seeds.index(member.seed) for member in chosen]
+        state, memory = restored(bank, layouts, actions=[member.restore_actions for member in chosen])
+        parts.append(_starts(state, memory, [member.stage for member in chosen]))
+    return join(parts)
+
+
+def fresh_starts(
+    members: Sequence[Member], policies: Mapping[int, Policy], *, banks: Mapping[str, LevelBank], count: int, horizon: int, seed: int
+) -> Starts | None:
+    """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if there are none."""
+    rng = np.random.default_rng(seed)
+    playable = [m for m in members if m.level in banks and all(stage.skill in policies for stage in m.before)]
+    if not playable:
+        return None
+    parts = []
+    drawn = [playable[i] for i in rng.integers(len(playable), size=count)]
+    for level in sorted({member.level for member in drawn}):
+        chosen = [member for member in drawn if member.level == level]
+        layouts = rng.integers(len(banks[level]), size=len(chosen))
+        plans = [_transfer(member, banks[level].mission(int(at))) for member, at in zip(chosen, layouts, strict=True)]
+        fit = [i for i, plan in enumerate(plans) if plan is not None]
+        if fit:
+            found = _play_through(banks[level], layouts[fit], [plans[i] for i in fit], policies, horizon=horizon, rng=rng)  # type: ignore[misc]
+            parts += [found] if found is not None else []
+    return join(parts) if parts else None
+
+
+def _transfer(member: Member, mission: str) -> tuple[Stage, ...] | None:
+    """The member's stages, its own last, with the old mission's descriptions replaced by those of another mission."""
+    old, new = mentions(member.instruction), mentions(mission)
+    if len(old) != len(new) or len(set(old)) != len(old):
+        return None
+    words = dict(zip(old, new, strict=True))
+    try:
+        return tuple(_restage(stage, words) for stage in (*member.before, member.stage))
+    except Unfit:
+        return None
+
+
+def _restage(stage: Stage, words: Mapping[str, str]) -> Stage:
+    argument = stage.argument
+    try:
+        by_target = {parse(old): new for old, new in words.items()}
+        argument = by_target.get(parse(argument), argument) if argument else ""
+    except ValueError:
+        pass
+    return Stage(stage.skill, argument, rewrite(stage.check, words))
+
+
+def _play_through(
+    bank: LevelBank, layouts: np.ndarray, plans: Sequence[tuple[Stage, ...]], policies: Mapping[int, Policy], *, horizon: int, rng: np.random.Generator
+) -> Starts | None:
+    state, memory = restored(bank, list(layouts), actions=[()] * len(layouts))
+    depth = np.array([len(plan) - 1 for plan in plans])
+    waiting = _starts(state, memory, [plan[0] for plan in plans])
+    rows, arrived = np.arange(len(plans)), []
+    for t in range(int(depth.max()) + 1):
+        here = np.flatnonzero(depth[rows] == t)
+        if len(here):
+            arrived.append(waiting.take(here))
+        going = np.flatnonzero(depth[rows] > t)
+        if not len(going):
+            break
+        rows, waiting = _advance(waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng)
+        if not len(rows):
+            break
+    return join(arrived) if arrived else None
+
+
+def _advance(
+    waiting: Starts, rows: np.ndarray, plans: Sequence[tuple[Stage, ...]], t: int, *, policies: Mapping[int, Policy], horizon: int, rng: np.random.Generator
+) -> tuple[np.ndarray, Starts]:
+    """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
+    skills = np.array([plans[row][t].skill for row in rows])
+    kept_rows, kept = [], []
+    for skill in np.unique(skills):
+        mine = np.flatnonzero(skills == skill)
+        reached, _, after = play(policies[int(skill)], waiting.take(mine), horizon=horizon, seed=int(rng.integers(2**31)))
+        good = np.flatnonzero(reached)
+        if len(good):
+            kept_rows.append(rows[mine[good]])
+            kept.append(after.take(good))
+    if not kept:
+        return np.zeros(0, np.int64), waiting
+    order = np.concatenate(kept_rows)
+    joined = join(kept)
+    begin_subgoals(joined.memory)
+    return order, _starts(joined.state, joined.memory, [plans[row][t + 1] for row in order])
+
+
+def _starts(state: object, memory: object, stages: Sequence[Stage]) -> Starts:
+    numbers: dict[CheckFunction, int] = {}
+    check_of = np.array([numbers.setdefault(stage.check, len(numbers)) for stage in stages], np.int64)
+    targets = np.stack([target_row(stage.argument) for stage in stages])
+    return Starts(state, memory, targets, tuple(numbers), check_of)  # type: ignore[arg-type]

@@ -1,0 +1,128 @@
+"""An arena as stable-baselines3 wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+
+from skills.arena import Arena
+from skills.features import SIZE
+from skills.learner import PPOLearner, PPOSettings
+from skills.policy import N_ACTIONS
+from skills.search import Searched, SearchSettings, Trial
+from skills.starts import Starts
+from skills.subgoal import CheckFunction
+
+
+class RowsVecEnv(VecEnv):
+    """What stable-baselines3 asks of a VecEnv beside stepping, for rows that are arrays and not objects."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n, spaces.Box(0, 1, (SIZE,), np.uint8), spaces.Discrete(N_ACTIONS))
+        self._actions = np.zeros(n, np.int64)
+        self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Remember the actions for `step_wait`."""
+        self._actions = np.asarray(actions, np.int64)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Rows have no attribute but these."""
+        return [{"render_mode": None}.get(attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused."""
+        raise AttributeError(f"rows of an arena have no attribute {attr_name!r} to set")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Refused."""
+        raise AttributeError(f"rows of an arena have no method {method_name!r}")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """Never wrapped."""
+        return [False] * self.num_envs
+
+
+class ArenaVecEnv(RowsVecEnv):
+    """An arena for stable-baselines3. A row ends when its check fires or its horizon is over.
+
+    The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
+    not a truncation to bootstrap from.
+    """
+
+    def __init__(self, arena: Arena) -> None:
+        super().__init__(len(arena.age))
+        self.arena = arena
+        self.episodes = self.successes = 0
+
+    def reset(self) -> np.ndarray:
+        """Start every row anew."""
+        self.arena.load_random(np.arange(self.num_envs))
+        return self.arena.features()
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
+        fired, over, _ = self.arena.step(self._actions)
+        rewards = fired.astype(np.float32)
+        dones = fired | over | (self.arena.age >= self.arena.horizon)
+        ended = np.flatnonzero(dones)
+        self.episodes += len(ended)
+        self.successes += int(fired.sum())
+        if len(ended):
+            self.arena.load_random(ended)
+        return self.arena.features(), rewards, dones, self._infos
+
+
+class SearchVecEnv(RowsVecEnv):
+    """A trial for stable-baselines3: paid when the subgoal is reached, and a little for what is new."""
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__(trial.settings.n_envs)
+        self.trial = trial
+
+    def reset(self) -> np.ndarray:
+        """Put every row at the start."""
+        self.trial.begin()
+        return self.trial.arena.features()
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
+        paid, ended = self.trial.step(self._actions)
+        rewards = paid.astype(np.float32) + self.trial.novelty()
+        return self.trial.arena.features(), rewards, ended, self._infos
+
+
+class PPOSearch:
+    """Proximal policy optimisation from nothing, for one subgoal at one start; ends at the first success."""
+
+    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
+        self.settings = settings
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `skills.search.Search`."""
+        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
+        if trial.already() and not must_succeed:
+            return trial.nothing_to_do()
+        if not trial.over:
+            learner = PPOLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
+            learner.bias_actions(np.array(self.settings.prior))
+            learner.learn(budget, watch=lambda _learner, _steps: True, stop=lambda: trial.over)
+        return trial.result()
+
+    def _ppo(self) -> PPOSettings:
+        chosen = self.settings
+        return PPOSettings(
+            n_steps=chosen.n_steps,
+            batch_size=chosen.n_envs * chosen.n_steps,
+            n_epochs=4,
+            learning_rate=chosen.learning_rate,
+            ent_coef=chosen.ent_coef,
+            gamma=0.99,
+            hidden=(64, 64),
+        )

@@ -1,0 +1,86 @@
+"""n rows of the engine with the memory that their robots build: the world as skills are practised in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from envs.babyai import memory as memories
+from envs.babyai import state as states
+from envs.babyai.bank import LevelBank
+from envs.babyai.engine import reset_row, step_row
+from envs.babyai.memory import begin, begin_subgoal, observe
+from envs.babyai.state import pose_row
+from envs.babyai.view import VIEW, view_row
+
+DONE = 6
+"""minigrid's action that changes nothing; rows that wait for others take it."""
+_NO_LIMIT = 1_000_000
+"""Steps: practice has no time limit but its own horizon (the reward of a mission stays positive below this)."""
+
+
+@njit(cache=True, nogil=True)
+def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyped-def]
+    pose = np.zeros(3, np.int64)
+    for i in range(len(chosen)):
+        reset_row(state, i, layouts, chosen[i], views, i)
+        state.max_steps[i] = _NO_LIMIT
+        pose_row(state, i, pose)
+        begin(memory, i, views[i], pose, state.room_size[i], state.width[i], state.height[i])
+
+
+@njit(cache=True, nogil=True)
+def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[no-untyped-def]
+    for i in range(len(actions)):
+        reward, terminated, _ = step_row(state, i, actions[i])
+        over[i] = terminated
+        succeeded[i] = terminated and reward > 0
+        view_row(state, i, views, i)
+        observe(memory, i, views[i], state.direction[i], actions[i])
+
+
+@njit(cache=True, nogil=True)
+def begin_subgoals(memory):  # type: ignore[no-untyped-def]
+    """The current subgoal of every row begins now."""
+    for i in range(memory.steps.shape[0]):
+        begin_subgoal(memory, i)
+
+
+class Rows:
+    """n rows of world and memory that step together, without auto-reset and without a time limit.
+
+    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.state = states.create(n)
+        self.memory = memories.create(n)
+        self._views = np.zeros((n, VIEW, VIEW), np.uint8)
+
+    def begin(self, bank: LevelBank, layouts: np.ndarray) -> None:
+        """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
+        _begin_rows(self.state, self.memory, bank.layouts, np.asarray(layouts, np.int64), self._views)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded."""
+        over, succeeded = np.zeros(len(actions), np.bool_), np.zeros(len(actions), np.bool_)
+        _step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, over, succeeded)
+        return over, succeeded
+
+
+def take_rows(values: Any, rows: np.ndarray) -> Any:
+    """A NamedTuple of arrays with just these rows, copied."""
+    return type(values)(*(array[rows] for array in values))
+
+
+def put_rows(source: Any, rows: np.ndarray, target: Any, target_rows: np.ndarray) -> None:
+    """Copy rows of one NamedTuple of arrays onto rows of another."""
+    for here, there in zip(source, target, strict=True):
+        there[target_rows] = here[rows]
+
+
+def join_rows(parts: list[Any]) -> Any:
+    """All rows of all parts, in order."""
+    return type(parts[0])(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -1,0 +1,92 @@
+"""Where practice begins: rows of world and memory, each with a target and the check that pays (SDG, section 4.4).
+
+Starts are restored by replaying the saved actions of experiences, or reached on fresh layouts by earlier skills.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.babyai.bank import LevelBank
+from envs.babyai.description import parse
+from envs.babyai.memory import Memory
+from envs.babyai.state import State
+from skills.features import NO_TARGET
+from skills.rows import DONE, Rows, begin_subgoals, join_rows, put_rows, take_rows
+from skills.subgoal import CheckFunction
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """M states to begin from: `targets` i16 (M, 4), `check_of` i64 (M,) indexes `checks`."""
+
+    state: State
+    memory: Memory
+    targets: np.ndarray
+    checks: tuple[CheckFunction, ...]
+    check_of: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def take(self, rows: np.ndarray) -> Starts:
+        """The starts at `rows`, in that order."""
+        return Starts(take_rows(self.state, rows), take_rows(self.memory, rows), self.targets[rows], self.checks, self.check_of[rows])
+
+
+def target_row(argument: str) -> np.ndarray:
+    """The argument of a skill as i16 (4,); nothing is marked for "" and for words that describe no object."""
+    try:
+        return parse(argument).row()
+    except ValueError:
+        return np.array(NO_TARGET, np.int16)
+
+
+def join(parts: Sequence[Starts]) -> Starts:
+    """All starts of all parts, in order."""
+    if not parts:
+        raise ValueError("no starts to join: nothing was restored and nothing was reached")
+    offsets = np.cumsum([0] + [len(part.checks) for part in parts[:-1]])
+    return Starts(
+        state=join_rows([part.state for part in parts]),
+        memory=join_rows([part.memory for part in parts]),
+        targets=np.concatenate([part.targets for part in parts]),
+        checks=tuple(check for part in parts for check in part.checks),
+        check_of=np.concatenate([part.check_of + offset for part, offset in zip(parts, offsets, strict=True)]),
+    )
+
+
+def restored(bank: LevelBank, layouts: Sequence[int], *, actions: Sequence[Sequence[int]]) -> tuple[State, Memory]:
+    """Row i as `actions[i]`, played from layout `layouts[i]` of the bank, leave it: a new subgoal begins there."""
+    rows, everyone = Rows(len(layouts)), np.arange(len(layouts))
+    rows.begin(bank, np.asarray(layouts))
+    lengths = np.array([len(played) for played in actions])
+    state, memory = take_rows(rows.state, everyone), take_rows(rows.memory, everyone)
+    for t in range(int(lengths.max(initial=0))):
+        rows.step(np.array([played[t] if t < len(played) else DONE for played in actions]))
+        ended = np.flatnonzero(lengths == t + 1)
+        put_rows(rows.state, ended, state, ended)
+        put_rows(rows.memory, ended, memory, ended)
+    begin_subgoals(memory)
+    return state, memory
+
+
+def mark(check: CheckFunction) -> np.ndarray:
+    """What a check is about, as a target i16 (4,): the last description in its source (put A next to *B*)."""
+    described = [target_row(text) for text in string_constants(check.source)]
+    described = [target for target in described if tuple(target) != NO_TARGET]
+    return described[-1] if described else np.array(NO_TARGET, np.int16)
+
+
+def string_constants(source: str) -> list[str]:
+    """The string constants of some source, in the order in which they stand; [] when it doesn't parse."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [str(node.value) for node in sorted(found, key=lambda node: (node.lineno, node.col_offset))]

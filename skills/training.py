@@ -1,0 +1,118 @@
+"""Training one skill on the subgoals of its cluster (SDG, section 4.4): PPO, held-out starts, the best policy kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skills.arena import Arena, success_of
+from skills.policy import Policy
+from skills.reward import BatchReward
+from skills.starts import Starts
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """`horizon` in steps; training ends at `total_timesteps`, or when `enough` of the held-out starts succeed twice in a
+    row, or after `patience` evaluations without a gain."""
+
+    total_timesteps: int = 300_000
+    n_envs: int = 256
+    horizon: int = 40
+    evaluate_every: int = 30_000
+    enough: float = 0.995
+    patience: int = 6
+    validation_starts: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a learning curve; rates are in [0, 1], `validation_steps` the mean steps of held-out episodes."""
+
+    environment_steps: int
+    train_success: float
+    validation_success: float
+    validation_steps: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The best policy on held-out starts, its curve and what it cost."""
+
+    policy: Policy
+    curve: tuple[Point, ...]
+    environment_steps: int
+    best: Point
+
+
+def open_starts(starts: Starts) -> Starts:
+    """The starts whose check isn't true already: there is nothing to learn at the others."""
+    done = BatchReward(starts.checks)(starts.memory, starts.check_of)
+    return starts.take(np.flatnonzero(~done))
+
+
+def train(
+    starts: Starts,
+    validation: Starts,
+    settings: TrainSettings,
+    *,
+    seed: int,
+    warm: Policy | None = None,
+    heard: Callable[[Point], None] = lambda point: None,
+) -> Trained:
+    """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts."""
+    from skills.learner import PPOLearner
+    from skills.ppo_env import ArenaVecEnv
+
+    if not len(starts) or not len(validation):
+        raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
+    env = ArenaVecEnv(Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed))
+    watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
+    learner = PPOLearner(env, seed=seed, start=warm)
+    steps = learner.learn(settings.total_timesteps, watch=watcher)
+    if not watcher.curve or watcher.curve[-1].environment_steps < steps:
+        watcher.evaluate(learner, steps)
+    assert watcher.policy is not None
+    return Trained(watcher.policy, tuple(watcher.curve), steps, watcher.best)
+
+
+class _Watcher:
+    """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
+
+    def __init__(self, env, validation: Starts, *, settings: TrainSettings, seed: int, heard: Callable[[Point], None]) -> None:  # type: ignore[no-untyped-def]
+        self.env, self.validation, self.settings, self.seed, self.heard = env, validation, settings, seed, heard
+        self.curve: list[Point] = []
+        self.policy: Policy | None = None
+        self.best = Point(0, 0.0, -1.0, float("inf"), 0.0)
+        self.since_best = self.good = 0
+        self.began = time.monotonic()
+
+    def __call__(self, learner, steps: int) -> bool:  # type: ignore[no-untyped-def]
+        last = self.curve[-1].environment_steps if self.curve else 0
+        if steps - last < self.settings.evaluate_every:
+            return True
+        self.evaluate(learner, steps)
+        return self.good < 2 and self.since_best < self.settings.patience
+
+    def evaluate(self, learner, steps: int) -> None:  # type: ignore[no-untyped-def]
+        policy = learner.policy()
+        reached, taken = success_of(policy, self.validation, horizon=self.settings.horizon, seed=self.seed)
+        rate = self.env.successes / max(1, self.env.episodes)
+        self.env.successes = self.env.episodes = 0
+        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), time.monotonic() - self.began)
+        self.curve.append(point)
+        self.heard(point)
+        self.good = self.good + 1 if point.validation_success >= self.settings.enough else 0
+        better = (point.validation_success, -point.validation_steps) > (self.best.validation_success, -self.best.validation_steps)
+        self.since_best = 0 if better else self.since_best + 1
+        if better:
+            self.best, self.policy = point, policy
+
+
+def with_budget(settings: TrainSettings, total_timesteps: int) -> TrainSettings:
+    """The same settings with another number of steps."""
+    return replace(settings, total_timesteps=total_timesteps)
