@@ -12,7 +12,7 @@ from envs.babyai import state as states
 from envs.babyai.bank import LevelBank
 from envs.babyai.engine import reset_row, step_row
 from envs.babyai.memory import begin, begin_subgoal, observe
-from envs.babyai.state import pose_row
+from envs.babyai.state import pose_of
 from envs.babyai.view import VIEW, view_row
 
 DONE = 6
@@ -25,20 +25,22 @@ _NO_LIMIT = 1_000_000
 def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyped-def]
     pose = np.zeros(3, np.int64)
     for i in range(len(chosen)):
-        reset_row(state, i, layouts, chosen[i], views, i)
-        state.max_steps[i] = _NO_LIMIT
-        pose_row(state, i, pose)
-        begin(memory, i, views[i], pose, state.room_size[i], state.width[i], state.height[i])
+        row = state[i]
+        reset_row(row, layouts[chosen[i]], chosen[i], views, i)
+        row.max_steps = _NO_LIMIT
+        pose_of(row, pose)
+        begin(memory, i, views[i], pose, row.room_size, row.width, row.height)
 
 
 @njit(cache=True, nogil=True)
 def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[no-untyped-def]
     for i in range(len(actions)):
-        reward, terminated, _ = step_row(state, i, actions[i])
+        row = state[i]
+        reward, terminated, _ = step_row(row, actions[i])
         over[i] = terminated
         succeeded[i] = terminated and reward > 0
-        view_row(state, i, views, i)
-        observe(memory, i, views[i], state.direction[i], actions[i])
+        view_row(row, views, i)
+        observe(memory, i, views[i], row.direction, actions[i])
 
 
 @njit(cache=True, nogil=True)
@@ -71,16 +73,23 @@ class Rows:
 
 
 def take_rows(values: Any, rows: np.ndarray) -> Any:
-    """A NamedTuple of arrays with just these rows, copied."""
+    """An array, or a NamedTuple of arrays, with just these rows, copied."""
+    if isinstance(values, np.ndarray):
+        return values[rows]
     return type(values)(*(array[rows] for array in values))
 
 
 def put_rows(source: Any, rows: np.ndarray, target: Any, target_rows: np.ndarray) -> None:
-    """Copy rows of one NamedTuple of arrays onto rows of another."""
+    """Copy rows of one array, or NamedTuple of arrays, onto rows of another."""
+    if isinstance(source, np.ndarray):
+        target[target_rows] = source[rows]
+        return
     for here, there in zip(source, target, strict=True):
         there[target_rows] = here[rows]
 
 
 def join_rows(parts: list[Any]) -> Any:
     """All rows of all parts, in order."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts).view(type(parts[0]))
     return type(parts[0])(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -17,8 +17,8 @@ import numpy as np
 
 from envs.babyai import verifier
 from envs.babyai.layouts import LayoutError, generate
-from envs.babyai.levels import gym_id
-from envs.babyai.state import LAYOUT_SHAPES, MAX_OBJECTS, MAX_SIZE, PAD, SIDE, Layouts
+from envs.babyai.levels import level_name
+from envs.babyai.state import LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
 
 SCHEMA = 1
 """Version of the file format; files of another one are refused."""
@@ -30,12 +30,12 @@ class BankError(ValueError):
 
 @dataclass(frozen=True)
 class LevelBank:
-    """M layouts. `levels` and `seeds` name each layout's origin; `missions` are the distinct texts."""
+    """M layouts (dtype LAYOUT), layout i of `levels[level[i]]` under `seeds[i]`; `missions` are the distinct texts."""
 
     levels: tuple[str, ...]
     level: np.ndarray  # i16 [M] index into levels
     seeds: np.ndarray  # i64 [M]
-    layouts: Layouts
+    layouts: np.recarray
     missions: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class LevelBank:
         generation fails, BankError when the cached file is torn.
         """
         wanted = _as_seeds(seeds)
-        name = gym_id(level)
+        name = level_name(level)
         path = _cache_path(name, wanted, cache_dir)
         if path.exists():
             bank = LevelBank.load(path)
@@ -79,14 +79,15 @@ class LevelBank:
         levels = tuple(dict.fromkeys(name for bank in banks for name in bank.levels))
         missions = tuple(dict.fromkeys(text for bank in banks for text in bank.missions))
         numbers = {text: number for number, text in enumerate(missions)}
-        layouts = Layouts(*(np.concatenate(arrays) for arrays in zip(*(bank.layouts for bank in banks), strict=True)))
+        layouts = _records(np.concatenate([bank.layouts for bank in banks]))
         renumbered = [np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks]
         level = [np.array([levels.index(t) for t in bank.levels], np.int16)[bank.level] for bank in banks]
+        layouts.mission = np.concatenate(renumbered)
         return LevelBank(
             levels=levels,
             level=np.concatenate(level),
             seeds=np.concatenate([bank.seeds for bank in banks]),
-            layouts=layouts._replace(mission=np.concatenate(renumbered)),
+            layouts=layouts,
             missions=missions,
         )
 
@@ -99,7 +100,7 @@ class LevelBank:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **header, **texts, **self.layouts._asdict())  # type: ignore[arg-type]
+                np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
@@ -122,19 +123,19 @@ class LevelBank:
                 levels=_to_texts(arrays["levels"]),
                 level=arrays["level"],
                 seeds=arrays["seeds"],
-                layouts=Layouts(**{name: arrays[name] for name in Layouts._fields}),
+                layouts=_records(arrays["layouts"]),
                 missions=_to_texts(arrays["missions"]),
             )
         except (KeyError, ValueError) as error:
             raise BankError(f"{path} is not a bank: {error}") from error
 
 
-def _assemble(level: str, *, seeds: np.ndarray, layouts: Layouts, missions: list[str]) -> LevelBank:
+def _assemble(level: str, *, seeds: np.ndarray, layouts: np.recarray, missions: list[str]) -> LevelBank:
     distinct = tuple(dict.fromkeys(missions))
     numbers = {text: number for number, text in enumerate(distinct)}
-    mission = np.array([numbers[text] for text in missions], np.int32)
+    layouts.mission = [numbers[text] for text in missions]
     origin = np.zeros(len(seeds), np.int16)
-    return LevelBank((level,), origin, seeds, layouts._replace(mission=mission), distinct)
+    return LevelBank((level,), origin, seeds, layouts, distinct)
 
 
 def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -151,7 +152,7 @@ def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> 
     return Path(cache_dir or default).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
 
 
-def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[Layouts, list[str]]:
+def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[np.recarray, list[str]]:
     """Layouts made by several processes. Each imports only this package, so scripts need no main guard."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -163,17 +164,22 @@ def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[Lay
             pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
             processes.append((subprocess.Popen(command, env=environment, **pipes), target))  # type: ignore[call-overload]
         parts = [_collect(process, target) for process, target in processes]
-    arrays = (np.concatenate(fields) for fields in zip(*(layouts for layouts, _ in parts), strict=True))
-    return Layouts(*arrays), [mission for _, missions in parts for mission in missions]
+    layouts = _records(np.concatenate([layouts for layouts, _ in parts]))
+    return layouts, [mission for _, missions in parts for mission in missions]
 
 
-def _collect(process: subprocess.Popen[bytes], target: Path) -> tuple[Layouts, list[str]]:
+def _collect(process: subprocess.Popen[bytes], target: Path) -> tuple[np.recarray, list[str]]:
     _, complaint = process.communicate()
     if process.returncode:
         lines = complaint.decode(errors="replace").strip().splitlines() or ["it was killed"]
         raise LayoutError(f"making layouts failed (exit {process.returncode}): {lines[-1]}")
     with np.load(target, allow_pickle=False) as file:
-        return Layouts(**{name: file[name] for name in Layouts._fields}), list(_to_texts(file["text"]))
+        return _records(file["layouts"]), list(_to_texts(file["missions"]))
+
+
+def _records(layouts: np.ndarray) -> np.recarray:
+    """Layouts whose fields are attributes, aligned as kernels expect them (a file does not keep the alignment flag)."""
+    return layouts.astype(LAYOUT, copy=False).view(np.recarray)
 
 
 def _to_bytes(texts: Sequence[str]) -> np.ndarray:
@@ -187,10 +193,8 @@ def _to_texts(array: np.ndarray) -> tuple[str, ...]:
 def _validate(bank: LevelBank) -> None:
     """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
     m = len(bank.seeds)
-    for name, (dtype, shape) in LAYOUT_SHAPES.items():
-        array = getattr(bank.layouts, name)
-        if array.dtype != dtype or array.shape != (m, *shape):
-            raise ValueError(f"{name} is {array.dtype} {array.shape}, expected {np.dtype(dtype)} {(m, *shape)}")
+    if bank.layouts.shape != (m,) or bank.layouts.dtype.fields != LAYOUT.fields:
+        raise ValueError(f"layouts are {bank.layouts.dtype} of shape {bank.layouts.shape}, expected ({m},) of LAYOUT")
     if bank.seeds.dtype != np.int64 or bank.level.dtype != np.int16 or bank.level.shape != (m,) or not m:
         raise ValueError("seeds or levels have the wrong type or shape, or there are none")
     layouts = bank.layouts
@@ -208,7 +212,7 @@ def _validate(bank: LevelBank) -> None:
     _validate_spots(layouts)
 
 
-def _validate_spots(layouts: Layouts) -> None:
+def _validate_spots(layouts: np.recarray) -> None:
     for name, lowest in (("spot", 1), ("where", 0)):
         spots = getattr(layouts, name).astype(np.int64)
         x, y = (spots >> 5) - PAD, (spots % SIDE) - PAD

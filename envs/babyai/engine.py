@@ -14,7 +14,7 @@ from numba import njit
 
 from envs.babyai.bank import LevelBank
 from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
-from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, PAD, SIDE, State, copy_rows, create
+from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, N_CLAUSES, PAD, SIDE, State, copy_rows, create
 from envs.babyai.verifier import FAILURE, SUCCESS, verify_row
 from envs.babyai.view import FORWARD, VIEW, view_row
 
@@ -35,169 +35,173 @@ class Step(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def object_at(state, i, spot):  # type: ignore[no-untyped-def]
-    """Index of the object or door at a spot of environment i, -1 if there is none."""
+def object_at(row, spot):  # type: ignore[no-untyped-def]
+    """Index of the object or door at a spot of an environment, -1 if there is none."""
     for k in range(MAX_OBJECTS):
-        if state.where[i, k] == spot:
+        if row.where[k] == spot:
             return k
     return -1
 
 
 @njit(cache=True, nogil=True)
-def _pick_up(state, i, front):  # type: ignore[no-untyped-def]
-    kind = state.cells[i, front] & KIND_MASK
-    if state.carried[i] or not (kind == KEY or kind == BALL or kind == BOX):
+def _pick_up(row, front):  # type: ignore[no-untyped-def]
+    kind = row.cells[front] & KIND_MASK
+    if row.carried or not (kind == KEY or kind == BALL or kind == BOX):
         return
-    k = object_at(state, i, front)
-    state.carried[i] = k + 1
-    state.where[i, k] = 0
-    state.cells[i, front] = EMPTY
+    k = object_at(row, front)
+    row.carried = k + 1
+    row.where[k] = 0
+    row.cells[front] = EMPTY
 
 
 @njit(cache=True, nogil=True)
-def _drop(state, i, front):  # type: ignore[no-untyped-def]
-    held = state.carried[i]
-    if held == 0 or state.cells[i, front] != EMPTY:
+def _drop(row, front):  # type: ignore[no-untyped-def]
+    held = row.carried
+    if held == 0 or row.cells[front] != EMPTY:
         return
-    state.carried[i] = 0
-    state.where[i, held - 1] = front
-    state.cells[i, front] = state.code[i, held - 1]
+    row.carried = 0
+    row.where[held - 1] = front
+    row.cells[front] = row.code[held - 1]
 
 
 @njit(cache=True, nogil=True)
-def _toggle(state, i, front):  # type: ignore[no-untyped-def]
-    code = state.cells[i, front]
+def _toggle(row, front):  # type: ignore[no-untyped-def]
+    code = row.cells[front]
     kind = code & KIND_MASK
     colour = code - kind
     if kind == DOOR_OPEN:
-        state.cells[i, front] = DOOR_CLOSED | colour
+        row.cells[front] = DOOR_CLOSED | colour
     elif kind == DOOR_CLOSED:
-        state.cells[i, front] = DOOR_OPEN | colour
+        row.cells[front] = DOOR_OPEN | colour
     elif kind == DOOR_LOCKED:
-        held = state.carried[i]
-        if held and state.code[i, held - 1] == KEY | colour:
-            state.cells[i, front] = DOOR_OPEN | colour
+        held = row.carried
+        if held and row.code[held - 1] == KEY | colour:
+            row.cells[front] = DOOR_OPEN | colour
     elif kind == BOX:
-        box = object_at(state, i, front)
-        content = state.inside[i, box]
-        state.where[i, box] = 0
-        state.cells[i, front] = EMPTY
+        box = object_at(row, front)
+        content = row.inside[box]
+        row.where[box] = 0
+        row.cells[front] = EMPTY
         if content:
-            state.where[i, content - 1] = front
-            state.cells[i, front] = state.code[i, content - 1]
+            row.where[content - 1] = front
+            row.cells[front] = row.code[content - 1]
 
 
 @njit(cache=True, nogil=True)
-def act_row(state, i, action):  # type: ignore[no-untyped-def]
-    """Carry out one action (0..6) in environment i; nothing is judged and the clock does not move."""
-    direction = state.direction[i]
-    front = np.int64(state.spot[i]) + FORWARD[direction]
+def act_row(row, action):  # type: ignore[no-untyped-def]
+    """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move."""
+    direction = row.direction
+    front = np.int64(row.spot) + FORWARD[direction]
     if action == 0:
-        state.direction[i] = (direction + 3) & 3
+        row.direction = (direction + 3) & 3
     elif action == 1:
-        state.direction[i] = (direction + 1) & 3
+        row.direction = (direction + 1) & 3
     elif action == 2:
-        code = state.cells[i, front]
+        code = row.cells[front]
         if code == EMPTY or code & KIND_MASK == DOOR_OPEN:
-            state.spot[i] = front
+            row.spot = front
     elif action == 3:
-        _pick_up(state, i, front)
+        _pick_up(row, front)
     elif action == 4:
-        _drop(state, i, front)
+        _drop(row, front)
     elif action == 5:
-        _toggle(state, i, front)
+        _toggle(row, front)
 
 
 @njit(cache=True, nogil=True)
-def step_row(state, i, action):  # type: ignore[no-untyped-def]
-    """Step environment i by one action (0..6, unchecked): (reward float64, terminated, truncated). No auto-reset."""
-    state.steps[i] += 1
-    act_row(state, i, action)
-    truncated = state.steps[i] >= state.max_steps[i]
-    verdict = verify_row(state, i, action)
+def step_row(row, action):  # type: ignore[no-untyped-def]
+    """Step an environment by one action (0..6, unchecked): (reward float64, terminated, truncated). No auto-reset."""
+    row.steps += 1
+    act_row(row, action)
+    truncated = row.steps >= row.max_steps
+    verdict = verify_row(row, action)
     if verdict == SUCCESS:
-        return 1 - 0.9 * (state.steps[i] / state.max_steps[i]), True, truncated
+        return 1 - 0.9 * (row.steps / row.max_steps), True, truncated
     return 0.0, verdict == FAILURE, truncated
 
 
 @njit(cache=True, nogil=True)
-def reset_row(state, i, layouts, layout, views, k):  # type: ignore[no-untyped-def]
-    """Begin layout `layout` in environment i and draw its first view into views[k].
+def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
+    """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k].
 
     When something is carried from the start (PutNext*Carrying), minigrid's first observation is from before it was
     taken up; so is this one.
     """
-    for x in range(MAX_SIZE):
-        start = (x + PAD) * SIDE + PAD
-        for y in range(MAX_SIZE):
-            state.cells[i, start + y] = layouts.cells[layout, x, y]
-    state.where[i] = layouts.where[layout]
-    state.listed[i] = layouts.where[layout]
-    state.code[i] = layouts.code[layout]
-    state.inside[i] = layouts.inside[layout]
-    state.spot[i] = layouts.spot[layout]
-    state.direction[i] = layouts.direction[layout]
-    state.carried[i] = 0
-    state.steps[i] = 0
-    state.max_steps[i] = layouts.max_steps[layout]
-    state.program[i] = layouts.program[layout]
-    state.targets[i] = layouts.targets[layout]
-    state.done[i] = 0
-    state.held_before[i] = 0
-    state.room_size[i] = layouts.room_size[layout]
-    state.width[i] = layouts.width[layout]
-    state.height[i] = layouts.height[layout]
-    state.layout[i] = layout
-    view_row(state, i, views, k)
-    held = layouts.carried[layout]
+    for spot in range(MAX_SIZE * SIDE):
+        row.cells[PAD * SIDE + spot] = layout.cells[spot]
+    row.where[:] = layout.where
+    row.listed[:] = layout.where
+    row.code[:] = layout.code
+    row.inside[:] = layout.inside
+    row.program[:] = layout.program
+    for clause in range(N_CLAUSES):
+        row.targets[clause, 0] = layout.targets[clause, 0]
+        row.targets[clause, 1] = layout.targets[clause, 1]
+    row.done[:] = 0
+    row.held_before[:] = 0
+    row.spot = layout.spot
+    row.direction = layout.direction
+    row.carried = 0
+    row.steps = 0
+    row.max_steps = layout.max_steps
+    row.room_size = layout.room_size
+    row.width = layout.width
+    row.height = layout.height
+    row.columns = layout.columns
+    row.layout = number
+    view_row(row, views, k)
+    held = layout.carried
     if held:
-        state.carried[i] = held
-        state.cells[i, state.where[i, held - 1]] = EMPTY
-        state.where[i, held - 1] = 0
-
-
-class _Next(NamedTuple):
-    """Which layout comes next: a fixed order of the bank, gone through again and again."""
-
-    order: np.ndarray  # i32 [M]
-    cursor: np.ndarray  # i64 [1] resets served so far
+        row.carried = held
+        row.cells[row.where[held - 1]] = EMPTY
+        row.where[held - 1] = 0
 
 
 @njit(cache=True, nogil=True)
 def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-untyped-def]
+    views, directions, _, _, _ = step
     for r in range(len(rows)):
         i = rows[r]
-        reset_row(state, i, layouts, chosen[r], step.views, i)
+        row = state[i]
+        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
         if limit > 0:
-            state.max_steps[i] = limit
-        step.directions[i] = state.direction[i]
+            row.max_steps = limit
+        directions[i] = row.direction
 
 
 @njit(cache=True, nogil=True)
 def _step_all(state, layouts, following, actions, limit, timed, auto_reset, step, final):  # type: ignore[no-untyped-def]
+    """Step all; the index of the first action out of range (then nothing was stepped), or -1."""
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= N_ACTIONS:
             return i
+    order, cursor = following
+    views, directions, rewards, terminations, truncations = step
+    final_views, final_directions, final_steps, final_layouts = final
     for i in range(len(actions)):
-        reward, terminated, truncated = step_row(state, i, actions[i])
+        row = state[i]
+        reward, terminated, truncated = step_row(row, actions[i])
         truncated = truncated and timed
-        step.rewards[i] = reward
-        step.terminated[i] = terminated
-        step.truncated[i] = truncated
+        rewards[i] = reward
+        terminations[i] = terminated
+        truncations[i] = truncated
         if auto_reset and (terminated or truncated):
-            view_row(state, i, final.views, i)
-            final.directions[i] = state.direction[i]
-            final.steps[i] = state.steps[i]
-            final.layouts[i] = state.layout[i]
-            chosen = following.order[following.cursor[0] % len(following.order)]
-            following.cursor[0] += 1
-            reset_row(state, i, layouts, chosen, step.views, i)
+            view_row(row, final_views, i)
+            final_directions[i] = row.direction
+            final_steps[i] = row.steps
+            final_layouts[i] = row.layout
+            chosen = order[cursor[0] % len(order)]
+            cursor[0] += 1
+            reset_row(row, layouts[chosen], chosen, views, i)
             if limit > 0:
-                state.max_steps[i] = limit
+                row.max_steps = limit
         else:
-            view_row(state, i, step.views, i)
-        step.directions[i] = state.direction[i]
+            view_row(row, views, i)
+        directions[i] = row.direction
     return -1
+
+
+# Kernels are given plain tuples: numba's cache on disk pickles the class of a named one, and stumbles if it is renamed.
 
 
 class Final(NamedTuple):
@@ -238,7 +242,7 @@ class BabyAIEngine:
         self.auto_reset = auto_reset
         self._limit = max_steps or 0
         order = np.random.default_rng(seed).permutation(len(bank)).astype(np.int32)
-        self._following = _Next(order, np.zeros(1, np.int64))
+        self._following = (order, np.zeros(1, np.int64))  # the order of the bank, and how many were begun so far
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
         self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
@@ -252,14 +256,14 @@ class BabyAIEngine:
         """
         chosen_rows = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
         if layouts is None:
-            served = self._following.cursor[0] + np.arange(len(chosen_rows))
-            chosen = self._following.order[served % len(self.bank)].astype(np.int64)
-            self._following.cursor[0] += len(chosen_rows)
+            order, cursor = self._following
+            chosen = order[(cursor[0] + np.arange(len(chosen_rows))) % len(self.bank)].astype(np.int64)
+            cursor[0] += len(chosen_rows)
         else:
             chosen = _indices(layouts, below=len(self.bank), name="layouts")
         if len(chosen) != len(chosen_rows):
             raise ValueError(f"{len(chosen_rows)} rows but {len(chosen)} layouts")
-        _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, self._step)
+        _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, tuple(self._step))
         return self._step.views, self._step.directions
 
     def step(self, actions: np.ndarray) -> Step:
@@ -275,8 +279,8 @@ class BabyAIEngine:
             self._limit,
             self.time_limit,
             self.auto_reset,
-            self._step,
-            self.final,
+            tuple(self._step),
+            tuple(self.final),
         )
         if wrong >= 0:
             raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
@@ -299,14 +303,15 @@ class BabyAIEngine:
     @property
     def reuse(self) -> float:
         """How often a layout of the bank has been played on average."""
-        return float(self._following.cursor[0] / len(self.bank))
+        return float(self._following[1][0] / len(self.bank))
 
 
 @njit(cache=True, nogil=True)
 def _view_all(state, views, directions):  # type: ignore[no-untyped-def]
     for i in range(len(directions)):
-        view_row(state, i, views, i)
-        directions[i] = state.direction[i]
+        row = state[i]
+        view_row(row, views, i)
+        directions[i] = row.direction
 
 
 def _indices(values: np.ndarray, *, below: int, name: str) -> np.ndarray:

@@ -13,10 +13,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX
-from minigrid.core.world_object import Box
 from minigrid.envs.babyai.core import roomgrid_level
 from minigrid.envs.babyai.core.verifier import (
-    ActionInstr,
     AfterInstr,
     AndInstr,
     BeforeInstr,
@@ -30,7 +28,7 @@ from minigrid.envs.babyai.core.verifier import (
 
 from envs.babyai import cells, verifier
 from envs.babyai.levels import gym_id
-from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, Layouts, create_layouts, spot_of
+from envs.babyai.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, OUTSIDE, spot_of
 
 
 class LayoutError(ValueError):
@@ -38,18 +36,19 @@ class LayoutError(ValueError):
 
 
 _MOVABLE = {"key": cells.KEY, "ball": cells.BALL, "box": cells.BOX}
-_KINDS = {GoToInstr: verifier.GO_TO, OpenInstr: verifier.OPEN, PickupInstr: verifier.PICK_UP}
+_KINDS: dict[Any, int] = {GoToInstr: verifier.GO_TO, OpenInstr: verifier.OPEN, PickupInstr: verifier.PICK_UP}
 _ROOTS = {BeforeInstr: verifier.BEFORE, AfterInstr: verifier.AFTER}
 
 
-def generate(level: str, seeds: Sequence[int] | np.ndarray) -> tuple[Layouts, list[str]]:
-    """Layouts and mission texts, one for each seed, in order.
+def generate(level: str, seeds: Sequence[int] | np.ndarray) -> tuple[np.recarray, list[str]]:
+    """Layouts (dtype LAYOUT, one for each seed, in order; `mission` numbers them) and their mission texts.
 
     Raises ValueError when there is no such level, LayoutError when it fails for a seed or holds what the engine does
     not know.
     """
     env = make_minigrid(level)
-    layouts = create_layouts(len(seeds))
+    layouts = np.zeros(len(seeds), LAYOUT).view(np.recarray)
+    layouts.cells[:] = OUTSIDE
     missions: list[str] = []
     for row, seed in enumerate(seeds):
         try:
@@ -72,7 +71,7 @@ def make_minigrid(level: str) -> Any:
     return gym.make(gym_id(level), disable_env_checker=True).unwrapped
 
 
-def _write(layouts: Layouts, row: int, env: Any) -> None:
+def _write(layouts: np.recarray, row: int, env: Any) -> None:
     """Write the environment, just reset, into a row."""
     if max(env.width, env.height) > MAX_SIZE:
         raise LayoutError(f"a grid of {env.width} x {env.height} is larger than {MAX_SIZE} x {MAX_SIZE}")
@@ -93,21 +92,22 @@ class _Objects:
         self._index: dict[int, int] = {}
         self._all: list[Any] = []
         self._spots: list[int] = []
-        self._walls: dict[tuple[int, int], int] = {}
+        self._codes: dict[tuple[int, int], int] = {}
         self._held = 0
         for x in range(env.width):
             for y in range(env.height):
                 self._add_cell(env.grid.get(x, y), (x, y))
         if env.carrying is not None:
             x, y = env.carrying.init_pos  # PutNext*Carrying: the first observation still shows it where it lay
-            self._walls[x, y] = _code(env.carrying)
+            self._codes[x, y] = _code(env.carrying)
             self._held = self._add(env.carrying, spot_of(int(x), int(y))) + 1
         for item in self._all:  # grows while we look: a box may hold a box
-            if isinstance(item, Box) and item.contains is not None:
-                self._add(item.contains, 0)
+            content = item.contains
+            if content is not None:
+                self._add(content, 0)
 
     def _add_cell(self, cell: Any, position: tuple[int, int]) -> None:
-        self._walls[position] = cells.EMPTY if cell is None else _code(cell)
+        self._codes[position] = cells.EMPTY if cell is None else _code(cell)
         if cell is not None and cell.type != "wall":
             self._add(cell, spot_of(*position))
 
@@ -119,13 +119,13 @@ class _Objects:
         self._spots.append(spot)
         return len(self._all) - 1
 
-    def write(self, layouts: Layouts, row: int) -> None:
-        for position, code in self._walls.items():
-            layouts.cells[row][position] = code
+    def write(self, layouts: np.recarray, row: int) -> None:
+        for position, code in self._codes.items():
+            layouts.cells[row, spot_of(*position) - GRID.start] = code
         for k, item in enumerate(self._all):
             layouts.code[row, k] = _code(item)
             layouts.where[row, k] = self._spots[k]
-            if isinstance(item, Box) and item.contains is not None:
+            if item.contains is not None:
                 layouts.inside[row, k] = self._index[id(item.contains)] + 1
         layouts.carried[row] = self._held
 
@@ -154,7 +154,7 @@ def _code(item: Any) -> int:
     raise LayoutError(f"a cell of type {item.type!r}")
 
 
-def _write_mission(layouts: Layouts, row: int, *, instruction: Instr, objects: _Objects) -> None:
+def _write_mission(layouts: np.recarray, row: int, *, instruction: Instr, objects: _Objects) -> None:
     program = layouts.program[row]
     sides: list[Instr] = [instruction]
     if type(instruction) in _ROOTS:
@@ -170,9 +170,9 @@ def _write_mission(layouts: Layouts, row: int, *, instruction: Instr, objects: _
             _write_clause(layouts, row, clause=2 * side + number, instruction=clause, objects=objects)
 
 
-def _write_clause(layouts: Layouts, row: int, *, clause: int, instruction: Instr, objects: _Objects) -> None:
+def _write_clause(layouts: np.recarray, row: int, *, clause: int, instruction: Any, objects: _Objects) -> None:
     program, targets = layouts.program[row], layouts.targets[row, clause]
-    if not isinstance(instruction, ActionInstr) or type(instruction) not in (*_KINDS, PutNextInstr):
+    if type(instruction) not in (*_KINDS, PutNextInstr):
         raise LayoutError(f"a mission with {type(instruction).__name__}")
     program[verifier.STRICT + clause] = bool(getattr(instruction, "strict", False))
     if isinstance(instruction, PutNextInstr):
@@ -180,14 +180,13 @@ def _write_clause(layouts: Layouts, row: int, *, clause: int, instruction: Instr
         targets[0] = objects.members(instruction.desc_move, walls_count=False)
         targets[1] = objects.members(instruction.desc_fixed, walls_count=True)
         return
-    program[verifier.KINDS + clause] = _KINDS[type(instruction)]  # type: ignore[index]
-    targets[0] = objects.members(instruction.desc, walls_count=isinstance(instruction, GoToInstr))  # type: ignore[attr-defined]
+    program[verifier.KINDS + clause] = _KINDS[type(instruction)]
+    targets[0] = objects.members(instruction.desc, walls_count=isinstance(instruction, GoToInstr))
 
 
 def _main(level: str, seeds_path: str, out_path: str) -> None:
     layouts, missions = generate(level, np.load(seeds_path, allow_pickle=False))
-    text = np.frombuffer("\n".join(missions).encode(), np.uint8)
-    np.savez(out_path, text=text, **layouts._asdict())
+    np.savez(out_path, layouts=layouts.view(np.ndarray), missions=np.frombuffer("\n".join(missions).encode(), np.uint8))
 
 
 if __name__ == "__main__":

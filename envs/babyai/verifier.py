@@ -45,20 +45,20 @@ lowest_bit: Any = intrinsic(_lowest_bit)
 
 
 @njit(cache=True, nogil=True)
-def _is_listed_at(state, i, members, spot):  # type: ignore[no-untyped-def]
+def _is_listed_at(row, members, spot):  # type: ignore[no-untyped-def]
     """Did any of these objects lie at this spot when positions were last refreshed?"""
     while members:
-        if state.listed[i, lowest_bit(members)] == spot:
+        if row.listed[lowest_bit(members)] == spot:
             return True
         members &= members - np.uint64(1)
     return False
 
 
 @njit(cache=True, nogil=True)
-def _is_listed_beside(state, i, members, spot):  # type: ignore[no-untyped-def]
+def _is_listed_beside(row, members, spot):  # type: ignore[no-untyped-def]
     """Did any of these objects lie one step from this spot when positions were last refreshed?"""
     while members:
-        gap = abs(np.int64(state.listed[i, lowest_bit(members)]) - np.int64(spot))
+        gap = abs(np.int64(row.listed[lowest_bit(members)]) - np.int64(spot))
         if gap == 1 or gap == SIDE:
             return True
         members &= members - np.uint64(1)
@@ -66,12 +66,12 @@ def _is_listed_beside(state, i, members, spot):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _opened(state, i, members, front):  # type: ignore[no-untyped-def]
+def _opened(row, members, front):  # type: ignore[no-untyped-def]
     """Is the cell ahead an open door of this set?"""
-    if state.cells[i, front] & KIND_MASK != DOOR_OPEN:
+    if row.cells[front] & KIND_MASK != DOOR_OPEN:
         return False
     while members:
-        if state.where[i, lowest_bit(members)] == front:
+        if row.where[lowest_bit(members)] == front:
             return True
         members &= members - np.uint64(1)
     return False
@@ -84,23 +84,23 @@ def _contains(members, held):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _verify_clause(state, i, clause, action, front):  # type: ignore[no-untyped-def]
-    kind = state.program[i, KINDS + clause]
-    members = state.targets[i, clause, 0]
+def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
+    kind = row.program[KINDS + clause]
+    members = row.targets[clause, 0]
     if kind == GO_TO:
-        return SUCCESS if _is_listed_at(state, i, members, front) else CONTINUE
-    strict = state.program[i, STRICT + clause] != 0
+        return SUCCESS if _is_listed_at(row, members, front) else CONTINUE
+    strict = row.program[STRICT + clause] != 0
     if kind == OPEN:
         if action != TOGGLE_ACTION:
             return CONTINUE
-        if _opened(state, i, members, front):
+        if _opened(row, members, front):
             return SUCCESS
-        ahead = state.cells[i, front] & KIND_MASK
+        ahead = row.cells[front] & KIND_MASK
         is_door = ahead == DOOR_OPEN or ahead == DOOR_CLOSED or ahead == DOOR_LOCKED
         return FAILURE if strict and is_door else CONTINUE
-    before = state.held_before[i, clause]
-    carried = state.carried[i]
-    state.held_before[i, clause] = carried
+    before = row.held_before[clause]
+    carried = row.carried
+    row.held_before[clause] = carried
     if kind == PICK_UP:
         if action != PICKUP_ACTION:
             return CONTINUE
@@ -111,41 +111,41 @@ def _verify_clause(state, i, clause, action, front):  # type: ignore[no-untyped-
         return FAILURE
     if action != DROP_ACTION or not _contains(members, before):
         return CONTINUE
-    dropped_at = state.where[i, before - 1]
-    if dropped_at != 0 and _is_listed_beside(state, i, state.targets[i, clause, 1], dropped_at):
+    dropped_at = row.where[before - 1]
+    if dropped_at != 0 and _is_listed_beside(row, row.targets[clause, 1], dropped_at):
         return SUCCESS
     return CONTINUE
 
 
 @njit(cache=True, nogil=True)
-def _verify_side(state, i, side, action, front):  # type: ignore[no-untyped-def]
+def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
     """One side of "then" / "after": a clause, or two joined by "and" (each latched once done; failures ignored)."""
     first = 2 * side
-    if not state.program[i, JOINED + side]:
-        return _verify_clause(state, i, first, action, front)
+    if not row.program[JOINED + side]:
+        return _verify_clause(row, first, action, front)
     for clause in range(first, first + 2):
-        if not state.done[i, 2 + clause]:
-            state.done[i, 2 + clause] = _verify_clause(state, i, clause, action, front) == SUCCESS
-    return SUCCESS if state.done[i, 2 + first] and state.done[i, 3 + first] else CONTINUE
+        if not row.done[2 + clause]:
+            row.done[2 + clause] = _verify_clause(row, clause, action, front) == SUCCESS
+    return SUCCESS if row.done[2 + first] and row.done[3 + first] else CONTINUE
 
 
 @njit(cache=True, nogil=True)
-def verify_row(state, i, action):  # type: ignore[no-untyped-def]
-    """Judge environment i after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
+def verify_row(row, action):  # type: ignore[no-untyped-def]
+    """Judge an environment (a row of the state) after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
     if action == DROP_ACTION:
-        state.listed[i] = state.where[i]
-    front = np.int64(state.spot[i]) + FORWARD[state.direction[i]]
-    root = state.program[i, ROOT]
+        row.listed[:] = row.where
+    front = np.int64(row.spot) + FORWARD[row.direction]
+    root = row.program[ROOT]
     if root == SINGLE:
-        return _verify_side(state, i, 0, action, front)
+        return _verify_side(row, 0, action, front)
     earlier = 0 if root == BEFORE else 1
-    if not state.done[i, earlier]:
-        verdict = _verify_side(state, i, earlier, action, front)
+    if not row.done[earlier]:
+        verdict = _verify_side(row, earlier, action, front)
         if verdict == FAILURE:
             return FAILURE
         if verdict != SUCCESS:
-            if state.program[i, ROOT_STRICT] and _verify_side(state, i, 1 - earlier, action, front) == SUCCESS:
+            if row.program[ROOT_STRICT] and _verify_side(row, 1 - earlier, action, front) == SUCCESS:
                 return FAILURE
             return CONTINUE
-        state.done[i, earlier] = 1
-    return _verify_side(state, i, 1 - earlier, action, front)
+        row.done[earlier] = 1
+    return _verify_side(row, 1 - earlier, action, front)

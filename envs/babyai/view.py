@@ -42,13 +42,13 @@ LIGHT = _light_table()
 
 
 @njit(cache=True, nogil=True)
-def view_row(state, i, views, k):  # type: ignore[no-untyped-def]
-    """Draw the view of environment i into views[k] (uint8 [7, 7], packed codes)."""
-    cells = state.cells[i]
-    direction = state.direction[i]
+def view_row(row, views, k):  # type: ignore[no-untyped-def]
+    """Draw the view of an environment (a row of the state) into views[k] (uint8 [7, 7], packed codes)."""
+    cells = row.cells
+    direction = row.direction
     ahead = FORWARD[direction]
     right = RIGHT[direction]
-    corner = np.int64(state.spot[i]) - 3 * right
+    corner = np.int64(row.spot) - 3 * right
     lit = np.int64(1 << 3)
     for back in range(VIEW):
         start = corner + back * ahead
@@ -62,5 +62,5 @@ def view_row(state, i, views, k):  # type: ignore[no-untyped-def]
             shown = cells[start + across * right] if (lit >> across) & 1 else np.uint8(UNSEEN)
             views[k, across, VIEW - 1 - back] = shown
         lit = np.int64(LIGHT[case, 1])
-    held = state.carried[i]
-    views[k, 3, 6] = state.code[i, held - 1] if held else np.uint8(EMPTY)
+    held = row.carried
+    views[k, 3, 6] = row.code[held - 1] if held else np.uint8(EMPTY)
