@@ -1,6 +1,8 @@
-"""minigrid's BabyAIBot, which sees the hidden state: an oracle for tests and for the redundancy figure, nothing else."""
+"""minigrid's BabyAIBot, which sees the hidden state: an oracle for tests and the redundancy figure, nothing else."""
 
 from __future__ import annotations
+
+from typing import Any, cast
 
 from envs.babyai.world import BabyAIWorld
 
@@ -11,7 +13,8 @@ def bot_actions(level: str, seed: int) -> list[int] | None:
 
     world = BabyAIWorld(level)
     world.reset(seed)
-    bot, actions = BabyAIBot(world.inner), list[int]()
+    bot: Any = cast(Any, BabyAIBot)(world.inner)
+    actions: list[int] = []
     while True:
         try:
             action = int(bot.replan(actions[-1] if actions else None))

@@ -100,15 +100,15 @@ def text(target: Target) -> str:
 @kernel
 def to_start_frame(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
     """Grid position to the start frame of row i: x to the right of and y ahead of the pose at reset."""
-    dx, dy = ahead(np.int64(memory.start[i, 2]))
-    right, down = np.int64(x) - memory.start[i, 0], np.int64(y) - memory.start[i, 1]
+    dx, dy = ahead(int(memory.start[i, 2]))
+    right, down = int(x) - memory.start[i, 0], int(y) - memory.start[i, 1]
     return down * dx - right * dy, right * dx + down * dy
 
 
 @kernel
 def is_located(memory: Memory, i: int, k: int, location: int) -> bool:
     """Whether object k was first seen in the start room (its walls included), on that side of the pose at reset."""
-    pitch = np.int64(memory.pitch[i])
+    pitch = int(memory.pitch[i])
     for axis in range(2):
         low = memory.start[i, axis] // pitch * pitch
         if memory.home[i, k, axis] < low or memory.home[i, k, axis] > low + pitch:

@@ -9,18 +9,9 @@ with D a description as BabyAI writes it (BabyAI, section 3). Locations are thos
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from minigrid.envs.babyai.core.verifier import (
-    AfterInstr,
-    AndInstr,
-    BeforeInstr,
-    GoToInstr,
-    Instr,
-    ObjDesc,
-    OpenInstr,
-    PickupInstr,
-    PutNextInstr,
-)
+from minigrid.envs.babyai.core import verifier
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import ANY
@@ -29,9 +20,11 @@ from envs.babyai.description import parse as parse_description
 _LOCATIONS = (None, "left", "right", "front", "behind")
 _MAX_LENGTH = 500
 
+_verifier: Any = verifier  # untyped: its classes take and give anything
 
-def parse(text: str) -> Instr:
-    """The instruction a text asks for. ValueError, saying which part, when it is none."""
+
+def parse(text: str) -> Any:
+    """The verifier's `Instr` that a text asks for. ValueError, saying which part, when it is none."""
     if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         raise ValueError(f"an instruction is text of at most {_MAX_LENGTH} characters")
     words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".")
@@ -39,34 +32,34 @@ def parse(text: str) -> Instr:
     if len(before) + len(after) > 3:
         raise ValueError(f"{text!r} has more than two parts; one 'then' or 'after you' joins at most two")
     if len(before) == 2:
-        return BeforeInstr(_conjunction(before[0]), _conjunction(before[1]))
+        return _verifier.BeforeInstr(_conjunction(before[0]), _conjunction(before[1]))
     if len(after) == 2:
-        return AfterInstr(_conjunction(after[0]), _conjunction(after[1]))
+        return _verifier.AfterInstr(_conjunction(after[0]), _conjunction(after[1]))
     return _conjunction(words)
 
 
-def _conjunction(words: str) -> Instr:
+def _conjunction(words: str) -> Any:
     clauses = words.split(" and ")
     if len(clauses) > 2:
         raise ValueError(f"{words!r} has more than two clauses; 'and' joins at most two")
     first, *rest = [_clause(clause) for clause in clauses]
-    return AndInstr(first, rest[0]) if rest else first
+    return _verifier.AndInstr(first, rest[0]) if rest else first
 
 
-def _clause(words: str) -> Instr:
+def _clause(words: str) -> Any:
     if words.startswith("go to "):
-        return GoToInstr(_describe(words.removeprefix("go to ")))
+        return _verifier.GoToInstr(_describe(words.removeprefix("go to ")))
     if words.startswith("open "):
-        return OpenInstr(_describe(words.removeprefix("open "), only=("door",)))
+        return _verifier.OpenInstr(_describe(words.removeprefix("open "), only=("door",)))
     if words.startswith("pick up "):
-        return PickupInstr(_describe(words.removeprefix("pick up "), never="door"))
+        return _verifier.PickupInstr(_describe(words.removeprefix("pick up "), never="door"))
     found = re.fullmatch(r"put (.+?) next to (.+)", words)
     if found:
-        return PutNextInstr(_describe(found[1], never="door"), _describe(found[2]))
+        return _verifier.PutNextInstr(_describe(found[1], never="door"), _describe(found[2]))
     raise ValueError(f"{words!r} is no instruction: say go to D, open D, pick up D or put D next to D")
 
 
-def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> ObjDesc:
+def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> Any:
     target = parse_description(words)
     if target.id != ANY:
         raise ValueError(f"{words!r}: an instruction can't name a thing by its number")
@@ -76,4 +69,4 @@ def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> Obj
             f"{words!r} is nothing that can be done that to: open takes a door, pick up and put take no door"
         )
     color = COLOURS[target.color] if target.color != ANY else None
-    return ObjDesc(kind, color, _LOCATIONS[target.location])
+    return _verifier.ObjDesc(kind, color, _LOCATIONS[target.location])

@@ -40,19 +40,23 @@ class Instruction:
 
 
 @cache
-def all_levels() -> tuple[str, ...]:
-    """Every registered BabyAI id, sorted, in short form ("GoToLocal" for "BabyAI-GoToLocal-v0")."""
+def _ids() -> dict[str, str]:
     import gymnasium
     import minigrid  # noqa: F401  importing it registers its environments
 
-    ids = [name for name in gymnasium.registry if name.startswith("BabyAI-")]
-    return tuple(sorted(name.removeprefix("BabyAI-").removesuffix("-v0") for name in ids))
+    ids = sorted(name for name in gymnasium.registry if name.startswith("BabyAI-"))
+    return {name.removeprefix("BabyAI-").removesuffix("-v0"): name for name in ids}
+
+
+def all_levels() -> tuple[str, ...]:
+    """Every registered BabyAI level in short form ("GoToLocal" for "BabyAI-GoToLocal-v0"), sorted."""
+    return tuple(_ids())
 
 
 def level_name(name: str) -> str:
     """The short form of a level's name or id. ValueError with close matches when there is no such level."""
     short = name.strip().removeprefix("BabyAI-").removesuffix("-v0") if isinstance(name, str) else ""
-    if short in all_levels():
+    if short in _ids():
         return short
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
@@ -61,7 +65,7 @@ def level_name(name: str) -> str:
 
 def gym_id(name: str) -> str:
     """The id under which minigrid registers a level. ValueError when there is no such level."""
-    return f"BabyAI-{level_name(name)}-v0"
+    return _ids()[level_name(name)]
 
 
 def check_seed(seed: int, split: str) -> None:
@@ -88,7 +92,7 @@ def seeds(split: str, *, count: int, seed: int = 0) -> list[int]:
 
 
 def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[Instruction]:
-    """`count` instructions of a level from a split, under the user's seed; their texts are read by resetting the world."""
+    """`count` instructions of a level from a split, under the user's seed; a reset of the world gives each its text."""
     from envs.babyai.world import BabyAIWorld
 
     world = BabyAIWorld(level)

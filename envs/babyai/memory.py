@@ -12,33 +12,38 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from envs.babyai.cells import (
-    BOX,
-    COLOUR_SHIFT,
-    DOOR_LOCKED,
-    DOOR_OPEN,
-    EMPTY,
-    FLOOR,
-    GOAL,
-    KIND_MASK,
-    LAVA,
-    UNSEEN,
+from envs.babyai.cells import EMPTY, UNSEEN
+from envs.babyai.kernels import kernel
+from envs.babyai.tracking import (
+    GONE,
+    HELD,
+    MAX_OBJECTS,
+    ahead,
+    follow_hand,
+    is_door,
+    is_passable,
+    is_thing,
+    recall_carried,
+    see,
 )
+
+__all__ = [
+    "DROP", "FORWARD", "GONE", "HELD", "LEFT", "MAX_OBJECTS", "MAX_ROOMS", "MAX_SIZE", "PICKUP", "RIGHT", "TOGGLE",
+    "VIEW", "Memory", "ahead", "begin", "begin_subgoal", "copy_rows", "create", "forget_visited_rooms", "is_door",
+    "is_passable", "is_thing", "observe",
+]  # fmt: skip
 
 MAX_SIZE = 22
 """Longest side of a grid, in cells."""
-MAX_OBJECTS = 40
-"""Objects and doors a memory holds; one more is seen on the map but gets no identity."""
 MAX_ROOMS = 16
 VIEW = 7
 """Side of the view; the robot stands at (3, 6) in it and looks towards decreasing j."""
 
-HELD, GONE = -1, -2
-"""Both coordinates in `at` of a carried object, and of one that left the world (an opened box)."""
-
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE = range(6)
+Rows = Sequence[int] | np.ndarray | slice
+Pose = tuple[int, int, int] | np.ndarray
+
 _STEPS_END = 32_767  # the step counters are int16
 
 
@@ -110,157 +115,29 @@ def copy_rows(
         there[target_rows] = here[rows]
 
 
-@njit(cache=True, inline="always")
-def ahead(direction):
-    """Unit step (dx, dy) in grid coordinates of direction 0 = +x, 1 = +y, 2 = -x, 3 = -y."""
-    return (1 - direction) * ((direction + 1) & 1), (2 - direction) * (direction & 1)
-
-
-@njit(cache=True, inline="always")
-def is_thing(code):
-    """Whether a cell code is an object or a door."""
-    kind = code & KIND_MASK
-    return kind >= DOOR_OPEN and kind <= BOX
-
-
-@njit(cache=True, inline="always")
-def is_door(code):
-    """Whether a cell code is a door in any state."""
-    kind = code & KIND_MASK
-    return kind >= DOOR_OPEN and kind <= DOOR_LOCKED
-
-
-@njit(cache=True, inline="always")
-def is_passable(code):
-    """Whether the robot can step onto a cell with this code (minigrid's `can_overlap`)."""
-    kind = code & KIND_MASK
-    return kind == EMPTY or kind == FLOOR or kind == DOOR_OPEN or kind == GOAL or kind == LAVA
-
-
-@njit(cache=True, inline="always")
-def _same_thing(code, other):
-    if code >> COLOUR_SHIFT != other >> COLOUR_SHIFT:
-        return False
-    return code == other or (is_door(code) and is_door(other))
-
-
-@njit(cache=True)
-def _add(memory, i, code, x, y):
-    """A new object first seen at (x, y); its index, or -1 when the memory is full."""
-    k = memory.n_objects[i]
-    if k >= MAX_OBJECTS:
-        return -1
-    memory.n_objects[i] = k + 1
-    memory.code[i, k] = code
-    memory.at[i, k, 0] = x
-    memory.at[i, k, 1] = y
-    memory.home[i, k, 0] = x
-    memory.home[i, k, 1] = y
-    memory.seen_from[i, k] = memory.room[i]
-    memory.seen_at[i, k] = memory.steps[i]
-    memory.picked_up_at[i, k] = -1
-    memory.dropped_at[i, k] = -1
-    memory.opened_at[i, k] = -1
-    return np.int64(k)
-
-
-@njit(cache=True)
-def _take(memory, i, k):
-    """Object k leaves its cell for the robot's hand."""
-    x, y = memory.at[i, k, 0], memory.at[i, k, 1]
-    if x >= 0:
-        memory.ids[i, x, y] = 0
-        memory.cells[i, x, y] = EMPTY
-    memory.at[i, k, 0] = HELD
-    memory.at[i, k, 1] = HELD
-    memory.carried[i] = k
-
-
-@njit(cache=True)
-def _unseen_pickup(memory, i, code):
-    """What is held although nothing was picked up: the one like thing remembered, or something new.
-
-    In PutNext*Carrying the first view shows the object in its cell although the robot carries it already.
-    """
-    found = -1
-    if memory.steps[i] == 1:
-        for k in range(memory.n_objects[i]):
-            if memory.code[i, k] == code:
-                found = k if found < 0 else -2
-    if found < 0:
-        found = _add(memory, i, code, memory.pose[i, 0], memory.pose[i, 1])
-        if found >= 0:
-            memory.at[i, found, 0] = HELD
-    if found >= 0:
-        _take(memory, i, found)
-
-
-@njit(cache=True)
-def _hand(memory, i, view, action, front_x, front_y):
-    """Tell from the hand, cell (3, 6) of the view, what was picked up or put down."""
-    in_hand = view[3, 6]
-    k = np.int64(memory.carried[i])
-    if k < 0 and is_thing(in_hand):
-        there = np.int64(memory.ids[i, front_x, front_y]) - 1
-        if action == PICKUP and there >= 0 and memory.code[i, there] == in_hand and view[3, 5] != in_hand:
-            _take(memory, i, there)
-            memory.picked_up_at[i, there] = memory.steps[i]
-        else:
-            _unseen_pickup(memory, i, in_hand)
-    elif k >= 0 and not is_thing(in_hand):
-        memory.at[i, k, 0] = front_x
-        memory.at[i, k, 1] = front_y
-        memory.ids[i, front_x, front_y] = k + 1
-        memory.cells[i, front_x, front_y] = memory.code[i, k]
-        memory.dropped_at[i, k] = memory.steps[i]
-        memory.carried[i] = -1
-    if memory.carried[i] >= 0:
-        memory.seen_at[i, memory.carried[i]] = memory.steps[i]
-
-
-@njit(cache=True)
-def _see(memory, i, x, y, code):
-    """Bring the remembered cell (x, y) up to a code that is in view now."""
-    k = np.int64(memory.ids[i, x, y]) - 1
-    memory.cells[i, x, y] = code
-    if k >= 0:
-        before = memory.code[i, k]
-        if is_thing(code) and _same_thing(code, before):
-            memory.seen_at[i, k] = memory.steps[i]
-            if code != before:
-                memory.code[i, k] = code
-                if code & KIND_MASK == DOOR_OPEN:
-                    memory.opened_at[i, k] = memory.steps[i]
-            return
-        memory.at[i, k, 0] = GONE
-        memory.at[i, k, 1] = GONE
-        memory.ids[i, x, y] = 0
-    if is_thing(code):
-        memory.ids[i, x, y] = _add(memory, i, code, x, y) + 1
-
-
-@njit(cache=True)
-def _look(memory, i, view):
+@kernel
+def _look(memory: Memory, i: int, view: np.ndarray) -> None:
     """Write everything in view onto the map; the robot's own cell shows its hand instead and is left alone."""
-    dx, dy = ahead(np.int64(memory.pose[i, 2]))
+    dx, dy = ahead(int(memory.pose[i, 2]))
     for j in range(VIEW):
         far = 6 - j
         x = memory.pose[i, 0] + far * dx + 3 * dy
         y = memory.pose[i, 1] + far * dy - 3 * dx
         for side in range(VIEW):
             code = view[side, j]
-            if code != UNSEEN and x >= 0 and x < MAX_SIZE and y >= 0 and y < MAX_SIZE and not (far == 0 and side == 3):
+            inside = x >= 0 and x < MAX_SIZE and y >= 0 and y < MAX_SIZE
+            if code != UNSEEN and inside and not (far == 0 and side == 3):
                 if is_thing(code) or memory.cells[i, x, y] != code:
-                    _see(memory, i, x, y, code)
+                    see(memory, i, x, y, code)
             x -= dy
             y += dx
 
 
-@njit(cache=True)
-def _enter(memory, i):
+@kernel
+def _enter(memory: Memory, i: int) -> None:
     """Note the room the robot stands in; a cell on the lattice (a doorway) belongs to none."""
-    pitch = np.int64(memory.pitch[i])
-    x, y = np.int64(memory.pose[i, 0]), np.int64(memory.pose[i, 1])
+    pitch = int(memory.pitch[i])
+    x, y = int(memory.pose[i, 0]), int(memory.pose[i, 1])
     if x % pitch == 0 or y % pitch == 0:
         return
     room = (y // pitch) * memory.columns[i] + x // pitch
@@ -271,9 +148,12 @@ def _enter(memory, i):
         memory.n_rooms[i] += 1
 
 
-@njit(cache=True)
-def begin(memory, i, view, pose, room_size, width, height):
-    """Start an episode in row i: view u8[7, 7], pose (x, y, direction), sizes in cells. ValueError when it can't fit."""
+@kernel
+def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, width: int, height: int) -> None:
+    """Start an episode in row i from its first view u8[7, 7] and pose (x, y, direction); sizes in cells.
+
+    ValueError when such a grid doesn't fit.
+    """
     pitch = room_size - 1
     if pitch < 1 or width > MAX_SIZE or height > MAX_SIZE:
         raise ValueError("grids have rooms of at least 2 cells a side and at most 22 cells a side")
@@ -297,46 +177,46 @@ def begin(memory, i, view, pose, room_size, width, height):
     memory.visited_before[i] = memory.visited[i]
     memory.cells[i, pose[0], pose[1]] = EMPTY
     if is_thing(view[3, 6]):
-        _unseen_pickup(memory, i, view[3, 6])
+        recall_carried(memory, i, view[3, 6])
     _look(memory, i, view)
 
 
-@njit(cache=True)
-def _advance(memory, i, view, x, y):
+@kernel
+def _advance(memory: Memory, i: int, view: np.ndarray, x: int, y: int) -> None:
     """Step onto (x, y) if that is where a step forward has led."""
     code = memory.cells[i, x, y]
     moved = is_passable(code)
     if memory.steps[i] == 1 and memory.carried[i] < 0 and is_thing(code) and view[3, 6] == code:
-        moved = view[3, 5] != code  # the first view showed what the robot holds already: see _unseen_pickup
+        moved = view[3, 5] != code  # the first view showed what the robot holds already: see recall_carried
     if moved:
         memory.pose[i, 0] = x
         memory.pose[i, 1] = y
 
 
-@njit(cache=True)
-def observe(memory, i, view, direction, action):
+@kernel
+def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: int) -> None:
     """One step of row i: the action taken (0..6), the view u8[7, 7] and the direction (0..3) that came of it."""
     if memory.steps[i] < _STEPS_END:
         memory.steps[i] += 1
-    dx, dy = ahead(np.int64(memory.pose[i, 2]))
+    dx, dy = ahead(int(memory.pose[i, 2]))
     front_x = min(max(memory.pose[i, 0] + dx, 0), MAX_SIZE - 1)
     front_y = min(max(memory.pose[i, 1] + dy, 0), MAX_SIZE - 1)
     if action == FORWARD:
         _advance(memory, i, view, front_x, front_y)
     memory.pose[i, 2] = direction
-    _hand(memory, i, view, action, front_x, front_y)
+    follow_hand(memory, i, view, action, front_x, front_y)
     _look(memory, i, view)
     _enter(memory, i)
 
 
-@njit(cache=True)
-def begin_subgoal(memory, i):
+@kernel
+def begin_subgoal(memory: Memory, i: int) -> None:
     """The current subgoal of row i begins now."""
     memory.began_at[i] = memory.steps[i]
     memory.visited_before[i] = memory.visited[i]
 
 
-@njit(cache=True)
-def forget_visited_rooms(memory, i):
+@kernel
+def forget_visited_rooms(memory: Memory, i: int) -> None:
     """Forget which rooms were visited, but for the one the robot is in."""
-    memory.visited[i] = np.uint16(1 << np.int64(memory.room[i]))
+    memory.visited[i] = np.uint16(1 << int(memory.room[i]))

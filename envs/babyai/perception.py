@@ -1,6 +1,6 @@
 """The perception functions P of BabyAI (SDG, section 4.2): a read-only snapshot of a memory row.
 
-The docstrings of the functions that `functions()` names are the prompt's API text, word for word; `api_text` renders them.
+The docstrings of the functions that `functions()` names are the prompt's API text; `api_text` renders them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from envs.babyai.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapsh
 from envs.perception import Object
 
 RECORD_TEXT = """\
-Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood then. \
-An object is a record with these fields, read as record.field:
+Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
+then. An object is a record with these fields, read as record.field:
   id: int, the object's number; it never changes, also when two objects look alike
   name: str, color and type, for example "red ball"; name + " #" + str(id) names exactly this object
   type: str, "door", "key", "ball" or "box"
@@ -60,11 +60,13 @@ class BabyAIPerception:
     # What the prompt shows -------------------------------------------------------------------------------------------
 
     def get_observed_objects(self) -> list[Object]:
-        """All objects and doors seen so far that are still in the world, in the order first seen, the carried one too."""
+        """All objects and doors seen so far that are still in the world, in the order first seen; the carried one is
+        among them."""
         return [self._record(index) for index in range(len(self._rows))]
 
     def find_objects(self, description: str) -> list[Object]:
-        """The objects seen so far that match the description, for example "red ball", nearest first; [] if there are none."""
+        """The objects and doors seen so far that match the description, for example "red ball", nearest first; [] if
+        there are none."""
         target = parse(description)
         found = [(row[7], row[0], index) for index, row in enumerate(self._rows) if self._matches(index, target)]
         return [self._record(index) for _, _, index in sorted(found)]
@@ -92,13 +94,13 @@ class BabyAIPerception:
         return bool(is_free_cell(self._cells, self._start, x, y))
 
     def get_current_room(self) -> int:
-        """The number of the room the robot is in. Rooms are numbered in the order in which they were first entered, from
-        0. In a doorway it is still the room that the robot comes from."""
+        """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they were first
+        entered. In a doorway it is still the room that the robot comes from."""
         return self._facts[5]
 
     def get_visited_rooms(self) -> list[int]:
-        """The numbers of the rooms visited since the start, or since forget_visited_rooms() was last called; the current
-        room is one of them."""
+        """The numbers of the rooms visited since the start, or since forget_visited_rooms() was last called; the
+        current room is one of them."""
         return _numbers(self._facts[8])
 
     def get_rooms_visited_before(self) -> list[int]:
@@ -110,7 +112,8 @@ class BabyAIPerception:
         return self._facts[10]
 
     def get_start_steps(self) -> int:
-        """What get_steps() gave when the current subgoal began; an event at a later step happened during this subgoal."""
+        """What get_steps() gave when the current subgoal began; what happened at a later step happened during this
+        subgoal."""
         return self._facts[11]
 
     # What other code asks --------------------------------------------------------------------------------------------

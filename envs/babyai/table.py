@@ -8,11 +8,12 @@ so both say the same by construction. `i` is a memory row and `k` an object's id
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND
-from envs.babyai.description import is_located, matches, to_start_frame
-from envs.babyai.memory import GONE, HELD, MAX_ROOMS, MAX_SIZE, ahead, is_door, is_passable
+from envs.babyai.description import Row, is_located, matches, to_start_frame
+from envs.babyai.kernels import kernel
+from envs.babyai.memory import MAX_ROOMS, MAX_SIZE, Memory
+from envs.babyai.tracking import GONE, HELD, ahead, is_door, is_passable
 
 STATUSES: tuple[str, ...] = ("", "open", "closed", "locked")
 
@@ -29,168 +30,168 @@ FACTS: tuple[str, ...] = (
 """What is true of the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
 
 
-@njit(cache=True)
-def exists(memory, i, k):
+@kernel
+def exists(memory: Memory, i: int, k: int) -> bool:
     """Whether id k was given and its object is still in the world (an opened box isn't)."""
-    return k >= 0 and k < memory.n_objects[i] and memory.at[i, k, 0] != GONE
+    return bool(k >= 0 and k < memory.n_objects[i] and memory.at[i, k, 0] != GONE)
 
 
-@njit(cache=True)
-def is_held(memory, i, k):
+@kernel
+def is_held(memory: Memory, i: int, k: int) -> bool:
     """Whether the robot carries object k."""
-    return memory.at[i, k, 0] == HELD
+    return bool(memory.at[i, k, 0] == HELD)
 
 
-@njit(cache=True)
-def is_visible(memory, i, k):
+@kernel
+def is_visible(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is in the view now (the carried one is)."""
-    return memory.seen_at[i, k] == memory.steps[i]
+    return bool(memory.seen_at[i, k] == memory.steps[i])
 
 
-@njit(cache=True)
-def type_of(memory, i, k):
+@kernel
+def type_of(memory: Memory, i: int, k: int) -> int:
     """Index into cells.TYPES."""
-    return np.int64(TYPE_OF_KIND[memory.code[i, k] & KIND_MASK])
+    return int(TYPE_OF_KIND[memory.code[i, k] & KIND_MASK])
 
 
-@njit(cache=True)
-def color_of(memory, i, k):
+@kernel
+def color_of(memory: Memory, i: int, k: int) -> int:
     """Index into cells.COLOURS."""
-    return np.int64(memory.code[i, k] >> COLOUR_SHIFT)
+    return int(memory.code[i, k] >> COLOUR_SHIFT)
 
 
-@njit(cache=True)
-def status_of(memory, i, k):
+@kernel
+def status_of(memory: Memory, i: int, k: int) -> int:
     """Index into STATUSES: 0 for what is not a door."""
     code = memory.code[i, k]
-    return np.int64((code & KIND_MASK) - DOOR_OPEN + 1) if is_door(code) else np.int64(0)
+    return int((code & KIND_MASK) - DOOR_OPEN + 1) if is_door(code) else 0
 
 
-@njit(cache=True)
-def grid_position(memory, i, k):
+@kernel
+def grid_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Grid (x, y) of object k; the robot's own when it is held."""
     if memory.at[i, k, 0] == HELD:
-        return np.int64(memory.pose[i, 0]), np.int64(memory.pose[i, 1])
-    return np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+        return int(memory.pose[i, 0]), int(memory.pose[i, 1])
+    return int(memory.at[i, k, 0]), int(memory.at[i, k, 1])
 
 
-@njit(cache=True)
-def position(memory, i, k):
+@kernel
+def position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Start-frame (x, y) of object k."""
     x, y = grid_position(memory, i, k)
     return to_start_frame(memory, i, x, y)
 
 
-@njit(cache=True)
-def start_position(memory, i, k):
+@kernel
+def start_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Start-frame (x, y) where object k was first seen."""
     return to_start_frame(memory, i, memory.home[i, k, 0], memory.home[i, k, 1])
 
 
-@njit(cache=True)
-def distance(memory, i, k):
+@kernel
+def distance(memory: Memory, i: int, k: int) -> int:
     """Manhattan distance in cells from the robot to object k, 0 when held."""
     x, y = grid_position(memory, i, k)
     return abs(x - memory.pose[i, 0]) + abs(y - memory.pose[i, 1])
 
 
-@njit(cache=True)
-def front_cell(memory, i):
+@kernel
+def front_cell(memory: Memory, i: int) -> tuple[int, int]:
     """Grid (x, y) of the cell ahead of the robot."""
-    dx, dy = ahead(np.int64(memory.pose[i, 2]))
+    dx, dy = ahead(int(memory.pose[i, 2]))
     return memory.pose[i, 0] + dx, memory.pose[i, 1] + dy
 
 
-@njit(cache=True)
-def is_faced(memory, i, k):
+@kernel
+def is_faced(memory: Memory, i: int, k: int) -> bool:
     """Whether object k lies in the cell ahead of the robot."""
     x, y = front_cell(memory, i)
-    return memory.at[i, k, 0] == x and memory.at[i, k, 1] == y
+    return bool(memory.at[i, k, 0] == x and memory.at[i, k, 1] == y)
 
 
-@njit(cache=True)
-def facing(memory, i):
+@kernel
+def facing(memory: Memory, i: int) -> int:
     """Id of the object or door in the cell ahead, -1 for nothing."""
     x, y = front_cell(memory, i)
     if x < 0 or y < 0 or x >= MAX_SIZE or y >= MAX_SIZE:
-        return np.int64(-1)
-    return np.int64(memory.ids[i, x, y]) - 1
+        return -1
+    return int(memory.ids[i, x, y]) - 1
 
 
-@njit(cache=True)
-def robot_position(memory, i):
+@kernel
+def robot_position(memory: Memory, i: int) -> tuple[int, int]:
     """Start-frame (x, y) of the robot."""
     return to_start_frame(memory, i, memory.pose[i, 0], memory.pose[i, 1])
 
 
-@njit(cache=True)
-def front_position(memory, i):
+@kernel
+def front_position(memory: Memory, i: int) -> tuple[int, int]:
     """Start-frame (x, y) of the cell ahead of the robot."""
     x, y = front_cell(memory, i)
     return to_start_frame(memory, i, x, y)
 
 
-@njit(cache=True)
-def current_room(memory, i):
+@kernel
+def current_room(memory: Memory, i: int) -> int:
     """Number of the room the robot is in."""
-    return np.int64(memory.room_order[i, memory.room[i]])
+    return int(memory.room_order[i, memory.room[i]])
 
 
-@njit(cache=True)
-def room_of(memory, i, k):
-    """Number of the room object k lies in, -1 when the robot was never there; where it was first seen from for a door."""
+@kernel
+def room_of(memory: Memory, i: int, k: int) -> int:
+    """Number of the room object k lies in (a door: was first seen from), -1 when the robot was never there."""
     if memory.at[i, k, 0] == HELD:
         return current_room(memory, i)
-    pitch = np.int64(memory.pitch[i])
-    x, y = np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+    pitch = int(memory.pitch[i])
+    x, y = int(memory.at[i, k, 0]), int(memory.at[i, k, 1])
     if x % pitch == 0 or y % pitch == 0:  # a door, or a thing put down where a wall was left out
-        return np.int64(memory.room_order[i, memory.seen_from[i, k]])
-    return np.int64(memory.room_order[i, (y // pitch) * memory.columns[i] + x // pitch])
+        return int(memory.room_order[i, memory.seen_from[i, k]])
+    return int(memory.room_order[i, (y // pitch) * memory.columns[i] + x // pitch])
 
 
-@njit(cache=True)
-def is_explored(memory, i, k):
+@kernel
+def is_explored(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is a door and the rooms on both its sides were visited since reset or the last forget."""
     if not is_door(memory.code[i, k]):
         return False
-    pitch, columns = np.int64(memory.pitch[i]), np.int64(memory.columns[i])
-    x, y = np.int64(memory.at[i, k, 0]), np.int64(memory.at[i, k, 1])
+    pitch, columns = int(memory.pitch[i]), int(memory.columns[i])
+    x, y = int(memory.at[i, k, 0]), int(memory.at[i, k, 1])
     there = (y // pitch) * columns + x // pitch
     here = there - 1 if x % pitch == 0 else there - columns
     if here < 0 or there >= MAX_ROOMS:
         return False
-    visited = np.int64(memory.visited[i])
-    return (visited >> here) & 1 == 1 and (visited >> there) & 1 == 1
+    visited = int(memory.visited[i])
+    return bool((visited >> here) & 1 == 1 and (visited >> there) & 1 == 1)
 
 
-@njit(cache=True)
-def room_numbers(memory, i, lattice_bits):
+@kernel
+def room_numbers(memory: Memory, i: int, lattice_bits: int) -> int:
     """Bits per lattice room (`visited`, `visited_before`) to bits per room number."""
-    numbers = np.int64(0)
+    numbers = 0
     for room in range(MAX_ROOMS):
-        if (np.int64(lattice_bits) >> room) & 1 and memory.room_order[i, room] >= 0:
-            numbers |= np.int64(1) << np.int64(memory.room_order[i, room])
+        if (int(lattice_bits) >> room) & 1 and memory.room_order[i, room] >= 0:
+            numbers |= 1 << int(memory.room_order[i, room])
     return numbers
 
 
-@njit(cache=True)
-def is_free_cell(cells, start, x, y):
+@kernel
+def is_free_cell(cells: np.ndarray, start: np.ndarray, x: int, y: int) -> bool:
     """`is_free` of one row's map (u8[22, 22]) and pose at reset (i8[3])."""
-    dx, dy = ahead(np.int64(start[2]))
+    dx, dy = ahead(int(start[2]))
     grid_x, grid_y = start[0] + y * dx - x * dy, start[1] + y * dy + x * dx
     if grid_x < 0 or grid_y < 0 or grid_x >= MAX_SIZE or grid_y >= MAX_SIZE:
         return False
     return is_passable(cells[grid_x, grid_y])
 
 
-@njit(cache=True)
-def is_free(memory, i, x, y):
+@kernel
+def is_free(memory: Memory, i: int, x: int, y: int) -> bool:
     """Whether the start-frame cell (x, y) was seen and can be walked on, as far as is known."""
     return is_free_cell(memory.cells[i], memory.start[i], x, y)
 
 
-@njit(cache=True)
-def find(memory, i, target, out):
+@kernel
+def find(memory: Memory, i: int, target: Row, out: np.ndarray) -> int:
     """Ids of what matches `target`, nearest first and ties by id, written to `out` (i64[MAX_OBJECTS]); their number."""
     n = 0
     for k in range(memory.n_objects[i]):
@@ -204,8 +205,8 @@ def find(memory, i, target, out):
     return n
 
 
-@njit(cache=True)
-def fill_row(memory, i, k, row):
+@kernel
+def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     """Write the FIELDS of object k to `row` (i16[17])."""
     row[0], row[1], row[2] = k, type_of(memory, i, k), color_of(memory, i, k)
     row[3], row[4] = position(memory, i, k)
@@ -217,9 +218,9 @@ def fill_row(memory, i, k, row):
     row[16] = memory.opened_at[i, k]
 
 
-@njit(cache=True)
-def fill_table(memory, i, table):
-    """Write the FIELDS of everything known and still in the world to `table` (i16[MAX_OBJECTS, 17]); the number of rows."""
+@kernel
+def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
+    """Write the FIELDS of all that is known and in the world to `table` (i16[MAX_OBJECTS, 17]); the rows written."""
     n = 0
     for k in range(memory.n_objects[i]):
         if memory.at[i, k, 0] != GONE:
@@ -228,8 +229,8 @@ def fill_table(memory, i, table):
     return n
 
 
-@njit(cache=True)
-def fill_facts(memory, i, facts):
+@kernel
+def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
     """Write the FACTS of row i to `facts` (i32[13])."""
     facts[0] = memory.n_objects[i]
     facts[1], facts[2] = robot_position(memory, i)
@@ -240,19 +241,21 @@ def fill_facts(memory, i, facts):
     facts[10], facts[11], facts[12] = memory.steps[i], memory.began_at[i], memory.n_rooms[i]
 
 
-@njit(cache=True)
-def take_snapshot(memory, i, table, located, facts, cells):
+@kernel
+def take_snapshot(
+    memory: Memory, i: int, table: np.ndarray, located: np.ndarray, facts: np.ndarray, cells: np.ndarray
+) -> int:
     """All that perception may be asked of row i: the number of rows written to `table` and `located`.
 
-    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object (1 left, 2 right, 4 front, 8 behind),
-    `cells` (u8[22, 22]) is the map.
+    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object (1 left, 2 right, 4 front, 8
+    behind), `cells` (u8[22, 22]) is the map.
     """
     n = fill_table(memory, i, table)
     fill_facts(memory, i, facts)
     for row in range(n):
         located[row] = 0
         for location in range(1, 5):
-            if is_located(memory, i, np.int64(table[row, 0]), location):
+            if is_located(memory, i, int(table[row, 0]), location):
                 located[row] |= 1 << (location - 1)
     cells[:] = memory.cells[i]
     return n

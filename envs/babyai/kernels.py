@@ -1,0 +1,82 @@
+"""`kernel`: numba's njit with a compiled cache on disk that notices every change.
+
+numba's cache asks whether the file of a function has changed, not the files of the functions compiled into it, so that
+after an edit or an upgrade old machine code could answer for new source. Here the stamp of a cached kernel covers its
+file and, transitively, everything of ours that this file imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import config, njit
+from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
+
+_ROOT = Path(__file__).parents[2]
+_IMPORT = re.compile(r"^from ((?:envs|skills)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile a function in nopython mode, cached on disk until its source or what it imports changes."""
+    settings: Any = config
+    before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
+    try:
+        compiled: Any = njit(cache=True)(function)
+    finally:
+        settings.CACHE_LOCATOR_CLASSES = before
+    return cast(_Function, compiled)
+
+
+@cache
+def stamp(path: Path) -> str:
+    """Digest of a source file and of every file of ours that it imports, however far."""
+    digest = hashlib.sha256()
+    for source in sorted(_closure(path)):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _closure(path: Path) -> set[Path]:
+    found, waiting = set[Path](), [path]
+    while waiting:
+        source = waiting.pop()
+        if source not in found:
+            found.add(source)
+            waiting += _imported(source.read_text(encoding="utf-8"))
+    return found
+
+
+def _imported(text: str) -> list[Path]:
+    files = []
+    for module, names in _IMPORT.findall(text):
+        place = _ROOT.joinpath(*module.split("."))
+        files += [place.with_suffix(".py"), *(place / f"{name}.py" for name in re.findall(r"\w+", names))]
+    return [file for file in files if file.is_file()]
+
+
+class _Stamped:
+    _py_file: str
+
+    def get_source_stamp(self) -> str:
+        return stamp(Path(self._py_file).resolve())
+
+
+class Chosen(_Stamped, UserProvidedCacheLocator):
+    """The folder that NUMBA_CACHE_DIR names."""
+
+
+class InTree(_Stamped, InTreeCacheLocator):
+    """`__pycache__` beside the source."""
+
+
+class UserWide(_Stamped, UserWideCacheLocator):
+    """The user's cache folder, where the package can't be written to."""
+
+
+_LOCATORS = ",".join(f"{each.__module__}.{each.__qualname__}" for each in (Chosen, InTree, UserWide))

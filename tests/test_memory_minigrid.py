@@ -1,0 +1,100 @@
+"""The memory against minigrid itself: what was seen is remembered as it was, wherever the robot has been."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from envs.babyai import memory
+from envs.babyai.bot import bot_actions
+from envs.babyai.cells import CODES, KIND_MASK, encode
+from envs.babyai.levels import PAPER_LEVELS, all_levels
+from envs.babyai.world import BabyAIWorld
+
+STEPS = 60
+BUSY = (0.12, 0.12, 0.36, 0.14, 0.08, 0.18)
+"""Odds of the six actions: forward often, and enough of the others to carry, drop and open things."""
+
+
+class Truth:
+    """The true grid as of when each cell was last in view, by minigrid's own visibility mask."""
+
+    def __init__(self, world: BabyAIWorld) -> None:
+        self.inner = world.inner
+        self.cells = np.zeros((memory.MAX_SIZE, memory.MAX_SIZE), np.uint8)
+
+    def look(self) -> None:
+        grid = self.codes()
+        _, seen = self.inner.gen_obs_grid()
+        for x in range(self.inner.width):
+            for y in range(self.inner.height):
+                at = self.inner.relative_coords(x, y)
+                if at is not None and seen[at] and tuple(at) != (3, 6):
+                    self.cells[x, y] = grid[x, y]
+
+    def codes(self) -> np.ndarray:
+        return encode(self.inner.grid.encode())
+
+
+def walk(level: str, *, seed: int, steps: int = STEPS, actions: list[int] | None = None):
+    """A world stepped along `actions`, or at random where they end; yields it after reset and after every step."""
+    world = BabyAIWorld(level, lift_time_limit=True)
+    world.reset(seed)
+    random = np.random.default_rng(seed)
+    script = list(actions or [])
+    yield world
+    for _ in range(steps):
+        result = world.step(script.pop(0) if script else int(random.choice(6, p=BUSY)))
+        yield world
+        if result.terminated:
+            return
+
+
+def check(world: BabyAIWorld, truth: Truth) -> None:
+    """Pose, hand, map and objects of the memory equal what is true of the robot and of what it saw."""
+    known, inner = world.memory, world.inner
+    assert tuple(known.pose[0]) == (*map(int, inner.agent_pos), inner.agent_dir)
+    carried = int(known.carried[0])
+    if inner.carrying is None:
+        assert carried == -1
+    else:
+        assert known.code[0, carried] == CODES[tuple(inner.carrying.encode())]
+    seen = truth.cells > 0
+    np.testing.assert_array_equal(known.cells[0][seen], truth.cells[seen])
+    unseen = np.argwhere((known.cells[0] > 0) & ~seen)
+    assert all(tuple(cell) == tuple(known.start[0, :2]) for cell in unseen)
+    check_objects(known)
+
+
+def check_objects(known: memory.Memory) -> None:
+    """Cells and objects agree with one another: every thing on the map has one id, every id one place."""
+    kinds = known.cells[0] & KIND_MASK
+    things = (kinds >= 4) & (kinds <= 9)
+    np.testing.assert_array_equal(known.ids[0] > 0, things)
+    for x, y in np.argwhere(things):
+        k = known.ids[0, x, y] - 1
+        assert tuple(known.at[0, k]) == (x, y)
+        assert known.code[0, k] == known.cells[0, x, y]
+    n = int(known.n_objects[0])
+    held = np.argwhere(known.at[0, :n, 0] == memory.HELD)[:, 0].tolist()
+    assert held == ([known.carried[0]] if known.carried[0] >= 0 else [])
+
+
+@pytest.mark.parametrize("level", all_levels())
+def test_memory_equals_what_was_seen(level: str) -> None:
+    truth = None
+    for world in walk(level, seed=7):
+        truth = truth or Truth(world)
+        truth.look()
+        if world.steps > 0 or not level.endswith("Carrying"):  # their first view shows the carried thing in its cell
+            check(world, truth)
+
+
+@pytest.mark.parametrize("level", [level for level in PAPER_LEVELS if level != "GoToLocal"])
+def test_memory_along_the_bots_path(level: str) -> None:
+    actions = next(found for found in (bot_actions(level, seed) for seed in [11]) if found)
+    truth = None
+    for world in walk(level, seed=11, steps=len(actions), actions=actions):
+        truth = truth or Truth(world)
+        truth.look()
+        check(world, truth)
