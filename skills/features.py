@@ -7,7 +7,6 @@ are no path or distance planes. The skill's argument is *marked in the map*: a c
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from envs.babyai.cells import (
     BALL,
@@ -24,6 +23,7 @@ from envs.babyai.cells import (
     UNSEEN,
 )
 from envs.babyai.description import matches
+from envs.babyai.kernels import kernel
 from envs.babyai.memory import Memory
 
 NO_TARGET = (-1, -1, 0, 99)
@@ -46,7 +46,7 @@ _FREE, _CLOSED, _LOCKED, _OBJECT = (_NEAR + p * NEAR_SIDE**2 for p in range(NEAR
 _SCALARS = _NEAR + NEAR_PLANES * NEAR_SIDE**2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) -> None:
     """Write the inputs of row i for `target` int16 (4,) into `out` uint8 (SIZE,)."""
     out[:] = 0
@@ -83,7 +83,7 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
     out[_SCALARS + 3] = memory.room[i] >= 0 and (memory.visited_before[i] >> memory.room[i]) & 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.ndarray) -> None:
     x, y, fx, fy = pose
     size = memory.cells.shape[1]
@@ -112,7 +112,7 @@ def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.
                 out[_OBJECT + cell] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leads_somewhere_new(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is a door with a room on one of its sides that was not visited."""
     kind = memory.code[i, k] & KIND_MASK
@@ -127,7 +127,7 @@ def _leads_somewhere_new(memory: Memory, i: int, k: int) -> bool:
     return not ((visited >> one) & 1 and (visited >> other) & 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_batch(memory: Memory, targets: np.ndarray, out: np.ndarray) -> None:
     """Inputs of all rows: `targets` int16 (n, 4) into `out` uint8 (n, SIZE)."""
     for i in range(out.shape[0]):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from envs.babyai.kernels import kernel
 from envs.babyai.memory import Memory
 from skills.features import SIZE, write_batch, write_features
 
@@ -17,7 +17,7 @@ N_ACTIONS = 6
 SHAPES = {"w1": (SIZE, None), "b1": (None,), "w2": (None, None), "b2": (None,), "w3": (None, N_ACTIONS), "b3": (N_ACTIONS,)}
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _forward(features: np.ndarray, w1, b1, w2, b2, w3, b3) -> np.ndarray:  # type: ignore[no-untyped-def]
     """Logits (N_ACTIONS,) of one binary input vector: the first layer only adds the rows that are switched on."""
     hidden = b1.copy()

@@ -109,6 +109,7 @@ class PPOSearch:
         trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
         if trial.already() and not must_succeed:
             return trial.nothing_to_do()
+        trial.try_each_action()
         if not trial.over:
             learner = PPOLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
             learner.bias_actions(np.array(self.settings.prior))

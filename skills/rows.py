@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from envs.babyai import memory as memories
 from envs.babyai import state as states
 from envs.babyai.bank import LevelBank
 from envs.babyai.engine import reset_row, step_row
+from envs.babyai.kernels import kernel
 from envs.babyai.memory import begin, begin_subgoal, observe
 from envs.babyai.state import pose_of
 from envs.babyai.view import VIEW, view_row
@@ -21,7 +21,7 @@ _NO_LIMIT = 1_000_000
 """Steps: practice has no time limit but its own horizon (the reward of a mission stays positive below this)."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyped-def]
     pose = np.zeros(3, np.int64)
     for i in range(len(chosen)):
@@ -32,7 +32,7 @@ def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyp
         begin(memory, i, views[i], pose, row.room_size, row.width, row.height)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[no-untyped-def]
     for i in range(len(actions)):
         row = state[i]
@@ -43,7 +43,7 @@ def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[
         observe(memory, i, views[i], row.direction, actions[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin_subgoals(memory):  # type: ignore[no-untyped-def]
     """The current subgoal of every row begins now."""
     for i in range(memory.steps.shape[0]):
@@ -73,14 +73,14 @@ class Rows:
 
 
 def take_rows(values: Any, rows: np.ndarray) -> Any:
-    """An array, or a NamedTuple of arrays, with just these rows, copied."""
+    """Just these rows of a state or a memory, copied."""
     if isinstance(values, np.ndarray):
         return values[rows]
     return type(values)(*(array[rows] for array in values))
 
 
 def put_rows(source: Any, rows: np.ndarray, target: Any, target_rows: np.ndarray) -> None:
-    """Copy rows of one array, or NamedTuple of arrays, onto rows of another."""
+    """Copy rows of one state or memory onto rows of another."""
     if isinstance(source, np.ndarray):
         target[target_rows] = source[rows]
         return
