@@ -23,11 +23,24 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function in nopython mode, cached on disk until its source or what it imports changes."""
+    """Compile a function in nopython mode without the GIL, cached on disk until its source or what it imports changes."""
+    return _compile(function)
+
+
+def row_kernel(function: _Function) -> _Function:
+    """`kernel` for what works on rows of arrays that it is handed, and neither makes nor returns an array.
+
+    It is compiled without reference counting: counting the two dozen arrays of a memory up and down, atomically, at
+    every call would cost several times the work itself.
+    """
+    return _compile(function, _nrt=False)
+
+
+def _compile(function: _Function, **options: bool) -> _Function:
     settings: Any = config
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
     try:
-        compiled: Any = njit(cache=True)(function)
+        compiled: Any = njit(cache=True, nogil=True, **options)(function)
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
     return cast(_Function, compiled)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.babyai.cells import EMPTY, UNSEEN
-from envs.babyai.kernels import kernel
+from envs.babyai.kernels import row_kernel
 from envs.babyai.tracking import (
     GONE,
     HELD,
@@ -115,9 +115,11 @@ def copy_rows(
         there[target_rows] = here[rows]
 
 
-@kernel
+@row_kernel
 def _look(memory: Memory, i: int, view: np.ndarray) -> None:
     """Write everything in view onto the map; the robot's own cell shows its hand instead and is left alone."""
+    cells, ids, seen_at = memory.cells[i], memory.ids[i], memory.seen_at[i]
+    steps = memory.steps[i]
     dx, dy = ahead(int(memory.pose[i, 2]))
     for j in range(VIEW):
         far = 6 - j
@@ -127,13 +129,15 @@ def _look(memory: Memory, i: int, view: np.ndarray) -> None:
             code = view[side, j]
             inside = x >= 0 and x < MAX_SIZE and y >= 0 and y < MAX_SIZE
             if code != UNSEEN and inside and not (far == 0 and side == 3):
-                if is_thing(code) or memory.cells[i, x, y] != code:
+                if code != cells[x, y]:
                     see(memory, i, x, y, code)
+                elif ids[x, y] > 0:
+                    seen_at[ids[x, y] - 1] = steps
             x -= dy
             y += dx
 
 
-@kernel
+@row_kernel
 def _enter(memory: Memory, i: int) -> None:
     """Note the room the robot stands in; a cell on the lattice (a doorway) belongs to none."""
     pitch = int(memory.pitch[i])
@@ -148,7 +152,7 @@ def _enter(memory: Memory, i: int) -> None:
         memory.n_rooms[i] += 1
 
 
-@kernel
+@row_kernel
 def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, width: int, height: int) -> None:
     """Start an episode in row i from its first view u8[7, 7] and pose (x, y, direction); sizes in cells.
 
@@ -181,7 +185,7 @@ def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, 
     _look(memory, i, view)
 
 
-@kernel
+@row_kernel
 def _advance(memory: Memory, i: int, view: np.ndarray, x: int, y: int) -> None:
     """Step onto (x, y) if that is where a step forward has led."""
     code = memory.cells[i, x, y]
@@ -193,7 +197,7 @@ def _advance(memory: Memory, i: int, view: np.ndarray, x: int, y: int) -> None:
         memory.pose[i, 1] = y
 
 
-@kernel
+@row_kernel
 def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: int) -> None:
     """One step of row i: the action taken (0..6), the view u8[7, 7] and the direction (0..3) that came of it."""
     if memory.steps[i] < _STEPS_END:
@@ -204,19 +208,22 @@ def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: in
     if action == FORWARD:
         _advance(memory, i, view, front_x, front_y)
     memory.pose[i, 2] = direction
-    follow_hand(memory, i, view, action, front_x, front_y)
+    if is_thing(view[3, 6]) != (memory.carried[i] >= 0):
+        follow_hand(memory, i, view, action, front_x, front_y)
+    if memory.carried[i] >= 0:
+        memory.seen_at[i, memory.carried[i]] = memory.steps[i]
     _look(memory, i, view)
     _enter(memory, i)
 
 
-@kernel
+@row_kernel
 def begin_subgoal(memory: Memory, i: int) -> None:
     """The current subgoal of row i begins now."""
     memory.began_at[i] = memory.steps[i]
     memory.visited_before[i] = memory.visited[i]
 
 
-@kernel
+@row_kernel
 def forget_visited_rooms(memory: Memory, i: int) -> None:
     """Forget which rooms were visited, but for the one the robot is in."""
     memory.visited[i] = np.uint16(1 << int(memory.room[i]))
