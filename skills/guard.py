@@ -1,0 +1,332 @@
+"""The guard: Python that a language model wrote becomes a function that cannot do harm.
+
+    guard = Guard(perception.functions(), records=(Object,), returns=bool)
+    check = guard.load(extract_code(reply), entry="check")       # raises Refused
+    reached = check(perception.functions())                      # raises BudgetSpent, GeneratedError
+
+A whitelist of syntax and names decides what is accepted; what is accepted runs without builtins, under a budget of
+steps that is woven into it (deterministic: no clock), with operations that look at sizes first. The guard knows the
+functions and record types it is given and nothing of any world. It bounds work and memory; the process around it (`skills/worker.py`) is
+the second wall. Compiled code never travels: source does (`Guarded.source`).
+"""
+
+from __future__ import annotations
+
+import ast
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
+from typing import Any
+
+from skills.guard_border import Border, Functions, HostFault
+from skills.guard_builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
+from skills.guard_errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
+from skills.guard_extract import extract_code
+from skills.guard_kinds import Kinds
+from skills.guard_meter import CONTAINERS, COUNTER, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
+from skills.guard_methods import Methods
+from skills.guard_operators import Operators
+from skills.guard_signature import Signature, fields_of, signatures_of
+from skills.guard_syntax import Inspector, parse
+from skills.guard_weave import Weaver
+
+__all__ = [
+    "BudgetSpent", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
+    "extract_code",
+]  # fmt: skip
+
+BUDGET_STEPS = 20_000
+FILENAME = "<generated>"
+MAX_MESSAGE_CHARACTERS = 500
+_BUILTIN_NAMES = frozenset(Builtins(Meter({}, records=frozenset())).calls)
+
+
+class Guard:
+    """Loads source against a set of functions and record types.
+
+    `functions` maps names to the functions themselves (inspected, not kept) or to `Signature`s; `errors` are host
+    exceptions that the source may name in `except` and `raise`; `returns=bool` makes every entry function return
+    exactly True or False. `budget_steps` is what one run may cost.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., object] | Signature],
+        *,
+        records: Iterable[type] = (),
+        errors: Iterable[type[Exception]] = (),
+        returns: type | None = None,
+        budget_steps: int = BUDGET_STEPS,
+    ) -> None:
+        self.signatures = signatures_of(functions)
+        self.records = frozenset(records)
+        self.fields = fields_of(self.records)
+        self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
+        self.returns = returns
+        self.budget_steps = budget_steps
+        for name in self.signatures:
+            if not name.isidentifier() or name.startswith("_") or name in _BUILTIN_NAMES:
+                raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
+
+    def load(self, source: str, *, entry: str | None = None) -> Guarded:
+        """Compile source whose function `entry` (by default its only one that no other calls) takes no arguments.
+
+        Raises `Refused`, with a line number where one is known.
+        """
+        tree = parse(source)
+        Inspector(fields=self.fields, functions=self.signatures, errors=self.errors).inspect(tree)
+        entry = _entry(tree, entry)
+        kinds = Kinds(fields=self.fields, functions=self.signatures, variables=_bound(tree))
+        kinds.learn(tree)
+        weaver = Weaver(
+            kinds,
+            builtins=_BUILTIN_NAMES,
+            errors={**EXCEPTIONS, **self.errors},
+            truths=frozenset({entry}) if self.returns is bool else frozenset(),
+        )
+        return Guarded(self, source=source, entry=entry, code=_compile(weaver.visit(tree)))
+
+
+class Guarded:
+    """Accepted code, ready to run. Not for two threads at once: load the source once in each.
+
+    Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or
+    `GeneratedError` for faults of the code; exceptions of the host's functions pass through unchanged unless the code
+    caught them, except a plain `ValueError` or `TypeError`, which is how a function refuses an argument and therefore
+    becomes a `GeneratedError` with a line.
+    """
+
+    def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType) -> None:
+        self.source = source
+        self.entry = entry
+        self.budget_steps = guard.budget_steps
+        self._returns = guard.returns
+        self._names: dict[str, Any] = {"__builtins__": {}, COUNTER: guard.budget_steps}
+        self._meter = Meter(self._names, records=guard.records)
+        self._border = Border(self._meter)
+        self._names.update(_furnish(self._meter, errors={**EXCEPTIONS, **guard.errors}))
+        used = set(code.co_names) | _names_in(code)
+        for name, signature in guard.signatures.items():
+            if name in used:
+                self._names[name] = self._border.wrap(signature)
+        exec(code, self._names)
+        self._function: Callable[[], Any] = self._names[entry]
+
+    @property
+    def steps(self) -> int:
+        """Steps that the last run cost."""
+        return int(self.budget_steps - self._names[COUNTER])
+
+    def __call__(self, functions: Functions) -> Any:
+        self._names[COUNTER] = self.budget_steps
+        self._meter.depth = 0
+        self._border.begin(functions)
+        try:
+            value = self._function()
+        except (Exception, BudgetStop) as error:
+            raise self._explained(error) from None
+        if self._border.stopped is not None:
+            raise self._border.stopped
+        if self._names[COUNTER] < 0:
+            raise self._overspent(0)
+        if self._returns is bool:
+            if value is True or value is False:
+                return value
+            raise self._unfit(value)
+        return value if type(value) in SCALARS else self._plain(value)
+
+    def line_of(self, error: BaseException) -> int:
+        """The line of the source that an exception passed through last, 0 when none."""
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILENAME]
+        return (lines[-1] or 0) if lines else 0
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """The exception that a caller sees for one that left the generated code."""
+        if self._border.stopped is not None:
+            return self._border.stopped
+        line = self.line_of(error)
+        if self._names[COUNTER] < 0 or isinstance(error, BudgetStop):
+            return self._overspent(line)
+        if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
+            return error
+        return GeneratedError(_message(error), line=line, kind=type(error).__name__)
+
+    def _overspent(self, line: int) -> BudgetSpent:
+        return BudgetSpent(
+            f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?",
+            line=line,
+        )
+
+    def _unfit(self, value: object) -> GeneratedError:
+        if value is None:
+            return GeneratedError(
+                f"{self.entry}() returned None: every path must return True or False", kind="TypeError"
+            )
+        return GeneratedError(
+            f"{self.entry}() returned a value of type {type(value).__name__}: it must return True or False",
+            kind="TypeError",
+        )
+
+    def _plain(self, value: Any) -> Any:
+        """A returned container or record, if there is nothing else in it. Functions and iterators become None."""
+        if type(value) not in CONTAINERS:
+            return value if type(value) in self._meter.records else None
+        try:
+            return self._border.plain(value)
+        except Exception:
+            return None
+
+
+def _message(error: BaseException) -> str:
+    """An exception's own text, shortened and free of control characters: it goes into prompts and logs."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
+
+
+def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str, Any]:
+    """Everything that woven code can name besides its own functions and the host's."""
+    builtins = Builtins(meter)
+    names: dict[str, Any] = dict(builtins.calls)
+    names |= {f".{name}": function for name, function in Operators(meter).calls.items()}
+    names |= {f".m_{name}": function for name, function in Methods(meter, builtins).calls.items()}
+    names |= {f".raw_{name}": function for name, function in RAW.items()}
+    names |= {f".type_{name}": kind for name, kind in PLAIN_TYPES.items()}
+    names |= {f".{name}": error for name, error in errors.items()}
+    names |= {
+        ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
+        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
+        ".error": lambda kind, *text: kind(*map(meter.text, text)),
+        ".formatted": lambda value: _formatted(value, meter),
+        ".deeper": lambda function: _deeper(function, meter),
+    }  # fmt: skip
+    return names
+
+
+def _formatted(value: Any, meter: Meter) -> Any:
+    """A value for a short number format."""
+    if type(value) in (int, float, bool):
+        if type(value) is int and value.bit_length() > MAX_BITS:
+            raise ValueError("the number is too large to be written")
+        return value
+    return meter.text(value)
+
+
+def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+    """A lambda that may call itself, with its depth counted."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        meter.enter()
+        try:
+            return function(*arguments, **named)
+        finally:
+            meter.leave()
+
+    return call
+
+
+def _compile(tree: ast.Module) -> CodeType:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(ast.fix_missing_locations(tree), FILENAME, "exec", dont_inherit=True, optimize=0)
+    except SyntaxError as error:
+        raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
+    except (ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
+
+
+def _bound(tree: ast.Module) -> frozenset[str]:
+    """Every name that the source binds anywhere."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.FunctionDef) or (isinstance(node, ast.ExceptHandler) and node.name):
+            names.add(str(node.name))
+    return frozenset(names)
+
+
+def _names_in(code: CodeType) -> set[str]:
+    names: set[str] = set()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= set(constant.co_names) | _names_in(constant)
+    return names
+
+
+def _entry(tree: ast.Module, entry: str | None) -> str:
+    """The entry function's name; the module must hold nothing but the functions that it needs, and constants."""
+    functions: dict[str, ast.FunctionDef] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            if statement.name in functions:
+                raise Refused(f"{statement.name} is defined twice", line=statement.lineno)
+            if any(not _is_constant(d) for d in [*statement.args.defaults, *statement.args.kw_defaults] if d):
+                raise Refused("default values must be plain constants", line=statement.lineno)
+            functions[statement.name] = statement
+        elif not _is_harmless(statement):
+            raise Refused(
+                "outside functions only constants such as NAME = 'red ball' are allowed", line=statement.lineno
+            )
+    if not functions:
+        wanted = f"def {entry}():" if entry else "one function"
+        raise Refused(f"there is no function: define {wanted}")
+    if entry is None:
+        called = {name for f in functions.values() for name in _loads(f) if name != f.name}
+        entries = [name for name in functions if name not in called]
+        if len(entries) != 1:
+            raise Refused(f"define exactly one function that the others serve; there are: {', '.join(functions)}")
+        entry = entries[0]
+    if entry not in functions:
+        raise Refused(f"define a function named {entry}; there are: {', '.join(functions)}")
+    _check_entry(functions, entry)
+    return entry
+
+
+def _check_entry(functions: Mapping[str, ast.FunctionDef], entry: str) -> None:
+    arguments = functions[entry].args
+    if arguments.posonlyargs or arguments.args or arguments.kwonlyargs:
+        raise Refused(f"{entry}() must take no arguments", line=functions[entry].lineno)
+    needed, new = {entry}, {entry}
+    while new:
+        new = {name for f in new for name in _loads(functions[f]) if name in functions} - needed
+        needed |= new
+    unused = [name for name in functions if name not in needed]
+    if unused:
+        raise Refused(
+            f"{unused[0]} is never used by {entry}: define only what it needs", line=functions[unused[0]].lineno
+        )
+
+
+def _loads(function: ast.FunctionDef) -> set[str]:
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _is_constant(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.Tuple):
+        return len(node.elts) <= 100 and all(_is_constant(item) for item in node.elts)
+    return isinstance(node, ast.Constant)
+
+
+def _is_harmless(statement: ast.stmt) -> bool:
+    """A docstring, or a constant bound to a name."""
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    if isinstance(statement, ast.AnnAssign):
+        return isinstance(statement.target, ast.Name) and statement.value is not None and _is_constant(statement.value)
+    return (
+        isinstance(statement, ast.Assign)
+        and all(isinstance(target, ast.Name) for target in statement.targets)
+        and _is_constant(statement.value)
+    )
+
+
+assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"
