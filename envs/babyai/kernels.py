@@ -23,7 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function in nopython mode without the GIL, cached on disk until its source or what it imports changes."""
+    """Compile a function in nopython mode, without the GIL, cached until its source or what it imports changes."""
     return _compile(function)
 
 
@@ -38,9 +38,10 @@ def row_kernel(function: _Function) -> _Function:
 
 def _compile(function: _Function, **options: bool) -> _Function:
     settings: Any = config
+    numba_njit: Any = njit  # its types know nothing of _nrt
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
     try:
-        compiled: Any = njit(cache=True, nogil=True, **options)(function)
+        compiled = numba_njit(cache=True, nogil=True, **options)(function)
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
     return cast(_Function, compiled)

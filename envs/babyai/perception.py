@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import ANY, Target, parse
-from envs.babyai.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from envs.babyai.memory import MAX_OBJECTS, Memory
 from envs.babyai.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from envs.perception import Object
 
@@ -50,8 +50,8 @@ class BabyAIPerception:
         table = np.empty((MAX_OBJECTS, len(FIELDS)), np.int16)
         facts = np.empty(len(FACTS), np.int32)
         self._located = np.empty(MAX_OBJECTS, np.uint8)
-        self._cells = np.empty((MAX_SIZE, MAX_SIZE), np.uint8)
-        n = take_snapshot(memory, row, table, self._located, facts, self._cells)
+        n = take_snapshot(memory, row, table, self._located, facts)
+        self._cells = memory.cells[row].copy()
         self._rows: list[list[int]] = table[:n].tolist()
         self._facts: list[int] = facts.tolist()
         self._start = memory.start[row].copy()

@@ -242,13 +242,10 @@ def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
 
 
 @row_kernel
-def take_snapshot(
-    memory: Memory, i: int, table: np.ndarray, located: np.ndarray, facts: np.ndarray, cells: np.ndarray
-) -> int:
-    """All that perception may be asked of row i: the number of rows written to `table` and `located`.
+def take_snapshot(memory: Memory, i: int, table: np.ndarray, located: np.ndarray, facts: np.ndarray) -> int:
+    """What perception may be asked of row i beside its map: the number of rows written to `table` and `located`.
 
-    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object (1 left, 2 right, 4 front, 8
-    behind), `cells` (u8[22, 22]) is the map.
+    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object: 1 left, 2 right, 4 front, 8 behind.
     """
     n = fill_table(memory, i, table)
     fill_facts(memory, i, facts)
@@ -257,5 +254,4 @@ def take_snapshot(
         for location in range(1, 5):
             if is_located(memory, i, int(table[row, 0]), location):
                 located[row] |= 1 << (location - 1)
-    cells[:] = memory.cells[i]
     return n
