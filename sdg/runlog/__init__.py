@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdg.runlog.files import RunError, RunFolderError, atomic_write, plain, read_json
-from sdg.runlog.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description
+from sdg.runlog.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
 from sdg.runlog.journal import Journal, read_journal
 from sdg.runlog.metrics import Metrics, read_metrics
 
@@ -22,4 +22,5 @@ __all__ = [
     "read_journal",
     "read_json",
     "read_metrics",
+    "set_aside",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,6 +122,31 @@ class RunFolder:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def set_aside(path: Path) -> Path | None:
+    """Make room for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
+
+    Returns where it is now, None when there was none. Raises `RunFolderError` when it is in use or no run.
+    """
+    if not path.exists():
+        return None
+    old = path.with_name(path.name + ".old")
+    if not (path / "run.json").exists():
+        _refuse_strangers(path)
+    if old.exists() and not (old / "run.json").exists():
+        raise RunFolderError(f"{old} holds no run, so {path} isn't moved there. Move one of them away.")
+    lock = Lock(path / "run.lock")
+    try:
+        if old.exists():
+            shutil.rmtree(old)
+        lock.release()
+        path.rename(old)
+    except OSError as error:
+        raise explain(error, path) from error
+    finally:
+        lock.release()
+    return old
 
 
 def read_artefact(path: Path) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""Rows on stdout: a table for people, or one JSON object a row and nothing else for machines."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+from experiments.cli_errors import ReaderLeft, readable
+
+Row = Mapping[str, Any]
+MAX_CELL = 72
+
+
+class Output:
+    """Where a command's results go."""
+
+    def __init__(self, stream: TextIO, *, as_json: bool) -> None:
+        self._stream = stream
+        self.as_json = as_json
+
+    def rows(self, rows: Iterable[Row]) -> int:
+        """Print rows and count them; as JSON each one as soon as it is there."""
+        if self.as_json:
+            from sdg.runlog.files import line
+
+            return sum(self._write(line(row)) for row in rows)
+        found = list(rows)
+        for text in table(found):
+            self._write(text)
+        return len(found)
+
+    def details(self, rows: Iterable[Row]) -> None:
+        """Print rows one under the other with all they hold, texts of several lines too."""
+        if self.as_json:
+            self.rows(rows)
+            return
+        for row in rows:
+            for key, value in row.items():
+                text = readable(value if isinstance(value, str) else cell(value), most=20_000)
+                self._write(f"{key}:\n    " + text.replace("\n", "\n    ") if "\n" in text else f"{key}: {text}")
+            self._write("")
+
+    def text(self, text: str) -> None:
+        """Print a line for people; as JSON nothing, because rows say it all."""
+        if not self.as_json:
+            self._write(text)
+
+    def _write(self, text: str) -> int:
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except BrokenPipeError:
+            # What is still buffered must go somewhere when the stream is closed.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            raise ReaderLeft from None
+        return 1
+
+
+@contextlib.contextmanager
+def output(*, as_json: bool) -> Iterator[Output]:
+    """Stdout for rows alone: whatever else prints meanwhile (libraries, worker processes) goes to stderr."""
+    sys.stdout.flush()
+    try:
+        real = sys.stdout.fileno() == 1
+    except (io.UnsupportedOperation, ValueError):
+        real = False
+    if not real:
+        stream = sys.stdout
+        with contextlib.redirect_stdout(sys.stderr):
+            yield Output(stream, as_json=as_json)
+        return
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with os.fdopen(os.dup(saved), "w", encoding="utf-8", errors="backslashreplace") as stream:
+            yield Output(stream, as_json=as_json)
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Rows as aligned lines: numbers to the right, a rate with its interval as one column in percent."""
+    shown = [_with_interval(row) for row in rows]
+    columns = list(dict.fromkeys(key for row in shown for key in row))
+    if not columns:
+        return []
+    cells = [[cell(row.get(column)) for column in columns] for row in shown]
+    numeric = [all(isinstance(row.get(c), int | float | None) for row in shown) for c in columns]
+    widths = [max(len(column), *(len(line[i]) for line in cells)) for i, column in enumerate(columns)]
+
+    def aligned(values: Sequence[str]) -> str:
+        parts = (v.rjust(w) if right else v.ljust(w) for v, w, right in zip(values, widths, numeric, strict=True))
+        return "  ".join(parts).rstrip()
+
+    return [aligned(columns), aligned(["-" * width for width in widths]), *map(aligned, cells)]
+
+
+def cell(value: Any) -> str:
+    """A value in few characters, on one line and harmless to a terminal."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = readable(value if isinstance(value, str) else str(value)).replace("\n", "\\n")
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
+
+
+def _with_interval(row: Row) -> dict[str, Any]:
+    """A row in which `success_rate`, `low` and `high` are one column, in percent."""
+    shown: dict[str, Any] = {}
+    for key, value in row.items():
+        if key == "success_rate" and isinstance(value, int | float) and {"low", "high"} <= row.keys():
+            low, high = row["low"], row["high"]
+            ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and high is not None else ""
+            shown["success %"] = f"{100 * value:5.1f}{ends}"
+        elif not (key in ("low", "high") and isinstance(row.get("success_rate"), int | float)):
+            shown[key] = value
+    return shown
