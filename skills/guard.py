@@ -6,8 +6,8 @@
 
 A whitelist of syntax and names decides what is accepted; what is accepted runs without builtins, under a budget of
 steps that is woven into it (deterministic: no clock), with operations that look at sizes first. The guard knows the
-functions and record types it is given and nothing of any world. It bounds work and memory; the process around it (`skills/worker.py`) is
-the second wall. Compiled code never travels: source does (`Guarded.source`).
+functions and record types it is given and nothing of any world. It bounds work and memory; the process around it
+(`skills/worker.py`) is the second wall. Compiled code never travels: source does (`Guarded.source`).
 """
 
 from __future__ import annotations
@@ -110,6 +110,8 @@ class Guarded:
         for name, signature in guard.signatures.items():
             if name in used:
                 self._names[name] = self._border.wrap(signature)
+            if f".{name}" in used:
+                self._names[f".{name}"] = self._border.direct(signature)
         exec(code, self._names)
         self._function: Callable[[], Any] = self._names[entry]
 
@@ -120,21 +122,21 @@ class Guarded:
 
     def __call__(self, functions: Functions) -> Any:
         self._names[COUNTER] = self.budget_steps
-        self._meter.depth = 0
         self._border.begin(functions)
         try:
             value = self._function()
         except (Exception, BudgetStop) as error:
+            self._meter.depth = 0
             raise self._explained(error) from None
         if self._border.stopped is not None:
             raise self._border.stopped
         if self._names[COUNTER] < 0:
             raise self._overspent(0)
+        if type(value) is bool or (self._returns is not bool and type(value) in SCALARS):
+            return value
         if self._returns is bool:
-            if value is True or value is False:
-                return value
             raise self._unfit(value)
-        return value if type(value) in SCALARS else self._plain(value)
+        return self._plain(value)
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""

@@ -10,81 +10,100 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from skills.guard_errors import TooLarge
-from skills.guard_meter import SCALARS, Meter
+from skills.guard_meter import NUMBERS, SCALARS, Meter
 from skills.guard_signature import FLAT, NUMBER, Signature
 
 Functions = Mapping[str, Callable[..., Any]]
 
 MAX_ARGUMENT_CHARACTERS = 2_000
 MAX_ARGUMENT_NODES = 1_000
-_STEPS_PER_CALL = 2
 
 
 class Border:
-    """The host's functions as generated code calls them; `functions` is exchanged before each run."""
+    """The host's functions as generated code calls them; the functions are exchanged before each run."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self.functions: Functions = {}
+        self._cell: list[Functions] = [{}]
         self.raised: list[Exception] = []
         self.stopped: BaseException | None = None
 
     def begin(self, functions: Functions) -> None:
-        """Forget the last run."""
-        self.functions = functions
-        self.stopped = None
-        if self.raised:
-            self.raised = []
+        """Forget the last run and use these functions from now on."""
+        self._cell[0] = functions
+        if self.raised or self.stopped is not None:
+            self.raised, self.stopped = [], None
+
+    def stop(self, error: BaseException) -> None:
+        """The host ends the run: whatever generated code does from here on, each further call raises this again."""
+        self.stopped = error
+        self._cell[0] = _Stopped(error)
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
         """The function under a signature's name, with its arguments and its value checked."""
-        name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
-        meter, fresh = self._meter, self._fresh(signature)
+        least, most, words, call = signature.least, signature.most, signature.keywords, self.direct(signature)
 
-        def call(*arguments: Any, **named: Any) -> Any:
-            if self.stopped is not None:
-                raise self.stopped
-            if arguments or named:
-                arguments = tuple([self.plain(argument) for argument in arguments])
-                named = {word: self.plain(value) for word, value in named.items()}
+        def checked(*arguments: Any, **named: Any) -> Any:
             if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
                 raise TypeError(_miscounted(signature, len(arguments) + len(named)))
-            meter.tick(_STEPS_PER_CALL)
-            try:
-                value = self.functions[name](*arguments, **named)
-            except Exception as error:
-                self.raised.append(error)
-                raise
-            except BaseException as error:
-                self.stopped = error
-                raise
-            return fresh(value)
+            values = [self.plain(argument) for argument in arguments]
+            return call(*values, **{word: self.plain(value) for word, value in named.items()})
 
-        return call
+        return checked
+
+    def direct(self, signature: Signature) -> Callable[..., Any]:
+        """The function for calls whose arguments are known to be right: their number, and that they are flat."""
+        name, cell, safe, fresh = signature.name, self._cell, self._safe(signature), self._fresh(signature)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                value = cell[0][name](*arguments, **named)
+            except BaseException as error:
+                self._note(error)
+                raise
+            return value if type(value) in safe else fresh(value)
+
+        def bare() -> Any:
+            try:
+                value = cell[0][name]()
+            except BaseException as error:
+                self._note(error)
+                raise
+            return value if type(value) in safe else fresh(value)
+
+        return call if signature.most else bare
+
+    def _note(self, error: BaseException) -> None:
+        if isinstance(error, Exception):
+            self.raised.append(error)
+        else:
+            self.stop(error)
+
+    def _safe(self, signature: Signature) -> frozenset[type]:
+        """Types of values that can be handed out as they are."""
+        if signature.returns == NUMBER:
+            return NUMBERS
+        return SCALARS if signature.returns == FLAT else SCALARS | self._meter.records
 
     def _fresh(self, signature: Signature) -> Callable[[Any], Any]:
         """How a value that the function returns is made safe to hand out."""
         if signature.returns in (FLAT, NUMBER):
             return self._flat(signature)
         if signature.shallow:
-            return lambda value: list(value) if type(value) is list else self.copy(value)
+            return lambda value: value.copy() if type(value) is list else self.copy(value)
         return self.copy
 
     def _flat(self, signature: Signature) -> Callable[[Any], Any]:
-        only_numbers = signature.returns == NUMBER
-
         def check(value: Any) -> Any:
-            kind = type(value)
-            if kind is int or kind is float or kind is bool or (not only_numbers and (kind is str or value is None)):
+            if signature.returns == FLAT and type(value) is tuple and SCALARS.issuperset(map(type, value)):
                 return value
-            if kind is tuple and not only_numbers and SCALARS.issuperset(map(type, value)):
-                return value
-            raise HostFault(f"{signature.name}() returned a {kind.__name__}, not what its annotation says")
+            self.stop(HostFault(f"{signature.name}() returned a {type(value).__name__}, not what its annotation says"))
+            raise self.stopped or AssertionError
 
         return check
 
     def plain(self, value: Any) -> Any:
-        """An argument on its way to the host: exact plain types, or records that came from it; containers are copied."""
+        """An argument on its way to the host: plain types or records that came from it; containers are copied."""
         kind = type(value)
         if kind is str:
             if len(value) > MAX_ARGUMENT_CHARACTERS:
@@ -110,7 +129,19 @@ class Border:
             return {self.copy(key): self.copy(item) for key, item in value.items()}
         if kind is set or kind is frozenset:
             return kind(map(self.copy, value))
-        raise HostFault(f"a function returned a {kind.__name__}, which generated code may not hold")
+        self.stop(HostFault(f"a function returned a {kind.__name__}, which generated code may not hold"))
+        raise self.stopped or AssertionError
+
+
+class _Stopped(dict[str, Callable[..., Any]]):
+    """Functions after the host has ended a run: there are none left, only the error that ended it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self._error = error
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        raise self._error
 
 
 class HostFault(BaseException):

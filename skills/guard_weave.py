@@ -20,6 +20,7 @@ from skills.guard_signature import FLAT, NUMBER
 from skills.guard_syntax import TEXT_FUNCTIONS, is_type_list
 
 NODES_PER_STEP = 24
+CALL_NODES = 24
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.Pow: "pow", ast.LShift: "lshift", ast.Mod: "mod",
     ast.FloorDiv: "floordiv", ast.BitOr: "bitor", ast.BitAnd: "bitand", ast.BitXor: "bitxor",
@@ -426,8 +427,21 @@ class Weaver(ast.NodeTransformer):
             and function.id not in self._kinds.variables
         ):
             raise Refused(f"{function.id} is not a function", line=node.lineno)
-        node.func = self.visit(function)
+        direct = isinstance(function, ast.Name) and self._is_direct(node, function.id)
+        node.func = _load("." + cast(ast.Name, function).id) if direct else self.visit(function)
         return self._with_arguments(node)
+
+    def _is_direct(self, node: ast.Call, name: str) -> bool:
+        """Whether a call of the host has the right number of arguments, all of them short by construction."""
+        signature = self._kinds.functions.get(name)
+        if (
+            signature is None
+            or node.keywords
+            or _starred(node)
+            or not signature.least <= len(node.args) <= signature.most
+        ):
+            return False
+        return all(self._kinds.of(argument) >= FLAT and self._kinds.is_limited(argument) for argument in node.args)
 
     def _with_arguments(self, node: ast.Call) -> ast.Call:
         node.args = [self.visit(argument) for argument in node.args]
@@ -508,7 +522,8 @@ def _starred(node: ast.expr) -> bool:
 
 
 def _size(nodes: Any) -> int:
-    return sum(1 for node in nodes for _ in ast.walk(node))
+    """How much work nodes stand for; a call may be one of the host's, which costs more than it shows."""
+    return sum(CALL_NODES if isinstance(part, ast.Call) else 1 for node in nodes for part in ast.walk(node))
 
 
 def _load(name: str) -> ast.expr:
