@@ -11,12 +11,23 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from envs.perception import Object
 from sdg.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.robot import Robot, describe_argument
+from skills.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature
+from skills.guard_signature import NUMBER
 
-FILE_NAME = "<program>"
-"""The file name under which programs are compiled: how a line of theirs is told from a line of ours."""
+ENTRY = "program"
+"""The function that a program defines."""
+
+ARGUMENT_NAMES = frozenset({"object", "description", "target", "argument"})
+"""Keywords under which a skill's one argument is understood; models don't always give it by position."""
+
+# Why a program came to nothing by its own fault.
+NO_PROGRAM = "no program"
+PROGRAM_ERROR = "program error"
+REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +86,21 @@ class Scope:
         skills = {name: self._skill(name) for name in self._robot.skills}
         return perception | {"forget_visited_rooms": self._robot.forget_visited_rooms} | skills
 
+    def guard(self, *, budget: int) -> Guard:
+        """The guard that knows these names, how each is called, and the error that a refused command raises."""
+        functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.perception().functions())
+        functions["forget_visited_rooms"] = self._robot.forget_visited_rooms
+        for name, skill in self._robot.skills.items():
+            wanted = int(skill.takes_argument)
+            functions[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES)
+        return Guard(functions, records=(Object,), errors=(CommandError,), budget_steps=budget)
+
     def _live(self, name: str) -> Callable[..., object]:
         """A perception function that always answers from the latest snapshot."""
-
-        def function(*arguments: object) -> object:
-            return self._robot.perception().functions()[name](*arguments)
-
-        function.__name__ = name
-        return function
+        return lambda *values, **named: self._robot.perception().functions()[name](*values, **named)
 
     def _skill(self, name: str) -> Callable[..., bool]:
-        def function(*arguments: object) -> bool:
-            return self._call(name, arguments)
-
-        function.__name__ = name
-        return function
+        return lambda *values, **named: self._call(name, (*values, *named.values()))
 
     def _call(self, name: str, arguments: tuple[object, ...]) -> bool:
         """True when the skill succeeded, False when it didn't; CommandError for what was refused or is illegal."""
@@ -125,11 +136,56 @@ class Scope:
         return describe_argument(arguments[0]) if arguments else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a program ended: `error` and `cause` are empty when it ran to its end or the episode did before."""
+
+    error: str
+    cause: str
+    calls: tuple[Call, ...]
+
+
+def run_program(program: Program, scope: Scope, *, budget: int) -> Ran:
+    """Compile and run a program behind the guard, with the names of `scope` and `budget` steps of generated code.
+
+    What the program does wrong is in the result. Raises what failed below it, for whose fault see `Fault`.
+    """
+    try:
+        guarded = scope.guard(budget=budget).load(program.source, entry=ENTRY)
+    except Refused as error:
+        return Ran(quoted(str(error), program, error.line), NO_PROGRAM, ())
+    error_text, cause = _run(guarded, scope, program=program)
+    return Ran(error_text, cause, tuple(scope.calls))
+
+
+def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]:
+    """The error text and the cause, both empty for a program that came to its end or to the episode's."""
+    try:
+        guarded(scope.functions())
+    except EpisodeOver:
+        pass
+    except Fault as fault:
+        raise fault.__cause__ or fault from None
+    except CommandError as error:
+        line = guarded.line_of(error)
+        return quoted(f"line {line}: {error}", program, line), REFUSED
+    except GuardError as error:
+        return quoted(str(error), program, error.line), PROGRAM_ERROR
+    return "", ""
+
+
+def quoted(message: str, program: Program, line: int) -> str:
+    """The message with the program's line under it, where there is one."""
+    lines = program.source.split("\n")
+    shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+    return f"{message}\n    {shown}" if shown else message
+
+
 def _calling_line() -> int:
     """The line of the program that is running, 0 where no program is on the stack."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
-        if frame.f_code.co_filename == FILE_NAME:
+        if frame.f_code.co_filename == FILENAME:
             return frame.f_lineno
         frame = frame.f_back
     return 0

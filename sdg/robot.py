@@ -14,7 +14,6 @@ from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import LOCATIONS, Target, parse
 from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
-from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command
 from sdg.roles import Judge, Skill, World
 
@@ -125,7 +124,11 @@ class Robot:
 
     def _check(self, skill: Skill, command: Command) -> Callable[[Perception], bool]:
         if command not in self._checks:
-            self._checks[command] = self._judge(skill.check(command.argument))
+            try:
+                check = skill.check(command.argument)
+            except ValueError as error:
+                raise IllegalCommand(f"{command.name} can't be asked about {command.argument!r}: {error}") from error
+            self._checks[command] = self._judge(check)
         return self._checks[command]
 
 
@@ -162,14 +165,4 @@ def _fits(thing: Object, target: Target) -> bool:
         and target.color in (-1, COLOURS.index(thing.color))
         and target.id in (-1, thing.id)
         and side[LOCATIONS[target.location]]
-    )
-
-
-def usage_of(skill: Skill) -> Usage:
-    """What the rules may hold a skill to, learned from where its members began and ended."""
-    return Usage(
-        takes_argument=skill.takes_argument,
-        needs_seen_target=bool(getattr(skill, "needs_seen_target", False)),
-        grasps=bool(getattr(skill, "grasps", False)),
-        releases=bool(getattr(skill, "releases", False)),
     )

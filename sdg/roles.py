@@ -9,6 +9,7 @@ import numpy as np
 
 from envs.babyai.memory import Memory
 from envs.perception import Perception
+from sdg.gate.rules import Usage
 from skills.subgoal import CheckFunction
 
 
@@ -46,6 +47,11 @@ class Skill(Protocol):
     @property
     def horizon(self) -> int:
         """Steps one attempt may take."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What it is known to need: what the gate's rules may hold a call to."""
         ...
 
     @property

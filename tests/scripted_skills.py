@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from envs.babyai.cells import DOOR_CLOSED, KIND_MASK
 from envs.babyai.description import matches
 from envs.babyai.memory import FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory, ahead, is_passable
+from sdg.gate.rules import Usage
+from sdg.roles import ActingPolicy, Skill
+from skills.check import GuardedCheck
 from skills.subgoal import CheckFunction
 
 CHECKS = {
@@ -85,12 +88,10 @@ def is_free_map(cells: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class ScriptedSkill:
     name: str
-    policy: object
+    policy: ActingPolicy
     horizon: int = 30
     takes_argument: bool = True
-    needs_seen_target: bool = False
-    grasps: bool = False
-    releases: bool = False
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def description(self) -> str:
@@ -104,11 +105,14 @@ class ScriptedSkill:
         return CheckFunction("check", f"def check():\n    {CHECKS[self.name].format(argument)}\n")
 
 
-def scripted_skills(horizon: int = 60) -> dict[str, ScriptedSkill]:
+def scripted_skills(horizon: int = 60) -> dict[str, Skill]:
     """discover, go_next_to, pick and open_door."""
     return {
         "discover": ScriptedSkill("discover", Walker(None), horizon),
-        "go_next_to": ScriptedSkill("go_next_to", Walker(None), horizon, needs_seen_target=True),
-        "pick": ScriptedSkill("pick", Walker(PICKUP), horizon, needs_seen_target=True, grasps=True),
-        "open_door": ScriptedSkill("open_door", Walker(TOGGLE), horizon, needs_seen_target=True),
+        "go_next_to": ScriptedSkill("go_next_to", Walker(None), horizon, usage=Usage(needs_seen_target=True)),
+        "pick": ScriptedSkill("pick", Walker(PICKUP), horizon, usage=Usage(needs_seen_target=True, grasps=True)),
+        "open_door": ScriptedSkill("open_door", Walker(TOGGLE), horizon, usage=Usage(needs_seen_target=True)),
     }
+
+
+judge = GuardedCheck.compile

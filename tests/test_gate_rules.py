@@ -8,7 +8,7 @@ import pytest
 
 from envs.perception import Object, Observation
 from sdg.gate.rules import RulesGuard, Usage
-from sdg.gate.verdict import Command
+from sdg.gate.verdict import Command, Verdict
 from sdg.robot import resolve_records
 
 BALL = Object(
@@ -25,7 +25,7 @@ USAGES = {
 }
 
 
-def verdict_on(name: str, argument: str = "", *elements: Object):
+def verdict_on(name: str, argument: str = "", *elements: Object) -> Verdict:
     guard = RulesGuard(USAGES, resolve=resolve_records)
     return guard.feasible(Command(name, argument), Observation("Step 4.", elements=elements))
 

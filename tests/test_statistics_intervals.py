@@ -20,7 +20,7 @@ from experiments.statistics import interquartile_mean, iqm_interval, wilson_inte
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilson_agrees_with_published_values(successes, trials, low, high) -> None:
+def test_wilson_agrees_with_published_values(successes: int, trials: int, low: float, high: float) -> None:
     got = wilson_interval(successes, trials)
     assert got.low == pytest.approx(low, abs=5e-5)
     assert got.high == pytest.approx(high, abs=5e-5)
@@ -47,7 +47,7 @@ def test_wilson_covers_the_truth() -> None:
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 3), (4, 3)])
-def test_wilson_refuses_impossible_counts(successes, trials) -> None:
+def test_wilson_refuses_impossible_counts(successes: int, trials: int) -> None:
     with pytest.raises(ValueError, match=r"0\.\.trials"):
         wilson_interval(successes, trials)
 
