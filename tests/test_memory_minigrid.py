@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from walks import in_view, walk
 
 from envs.babyai import memory
 from envs.babyai.bot import bot_actions
@@ -11,43 +12,18 @@ from envs.babyai.cells import CODES, KIND_MASK, encode
 from envs.babyai.levels import PAPER_LEVELS, all_levels
 from envs.babyai.world import BabyAIWorld
 
-STEPS = 60
-BUSY = (0.12, 0.12, 0.36, 0.14, 0.08, 0.18)
-"""Odds of the six actions: forward often, and enough of the others to carry, drop and open things."""
-
 
 class Truth:
     """The true grid as of when each cell was last in view, by minigrid's own visibility mask."""
 
     def __init__(self, world: BabyAIWorld) -> None:
-        self.inner = world.inner
+        self.world = world
         self.cells = np.zeros((memory.MAX_SIZE, memory.MAX_SIZE), np.uint8)
 
     def look(self) -> None:
-        grid = self.codes()
-        _, seen = self.inner.gen_obs_grid()
-        for x in range(self.inner.width):
-            for y in range(self.inner.height):
-                at = self.inner.relative_coords(x, y)
-                if at is not None and seen[at] and tuple(at) != (3, 6):
-                    self.cells[x, y] = grid[x, y]
-
-    def codes(self) -> np.ndarray:
-        return encode(self.inner.grid.encode())
-
-
-def walk(level: str, *, seed: int, steps: int = STEPS, actions: list[int] | None = None):
-    """A world stepped along `actions`, or at random where they end; yields it after reset and after every step."""
-    world = BabyAIWorld(level, lift_time_limit=True)
-    world.reset(seed)
-    random = np.random.default_rng(seed)
-    script = list(actions or [])
-    yield world
-    for _ in range(steps):
-        result = world.step(script.pop(0) if script else int(random.choice(6, p=BUSY)))
-        yield world
-        if result.terminated:
-            return
+        grid = encode(self.world.inner.grid.encode())
+        for x, y in in_view(self.world):
+            self.cells[x, y] = grid[x, y]
 
 
 def check(world: BabyAIWorld, truth: Truth) -> None:
@@ -83,7 +59,7 @@ def check_objects(known: memory.Memory) -> None:
 @pytest.mark.parametrize("level", all_levels())
 def test_memory_equals_what_was_seen(level: str) -> None:
     truth = None
-    for world in walk(level, seed=7):
+    for world, _ in walk(level, seed=7):
         truth = truth or Truth(world)
         truth.look()
         if world.steps > 0 or not level.endswith("Carrying"):  # their first view shows the carried thing in its cell
@@ -92,9 +68,10 @@ def test_memory_equals_what_was_seen(level: str) -> None:
 
 @pytest.mark.parametrize("level", [level for level in PAPER_LEVELS if level != "GoToLocal"])
 def test_memory_along_the_bots_path(level: str) -> None:
-    actions = next(found for found in (bot_actions(level, seed) for seed in [11]) if found)
+    actions = bot_actions(level, 11)
+    assert actions is not None
     truth = None
-    for world in walk(level, seed=11, steps=len(actions), actions=actions):
+    for world, _ in walk(level, seed=11, steps=len(actions), actions=actions):
         truth = truth or Truth(world)
         truth.look()
         check(world, truth)

@@ -245,7 +245,7 @@ def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
 def take_snapshot(memory: Memory, i: int, table: np.ndarray, located: np.ndarray, facts: np.ndarray) -> int:
     """What perception may be asked of row i beside its map: the number of rows written to `table` and `located`.
 
-    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds of the object: 1 left, 2 right, 4 front, 8 behind.
+    `located` (u8[MAX_OBJECTS]) has a bit per location word that holds: 1 left, 2 right, 4 front, 8 behind.
     """
     n = fill_table(memory, i, table)
     fill_facts(memory, i, facts)
