@@ -16,10 +16,11 @@ from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
 from sdg.roles import Judge, Skill, World
+from skills.features import NO_TARGET
 
 MAX_ARGUMENT_CHARS = 200
-ANYTHING = Target()
-"""What skills that take no argument act on."""
+NOTHING = Target(*NO_TARGET)
+"""What skills that take no argument are shown: a target that marks nothing, as in training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class Robot:
 
     def _target(self, command: Command) -> Target:
         try:
-            return parse(command.argument) if command.argument else ANYTHING
+            return parse(command.argument) if command.argument else NOTHING
         except ValueError as error:
             raise IllegalCommand(str(error)) from error
 

@@ -7,18 +7,13 @@ environment says that the task is done, within T_verify searched steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from skills.experience import Experience
-from skills.search import Search, SearchSettings, Searched
+from skills.search import Search, Searched
 from skills.starts import Starts
 from skills.subgoal import Subgoal
 from sdg.hypothesis import Hypothesis
-
-RANDOM, PPO = "random", "ppo"
-
 
 @dataclass(frozen=True, slots=True)
 class VerifySettings:
@@ -27,7 +22,10 @@ class VerifySettings:
 
     t_verify: int = 3000
     most_per_subgoal: int = 2000
-    search: SearchSettings = SearchSettings()
+
+    def less(self, spent: int) -> VerifySettings:
+        """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""
+        return replace(self, t_verify=max(0, self.t_verify - spent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,16 @@ class Verification:
         )
 
 
-def verify(hypothesis: Hypothesis, start: Starts, *, level: str, seed: int, settings: VerifySettings, search: Search) -> Verification:
+def verify(
+    hypothesis: Hypothesis,
+    start: Starts,
+    *,
+    level: str,
+    seed: int,
+    settings: VerifySettings,
+    search: Search,
+    random_seed: int = 0,
+) -> Verification:
     """Search the subgoals of a hypothesis in order, from `start` (one row, as `reset(seed)` left it)."""
     results: list[SubgoalResult] = []
     restore: tuple[int, ...] = ()
@@ -82,7 +89,7 @@ def verify(hypothesis: Hypothesis, start: Starts, *, level: str, seed: int, sett
     for index, subgoal in enumerate(hypothesis.subgoals):
         last = index == len(hypothesis.subgoals) - 1
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
-        found: Searched = search(start, subgoal.check, must_succeed=last, budget=budget, seed=seed + 7919 * index)
+        found: Searched = search(start, subgoal.check, must_succeed=last, budget=budget, seed=random_seed + index)
         searched += found.steps
         replayed += found.episodes * len(restore)
         results.append(

@@ -1,0 +1,159 @@
+"""Induction: from single subgoals to general skills (SDG, section 4.4).
+
+Subgoals are clustered by meaning; each cluster becomes a multi-task environment (a subgoal is a task, its argument the
+task's description, its check the reward, its restored state the start), and one PPO policy learns them all. It learns
+twice: first on restored states alone, then also on fresh layouts that the skills of the first round can reach.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from envs.babyai.bank import LevelBank
+from skills.arena import success_of
+from skills.cluster_review import Review, review
+from skills.clustering import Clustering, cluster
+from skills.embedding import ClusterItem, representation
+from skills.experience import Experience
+from skills.fresh import Member, Stage, fresh_starts, restored_starts
+from skills.policy import Policy
+from skills.starts import Starts, join
+from skills.subgoal import SkillCall
+from skills.training import Point, Trained, TrainSettings, open_starts, train
+
+
+@dataclass(frozen=True, slots=True)
+class InduceSettings:
+    """`first_timesteps` are spent on restored starts, up to `train.total_timesteps` more with fresh ones as well."""
+
+    text: str = "mix"
+    max_k: int = 16
+    validation_share: float = 0.2
+    use_unconfirmed: bool = True
+    first_timesteps: int = 100_000
+    fresh_starts: int = 3000
+    train: TrainSettings = TrainSettings()
+
+    def of_round(self, number: int) -> InduceSettings:
+        """The settings of round 1 (restored starts, fewer steps) or of a later one."""
+        if number > 1:
+            return self
+        return replace(self, train=replace(self.train, total_timesteps=self.first_timesteps, patience=3))
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The clusters: k-means' own and after a second look at what the checks mean; `members` by cluster number."""
+
+    clustering: Clustering
+    reviewed: Review
+    members: Mapping[int, tuple[Member, ...]]
+    calls: Mapping[int, tuple[SkillCall, ...]]
+
+    def name(self, label: int) -> str:
+        """The commonest API name among the members of a cluster."""
+        return Counter(call.api for call in self.calls[label]).most_common(1)[0][0]
+
+    def needs(self, label: int) -> frozenset[int]:
+        """The skills that come before this one in some hypothesis."""
+        return frozenset(stage.skill for member in self.members[label] for stage in member.before)
+
+
+def discover(experiences: Sequence[Experience], calls: Sequence[SkillCall], settings: InduceSettings, *, seed: int) -> Discovery:
+    """Cluster subgoals by meaning. Raises ValueError when there are none."""
+    chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
+    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
+    reviewed = review(items, clustering.labels)
+    members: dict[int, list[Member]] = {}
+    calls_of: dict[int, list[SkillCall]] = {}
+    stages: dict[tuple[str, int], list[Stage]] = {}
+    order = sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index))
+    for i in order:
+        experience, call = chosen[i]
+        before = stages.setdefault((experience.level, experience.seed), [])
+        stage = Stage(reviewed.labels[i], call.argument, experience.subgoal.check)
+        if stage.skill >= 0:
+            members.setdefault(stage.skill, []).append(_member(experience, stage, tuple(before)))
+            calls_of.setdefault(stage.skill, []).append(call)
+        before.append(stage)
+    return Discovery(
+        clustering,
+        reviewed,
+        {label: tuple(members[label]) for label in sorted(members)},
+        {label: tuple(calls_of[label]) for label in sorted(calls_of)},
+    )
+
+
+def _member(experience: Experience, stage: Stage, before: tuple[Stage, ...]) -> Member:
+    return Member(
+        level=experience.level,
+        seed=experience.seed,
+        instruction=experience.instruction,
+        restore_actions=experience.restore_actions,
+        actions=experience.actions,
+        stage=stage,
+        before=before,
+        description=experience.subgoal.description,
+        confirmed=experience.confirmed,
+    )
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One skill to be learned in one round: all that a worker needs."""
+
+    label: int
+    members: tuple[Member, ...]
+    settings: InduceSettings
+    seed: int
+    earlier: Mapping[int, Policy]
+    training_banks: Mapping[str, LevelBank]
+    validation_banks: Mapping[str, LevelBank]
+
+    @property
+    def is_first(self) -> bool:
+        """The first round has nothing to reach fresh layouts with."""
+        return not self.earlier
+
+
+def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: None) -> Trained | None:
+    """Learn one skill; None when none of its starts leaves anything to be done."""
+    training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
+    starts = _open([restored_starts(training)])
+    judged = _open([restored_starts(held_out)]) if held_out else None
+    if not job.is_first:
+        horizon = job.settings.train.horizon
+        reach = {"policies": job.earlier, "horizon": horizon}
+        fresh = fresh_starts(training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed, **reach)  # type: ignore[arg-type]
+        tested = fresh_starts(job.members, banks=job.validation_banks, count=800, seed=job.seed + 1, **reach)  # type: ignore[arg-type]
+        starts = _open([part for part in (starts, fresh) if part is not None])
+        judged = _open([tested]) if tested is not None else judged
+    if starts is None:
+        return None
+    judged = judged if judged is not None and len(judged) >= 8 else starts
+    judged = judged.take(np.arange(min(len(judged), job.settings.train.validation_starts)))
+    return train(starts, judged, job.settings.train, seed=job.seed, warm=job.earlier.get(job.label), heard=heard)
+
+
+def _open(parts: Sequence[Starts]) -> Starts | None:
+    left = [part for part in map(open_starts, parts) if len(part)]
+    return join(left) if left else None
+
+
+def split(members: Sequence[Member], *, share: float, seed: int) -> tuple[tuple[Member, ...], tuple[Member, ...]]:
+    """Members to practise on and members held out, by instruction, so that no layout is on both sides."""
+    keys = sorted({(member.level, member.seed) for member in members})
+    np.random.default_rng(seed).shuffle(keys)
+    held = set(map(tuple, keys[: int(len(keys) * share)]))
+    return (
+        tuple(m for m in members if (m.level, m.seed) not in held),
+        tuple(m for m in members if (m.level, m.seed) in held),
+    )
+
+
+__all__ = ["Discovery", "InduceSettings", "Practice", "discover", "practise", "split", "success_of"]
