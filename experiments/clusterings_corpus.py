@@ -97,7 +97,8 @@ KINDS: tuple[Kind, ...] = (
             "return any(o.held for o in find_objects('{x}'))",
         ),
         (
-            "held = get_carried()\nif held is None:\n    return False\nreturn held.type == '{t}' and held.color == '{c}'",
+            "held = get_carried()\nif held is None:\n    return False\n"
+            "return held.type == '{t}' and held.color == '{c}'",
             "carried = get_carried()\nreturn carried is not None and carried.id in [o.id for o in find_objects('{x}')]",
         ),
     ),

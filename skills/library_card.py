@@ -19,7 +19,7 @@ def write_card(library: SkillLibrary) -> str:
         "# Skill library",
         "",
         f"{len(library.skills)} skills, {steps:,} environment steps of training, {size / 2**20:.2f} MiB of weights, "
-        f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's own check fired within its horizon.",
+        f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's check fired within its horizon.",
         "",
         _row(_COLUMNS),
         _row(["---"] * len(_COLUMNS)),

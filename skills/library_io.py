@@ -9,6 +9,7 @@ A library is written beside its place and moved there whole, so that a kill at a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -51,6 +52,8 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
         raise LibraryError(
             f"could not write the skill library {folder}: {error}; what was there is unchanged"
         ) from error
+    except ValueError as error:
+        raise LibraryError(f"this skill library can't be stored: {error}") from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -104,7 +107,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     }
     files[INDEX] = seal(index)
     read_index(files[INDEX])  # what can't be read back isn't written
-    files[CARD] = write_card(library).encode()
+    files[CARD] = write_card(library).encode(errors="replace")
     return files
 
 
@@ -130,7 +133,8 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         if aside.exists():
             os.rename(aside, folder)
         raise
-    _sync(folder.parent)
+    with contextlib.suppress(OSError):  # it is in place; a disk that can't confirm it now doesn't undo that
+        _sync(folder.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
 
