@@ -16,12 +16,28 @@ from pathlib import Path
 import numpy as np
 
 from envs.babyai import verifier
+from envs.babyai.cells import (
+    BALL,
+    BOX,
+    COLOUR_SHIFT,
+    COLOURS,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    EMPTY,
+    KEY,
+    KIND_MASK,
+    WALL,
+)
 from envs.babyai.layouts import LayoutError, generate
 from envs.babyai.levels import level_name
-from envs.babyai.state import LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
+from envs.babyai.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
 
 SCHEMA = 1
 """Version of the file format; files of another one are refused."""
+
+
+_THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
 
 
 class BankError(ValueError):
@@ -110,7 +126,7 @@ class LevelBank:
     def load(path: Path | str) -> LevelBank:
         """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise
@@ -163,16 +179,17 @@ def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[np.
             command = [sys.executable, "-m", "envs.babyai.layouts", level, str(source), str(target)]
             pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
             processes.append((subprocess.Popen(command, env=environment, **pipes), target))  # type: ignore[call-overload]
-        parts = [_collect(process, target) for process, target in processes]
+        complaints = [process.communicate()[1].decode(errors="replace").strip() for process, _ in processes]
+        for (process, _), complaint in zip(processes, complaints, strict=True):
+            if process.returncode:
+                reason = (complaint.splitlines() or ["it gave no reason"])[-1]
+                raise LayoutError(f"{level}: making layouts failed (exit {process.returncode}): {reason}")
+        parts = [_read_part(target) for _, target in processes]
     layouts = _records(np.concatenate([layouts for layouts, _ in parts]))
     return layouts, [mission for _, missions in parts for mission in missions]
 
 
-def _collect(process: subprocess.Popen[bytes], target: Path) -> tuple[np.recarray, list[str]]:
-    _, complaint = process.communicate()
-    if process.returncode:
-        lines = complaint.decode(errors="replace").strip().splitlines() or ["it was killed"]
-        raise LayoutError(f"making layouts failed (exit {process.returncode}): {lines[-1]}")
+def _read_part(target: Path) -> tuple[np.recarray, list[str]]:
     with np.load(target, allow_pickle=False) as file:
         return _records(file["layouts"]), list(_to_texts(file["missions"]))
 
@@ -210,6 +227,7 @@ def _validate(bank: LevelBank) -> None:
     if (layouts.targets >> np.uint64(MAX_OBJECTS)).any():
         raise ValueError("a mission speaks of objects that do not exist")
     _validate_spots(layouts)
+    _validate_cells(layouts)
 
 
 def _validate_spots(layouts: np.recarray) -> None:
@@ -219,3 +237,14 @@ def _validate_spots(layouts: np.recarray) -> None:
         inside = (x >= lowest) & (x < MAX_SIZE - lowest) & (y >= lowest) & (y < MAX_SIZE - lowest)
         if not (inside | ((spots == 0) & (name == "where"))).all():
             raise ValueError(f"{name} lies outside the grid")
+
+
+def _validate_cells(layouts: np.recarray) -> None:
+    """Every cell is of a kind that the engine knows, and what lies in one is an object with that spot."""
+    kinds = layouts.cells & KIND_MASK
+    if not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all() or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS):
+        raise ValueError("a cell holds what the engine does not know")
+    index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, None)
+    found = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & (layouts.where > 0)
+    if (found != (layouts.where > 0)).any() or (found.sum(1) != np.isin(kinds, _THINGS).sum(1)).any():
+        raise ValueError("objects do not lie where the cells show them")

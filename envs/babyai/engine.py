@@ -241,8 +241,7 @@ class BabyAIEngine:
         self.time_limit = time_limit
         self.auto_reset = auto_reset
         self._limit = max_steps or 0
-        order = np.random.default_rng(seed).permutation(len(bank)).astype(np.int32)
-        self._following = (order, np.zeros(1, np.int64))  # the order of the bank, and how many were begun so far
+        self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
         self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
@@ -285,6 +284,11 @@ class BabyAIEngine:
         if wrong >= 0:
             raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
         return self._step
+
+    def reshuffle(self, seed: int) -> None:
+        """Shuffle anew the order in which layouts are begun, and start from its beginning."""
+        order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
+        self._following = (order, np.zeros(1, np.int64))  # and how many were begun so far
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
         """Draw all views anew (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
