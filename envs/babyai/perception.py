@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import ANY, Target, parse
-from envs.babyai.memory import MAX_OBJECTS, Memory
+from envs.babyai.memory import MAX_OBJECTS, MAX_SIZE, Memory
 from envs.babyai.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from envs.perception import Object
 
@@ -91,6 +91,8 @@ class BabyAIPerception:
         """True if the cell at this position (x, y) was seen and the robot can walk there. An open door is free to walk
         through, but nothing can be put down in a doorway."""
         x, y = _pair(position)
+        if max(abs(x), abs(y)) > MAX_SIZE:  # also keeps numbers that fit no machine word from the kernel
+            return False
         return bool(is_free_cell(self._cells, self._start, x, y))
 
     def get_current_room(self) -> int:
