@@ -34,7 +34,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "psutil": ("experiments/*",),
     "pydantic": ("experiments/config*.py",),
     "rich": ("experiments/*",),
-    "safetensors": ("skills/library.py", "skills/policy.py"),
+    "safetensors": ("skills/library_io.py", "skills/policy.py"),
     "sklearn": ("skills/embedding.py", "skills/clustering.py"),
     "stable_baselines3": ("skills/learner.py", "skills/ppo*.py"),
     "tensorboard": ("sdg/runlog/*", "sdg/runlog*.py"),
