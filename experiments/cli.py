@@ -45,6 +45,7 @@ LlmOption = Annotated[str | None, typer.Option("--llm", metavar="KIND[:NAME]", h
 FreshOption = Annotated[bool, typer.Option("--fresh", help="set an earlier run in the folder aside and begin anew")]
 JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
+ReportOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="RUN/report.html by default")]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
 
 
@@ -92,7 +93,7 @@ _stage("run", "The whole of a run: all four stages, and the agents they are comp
 
 
 @app.command()
-def report(run: RunArgument, out: OutOption = None, as_json: JsonOption = False) -> None:
+def report(run: RunArgument, out: ReportOption = None, as_json: JsonOption = False) -> None:
     """Write one offline HTML file about a run, finished or not: plots, programs, an episode a level."""
     from experiments.cli_output import output
     from experiments.report import write
