@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 from envs.babyai.bot import bot_actions
 from envs.babyai.levels import seeds
+from experiments.workers import Workers
 from sdg.agents import Agent, ReplayAgent, Task, play_task
 from sdg.runlog import Journal
 
 Row = dict[str, Any]
+Done = Callable[[Row], None]
 BOT = "bot"
+
+
+def unheard(row: Row) -> None:
+    """Nobody is told of a row."""
 
 
 class Recipe(Protocol):
@@ -67,29 +72,15 @@ def evaluation_tasks(levels: Sequence[str], *, instructions: int, repeats: int, 
     return [Task(level, layout, repeat) for level in levels for repeat, part in enumerate(parts) for layout in part]
 
 
-def run_jobs(
-    jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: Callable[[Row], None] = lambda row: None
-) -> list[Row]:
+def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: Done = unheard) -> list[Row]:
     """Play what the journal lacks and give the rows of all jobs in their order; `done` hears of each new row.
 
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = [job for job in jobs if job.unit not in journal]
-    with closing(_played(missing, processes)) as rows:
-        for row in rows:
-            done(journal.append(row))
+    for _, row in Workers(processes)(_play, missing):
+        done(journal.append(row))
     return [journal[job.unit] for job in jobs]
-
-
-def _played(jobs: Sequence[Job], processes: int) -> Generator[Row, None, None]:
-    if processes == 1 or len(jobs) < 2:
-        yield from map(_play, jobs)
-        return
-    from joblib import Parallel, delayed, parallel_config
-
-    # One thread in each worker: more would spin-wait on shared cores.
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        yield from Parallel(n_jobs=processes, return_as="generator_unordered")(delayed(_play)(job) for job in jobs)
 
 
 def _play(job: Job) -> Row:
@@ -107,7 +98,7 @@ def with_bot_steps(
     *,
     journal: Journal,
     processes: int = 1,
-    done: Callable[[Row], None] = lambda row: None,
+    done: Done = unheard,
 ) -> list[Job]:
     """The tasks as jobs, each with the bot's steps on it; the bot plays those that the journal lacks first."""
     bots = [Job(BotRecipe(), task) for task in tasks]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from envs.babyai.levels import PAPER_LEVELS
-from experiments.episodes import BOT, Recipe, evaluation_tasks, run_jobs, with_bot_steps
+from experiments.episodes import BOT, Done, Recipe, evaluation_tasks, run_jobs, unheard, with_bot_steps
 from experiments.formats import Cell
 from experiments.statistics import Interval, iqm_interval, wilson_interval
 from sdg.runlog import Journal
@@ -41,7 +41,6 @@ class Table1Settings:
     instructions: int = 100
     repeats: int = 3
     seed: int = 0
-    processes: int = 1
 
 
 def run_table1(
@@ -49,7 +48,8 @@ def run_table1(
     settings: Table1Settings,
     *,
     journal: Journal,
-    done: Callable[[Row], None] = lambda row: None,
+    processes: int = 1,
+    done: Done = unheard,
 ) -> list[Row]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
 
@@ -60,8 +60,8 @@ def run_table1(
     )
     episodes: dict[str, list[Row]] = {}
     for recipe in recipes:
-        jobs = with_bot_steps(recipe, tasks, journal=journal, processes=settings.processes, done=done)
-        episodes[recipe.agent] = run_jobs(jobs, journal=journal, processes=settings.processes, done=done)
+        jobs = with_bot_steps(recipe, tasks, journal=journal, processes=processes, done=done)
+        episodes[recipe.agent] = run_jobs(jobs, journal=journal, processes=processes, done=done)
     return summarise([row for rows in episodes.values() for row in rows], seed=settings.seed)
 
 
