@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def row(*calls: dict, **changes: object) -> dict:
 
 
 def frames(data: bytes) -> list[np.ndarray]:
-    image = Image.open(io.BytesIO(data))
+    image: Any = Image.open(io.BytesIO(data))
     found = []
     for number in range(image.n_frames):
         image.seek(number)
@@ -67,7 +68,7 @@ def test_interactions_that_restarted_begin_from_the_start() -> None:
 
 def test_long_episodes_are_thinned_and_the_last_frame_stays() -> None:
     long = row(CALL | {"steps": 900}, max_steps=2880)
-    image = Image.open(io.BytesIO(episode_gif(long)))
+    image: Any = Image.open(io.BytesIO(episode_gif(long)))
     assert image.n_frames <= 240
     image.seek(image.n_frames - 1)
     assert image.info["duration"] == LAST_MS
