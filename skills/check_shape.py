@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 ARGUMENT = "ARGUMENT"
 """What stands for the literals that spell the skill's argument."""
@@ -17,11 +18,13 @@ OTHER = "OTHER"
 MAX_SOURCE = 16_384
 """Characters of source that are looked at; the guard admits no more than 8 KB of code."""
 
+_REMEMBERED = 4096  # a review compares every check with many others
 _WORD = re.compile(r"[a-z]+|#\d+")
 _OWN = re.compile(r"f|v\d+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def canonical_source(source: str, *, argument: str, description: str = "", api: str = "") -> str:
     """The check's source with locals renamed, docstrings dropped and the literals of this one subgoal put into slots.
 
@@ -39,6 +42,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
         return " ".join(source[:MAX_SOURCE].split())
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def signature(canonical: str) -> frozenset[str]:
     """What the canonical source asks the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
 
@@ -51,6 +55,7 @@ def signature(canonical: str) -> frozenset[str]:
     return frozenset(_questions(tree))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def core(canonical: str) -> str:
     """The canonical source without leading protective clauses such as "still carrying A".
 

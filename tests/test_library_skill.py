@@ -6,7 +6,7 @@ import keyword
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from library_samples import a_library, a_skill
 
@@ -32,6 +32,7 @@ experiences = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=60), max_size=6))
 def test_every_name_is_callable_and_unused(api_names: list[str]) -> None:
     first = name_skill(api_names)
@@ -93,6 +94,7 @@ def test_the_card_says_the_figures_and_nothing_runs_in_it() -> None:
     assert all(line.count(" | ") == 7 for line in card.splitlines() if line.startswith("| `discover`"))
 
 
+@settings(deadline=None)
 @given(experiences)
 def test_experience_comes_back_through_json(experience: Experience) -> None:
     assert experience_from_json(loads(canonical(experience_to_json(experience)))) == experience
@@ -124,6 +126,7 @@ def told(instruction: str, index: int = 0) -> Experience:
     return Experience(instruction, "L", 0, index, Subgoal("g", CheckFunction("f", "")), (), ())
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([f"instruction {n}" for n in range(12)]), max_size=40), st.integers(0, 5))
 def test_no_instruction_is_on_both_sides(instructions: list[str], seed: int) -> None:
     members = [told(text) for text in instructions]
