@@ -21,6 +21,28 @@ from envs.babyai.view import FORWARD, VIEW, view_row
 N_ACTIONS = 7
 """left, right, forward, pickup, drop, toggle, done (which does nothing)."""
 
+_TURN = np.array([3, 1, 0, 0, 0, 0, 0], np.uint8)
+"""By action: quarter turns to the right."""
+
+
+def _kinds(*kinds: int) -> int:
+    return sum(1 << kind for kind in kinds)
+
+
+_HAPPENS = np.array(
+    [
+        0,
+        0,
+        _kinds(EMPTY, DOOR_OPEN),
+        _kinds(KEY, BALL, BOX),
+        _kinds(EMPTY),
+        _kinds(DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, BOX),
+        0,
+    ],
+    np.int64,
+)
+"""By action: bits of the kinds of cell ahead on which it can have an effect."""
+
 __all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "copy_rows", "reset_row", "step_row", "view_row"]
 
 
@@ -45,30 +67,28 @@ def object_at(row, spot):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _pick_up(row, front):  # type: ignore[no-untyped-def]
-    kind = row.cells[front] & KIND_MASK
-    if row.carried or not (kind == KEY or kind == BALL or kind == BOX):
+    if row.carried:
         return
     k = object_at(row, front)
     row.carried = k + 1
     row.where[k] = 0
     row.cells[front] = EMPTY
+    row.moved = 1
 
 
 @njit(cache=True, nogil=True)
 def _drop(row, front):  # type: ignore[no-untyped-def]
     held = row.carried
-    if held == 0 or row.cells[front] != EMPTY:
+    if held == 0:
         return
     row.carried = 0
     row.where[held - 1] = front
     row.cells[front] = row.code[held - 1]
+    row.moved = 1
 
 
 @njit(cache=True, nogil=True)
-def _toggle(row, front):  # type: ignore[no-untyped-def]
-    code = row.cells[front]
-    kind = code & KIND_MASK
-    colour = code - kind
+def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
     if kind == DOOR_OPEN:
         row.cells[front] = DOOR_CLOSED | colour
     elif kind == DOOR_CLOSED:
@@ -77,11 +97,12 @@ def _toggle(row, front):  # type: ignore[no-untyped-def]
         held = row.carried
         if held and row.code[held - 1] == KEY | colour:
             row.cells[front] = DOOR_OPEN | colour
-    elif kind == BOX:
+    else:
         box = object_at(row, front)
         content = row.inside[box]
         row.where[box] = 0
         row.cells[front] = EMPTY
+        row.moved = 1
         if content:
             row.where[content - 1] = front
             row.cells[front] = row.code[content - 1]
@@ -89,23 +110,25 @@ def _toggle(row, front):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def act_row(row, action):  # type: ignore[no-untyped-def]
-    """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move."""
+    """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move.
+
+    Written with few branches: which action comes is what a processor cannot foresee, that nothing happens is likely.
+    """
     direction = row.direction
-    front = np.int64(row.spot) + FORWARD[direction]
-    if action == 0:
-        row.direction = (direction + 3) & 3
-    elif action == 1:
-        row.direction = (direction + 1) & 3
-    elif action == 2:
-        code = row.cells[front]
-        if code == EMPTY or code & KIND_MASK == DOOR_OPEN:
-            row.spot = front
-    elif action == 3:
-        _pick_up(row, front)
-    elif action == 4:
-        _drop(row, front)
-    elif action == 5:
-        _toggle(row, front)
+    spot = np.int64(row.spot)
+    front = spot + FORWARD[direction]
+    code = row.cells[front]
+    kind = code & KIND_MASK
+    happens = (_HAPPENS[action] >> kind) & 1
+    row.direction = (direction + _TURN[action]) & 3
+    row.spot = front if happens & (action == 2) else spot
+    if happens & (action > 2):
+        if action == 3:
+            _pick_up(row, front)
+        elif action == 4:
+            _drop(row, front)
+        else:
+            _toggle(row, front, kind, code - kind)
 
 
 @njit(cache=True, nogil=True)
@@ -139,6 +162,7 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
         row.targets[clause, 1] = layout.targets[clause, 1]
     row.done[:] = 0
     row.held_before[:] = 0
+    row.moved = 0
     row.spot = layout.spot
     row.direction = layout.direction
     row.carried = 0
@@ -155,6 +179,7 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
         row.carried = held
         row.cells[row.where[held - 1]] = EMPTY
         row.where[held - 1] = 0
+        row.moved = 1
 
 
 @njit(cache=True, nogil=True)

@@ -61,13 +61,15 @@ LAYOUT = np.dtype(
 
 ROW = np.dtype(
     [
+        ("cells", np.uint8, (SIDE * SIDE,)),  # code at each spot, the robot not drawn
         *_SHARED,
         ("layout", np.int32),  # row of the bank the episode began from
         ("steps", np.int32),  # steps since reset
         ("listed", np.uint16, (MAX_OBJECTS,)),  # `where` when the verifier last refreshed it: at reset, on drop actions
         ("done", np.uint8, (2 + N_CLAUSES,)),  # parts of the mission done: side a, side b, clauses 0..3
         ("held_before", np.uint8, (N_CLAUSES,)),  # `carried` when each clause was last verified
-        ("cells", np.uint8, (SIDE * SIDE,)),  # code at each spot, the robot not drawn
+        ("moved", np.uint8),  # 1 = an object changed its spot since the verifier last refreshed `listed`
+        ("unused", np.uint8, (33,)),  # fills up the last cache line
     ],
     align=True,
 )
@@ -79,7 +81,9 @@ State = np.recarray
 
 def create(n: int) -> State:
     """N empty environments; each row must be reset before it is stepped."""
-    state = np.zeros(n, ROW).view(np.recarray)
+    buffer = np.zeros((n + 1) * ROW.itemsize, np.uint8)
+    start = -buffer.ctypes.data % 64
+    state = buffer[start : start + n * ROW.itemsize].view(ROW).view(np.recarray)
     state.cells[:] = OUTSIDE
     state.spot[:] = spot_of(1, 1)
     state.max_steps[:] = 1

@@ -132,8 +132,9 @@ def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def verify_row(row, action):  # type: ignore[no-untyped-def]
     """Judge an environment (a row of the state) after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
-    if action == DROP_ACTION:
+    if (action == DROP_ACTION) & (row.moved != 0):
         row.listed[:] = row.where
+        row.moved = 0
     front = np.int64(row.spot) + FORWARD[row.direction]
     root = row.program[ROOT]
     if root == SINGLE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, UNSEEN, WALL
+from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, WALL
 from envs.babyai.state import SIDE
 
 VIEW = 7
@@ -19,7 +19,10 @@ FORWARD = np.array([SIDE, 1, -SIDE, -1], np.int64)
 RIGHT = np.array([1, -SIDE, -1, SIDE], np.int64)
 """How the spot changes with a step to the robot's right, by direction."""
 
-OPAQUE_KINDS = np.int64(1 << WALL | 1 << DOOR_CLOSED | 1 << DOOR_LOCKED)
+_OPAQUE = np.array([code & KIND_MASK in (WALL, DOOR_CLOSED, DOOR_LOCKED) for code in range(256)], np.uint64)
+"""By code: 1 if nothing can be seen behind it."""
+# Unsigned indices spare numba the test for negative ones in the innermost loops; -32 wraps round as it should.
+_AHEAD, _RIGHT = FORWARD.astype(np.uint64), RIGHT.astype(np.uint64)
 
 
 def _light_table() -> np.ndarray:
@@ -38,29 +41,29 @@ def _light_table() -> np.ndarray:
     return table
 
 
-LIGHT = _light_table()
+_LIGHT = _light_table()
 
 
 @njit(cache=True, nogil=True)
 def view_row(row, views, k):  # type: ignore[no-untyped-def]
     """Draw the view of an environment (a row of the state) into views[k] (uint8 [7, 7], packed codes)."""
     cells = row.cells
-    direction = row.direction
-    ahead = FORWARD[direction]
-    right = RIGHT[direction]
-    corner = np.int64(row.spot) - 3 * right
-    lit = np.int64(1 << 3)
-    for back in range(VIEW):
-        start = corner + back * ahead
-        opaque = np.int64(0)
-        for across in range(VIEW):
-            kind = np.int64(cells[start + across * right]) & KIND_MASK
-            opaque |= ((OPAQUE_KINDS >> kind) & 1) << across
-        case = lit | opaque << VIEW
-        lit = np.int64(LIGHT[case, 0])
-        for across in range(VIEW):
-            shown = cells[start + across * right] if (lit >> across) & 1 else np.uint8(UNSEEN)
-            views[k, across, VIEW - 1 - back] = shown
-        lit = np.int64(LIGHT[case, 1])
+    ahead, right = _AHEAD[row.direction], _RIGHT[row.direction]
+    start = np.uint64(row.spot) - np.uint64(3) * right
+    lit = np.uint64(1 << 3)
+    for j in range(VIEW - 1, -1, -1):
+        spot = start
+        opaque = np.uint64(0)
+        for i in range(VIEW):
+            opaque |= _OPAQUE[cells[spot]] << np.uint64(i)
+            spot += right
+        case = lit | opaque << np.uint64(VIEW)
+        shown = _LIGHT[case, 0]
+        spot = start
+        for i in range(VIEW):
+            views[k, i, j] = cells[spot] * ((shown >> i) & np.uint8(1))  # times 0 is UNSEEN
+            spot += right
+        lit = np.uint64(_LIGHT[case, 1])
+        start += ahead
     held = row.carried
     views[k, 3, 6] = row.code[held - 1] if held else np.uint8(EMPTY)
