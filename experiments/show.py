@@ -56,7 +56,7 @@ def _moments(row: Row) -> Iterator[Moment]:
             stage.reset()
         told: list[tuple[str, bool]] = []
         for call in interaction["calls"]:
-            for _ in range(call["steps"]):
+            for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
                 yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
             told += _told(call)
@@ -97,7 +97,11 @@ def _told(call: Row) -> list[tuple[str, bool]]:
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])
     lines = [(f"{name} -> {result}, {call['steps']} steps", bool(call["success"]))]
-    return lines + [(f"  {source}: {reason}", bool(passed)) for source, passed, reason, _ in call["verdicts"]]
+    for source, passed, reason, _ in call["verdicts"]:
+        lines.append((f"  {source}: {'passed' if passed else reason}", bool(passed)))
+    if call["message"] and not call["success"] and all(passed for _, passed, *_ in call["verdicts"]):
+        lines.append((f"  {call['message']}", False))
+    return lines
 
 
 def _thin(moments: Sequence[Moment]) -> list[Moment]:

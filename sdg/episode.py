@@ -17,6 +17,10 @@ CAUSES = (NO_PROGRAM, PROGRAM_ERROR, REFUSED, SKILL_FAILED, UNFINISHED, OUT_OF_T
 although a skill had given up; it ended with all skills well; the level's time limit; the mission judged as failed."""
 
 
+MAX_RECORDED_CALLS = 400
+"""Calls of one program that a journal row holds; counts of calls are over all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """One program of the planner and what came of it; `began` and `ended` count steps since reset.
@@ -59,7 +63,7 @@ class Episode:
         return sum(each.prompt_tokens + each.completion_tokens for each in self.interactions)
 
     def row(self) -> dict[str, Any]:
-        """The episode as plain values for a journal; `trace` has the interactions whole."""
+        """The episode as plain values for a journal; `trace` has the interactions with their calls."""
         last = self.interactions[-1] if self.interactions else None
         return {
             "instruction": self.instruction,
@@ -87,8 +91,14 @@ def _interaction_row(interaction: Interaction) -> dict[str, Any]:
         "ended": interaction.ended,
         "prompt_tokens": interaction.prompt_tokens,
         "completion_tokens": interaction.completion_tokens,
-        "calls": [_call_row(call) for call in interaction.calls],
+        "calls": [_call_row(call) for call in _ends(interaction.calls)],
     }
+
+
+def _ends(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """The first and last calls: a program of primitive actions makes thousands, which no journal needs one by one."""
+    half = MAX_RECORDED_CALLS // 2
+    return calls if len(calls) <= MAX_RECORDED_CALLS else calls[:half] + calls[-half:]
 
 
 def _call_row(call: Call) -> dict[str, Any]:
@@ -101,5 +111,6 @@ def _call_row(call: Call) -> dict[str, Any]:
         "success": call.success,
         "refused": call.refused,
         "message": call.message,
-        "verdicts": [[each.source, each.passed, each.reason, each.confidence] for each in call.verdicts],
+        # What passed has nothing to say; reasons of refusals are what one looks for.
+        "verdicts": [[v.source, v.passed, "" if v.passed else v.reason, v.confidence] for v in call.verdicts],
     }
