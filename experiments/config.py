@@ -97,31 +97,25 @@ class PPOConfig(Section):
 class InduceConfig(Section):
     """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4)."""
 
-    embedder: Literal["tfidf", "hashed", "minilm"] = Field("tfidf", description="what turns API texts into vectors")
-    k_min: Annotated[int, Field(ge=2)] = Field(2, description="smallest number of clusters tried")
+    text: str = Field("mix", description="what of a subgoal is embedded: api (the paper's), check, mix and others")
     k_max: Annotated[int, Field(ge=2)] = Field(16, description="largest number of clusters tried")
-    restarts: Count = Field(10, description="k-means starts, and runs over which stability is measured")
     validation_share: Share = Field(0.2, description="share of a cluster's subgoals kept for validation")
     use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
-    total_timesteps: Count = Field(1_000_000, description="most environment steps a skill may learn for")
-    target_success: Share = Field(0.98, description="validation success at which learning stops early")
+    first_timesteps: Count = Field(100_000, description="most environment steps of round 1, on restored states")
+    total_timesteps: Count = Field(300_000, description="most environment steps of round 2, on fresh layouts as well")
+    target_success: Share = Field(0.995, description="validation success at which learning stops early")
+    fresh_starts: Count = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
+    training_layouts: Count = Field(1000, description="layouts a level to practise on")
+    validation_layouts: Count = Field(300, description="layouts a level to judge skills on")
     n_envs: Count = Field(256, description="environments a skill learns in side by side")
-    horizon: Count = Field(30, description="steps of one attempt at a skill")
+    horizon: Count = Field(40, description="steps of one attempt at a skill")
     ppo: PPOConfig = Field(default_factory=PPOConfig, description="how a skill is learned")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> InduceConfig:
-        if self.k_min > self.k_max:
-            raise ValueError(f"k_min ({self.k_min}) is larger than k_max ({self.k_max})")
-        return self
 
 
 class DeduceConfig(Section):
     """Stage 4: programs over skills, repaired while they fail (SDG, section 4.5)."""
 
-    interactions: Annotated[int, Field(ge=0)] = Field(
-        5, description="debug rounds an episode may take after its first program"
-    )
+    interactions: Count = Field(4, description="programs an episode may take: the first one and its repairs")
     attempts: Count = Field(5, description="how often a skill is tried before it counts as failed")
     gate: Literal["rules"] = Field("rules", description="who judges feasibility and completeness")
 
@@ -156,6 +150,7 @@ class RunConfig(Section):
         ("GoToLocal", "PickupLoc", "PutNextLocal", "Open"), description="BabyAI levels, by name or id"
     )
     instructions_per_level: Count = Field(25, description="grounding instructions a level")
+    processes: Count = Field(2, description="jobs that run side by side, one thread each")
     model: ModelConfig = Field(default_factory=ModelConfig, description="the language model")
     hypothesize: HypothesizeConfig = Field(default_factory=HypothesizeConfig, description="stage 1")
     verify: VerifyConfig = Field(default_factory=VerifyConfig, description="stage 2")

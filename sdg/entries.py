@@ -51,7 +51,13 @@ def library(
 
 
 def _entry(
-    found: Discovery, label: int, *, checks: tuple[CheckTemplate, ...], measured: Mapping[str, Any], horizon: int, taken: set[str]
+    found: Discovery,
+    label: int,
+    *,
+    checks: tuple[CheckTemplate, ...],
+    measured: Mapping[str, Any],
+    horizon: int,
+    taken: set[str],
 ) -> Skill:
     members = found.members[label]
     arguments = Counter(member.stage.argument for member in members)

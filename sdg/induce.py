@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
-from skills.arena import success_of
 from skills.cluster_review import Review, review
 from skills.clustering import Clustering, cluster
 from skills.embedding import ClusterItem, representation
@@ -24,6 +24,9 @@ from skills.policy import Policy
 from skills.starts import Starts, join
 from skills.subgoal import SkillCall
 from skills.training import Point, Trained, TrainSettings, open_starts, train
+
+VALIDATION_TRIES = 800
+"""Fresh layouts on which a start for validation is sought; not all are reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class InduceSettings:
     use_unconfirmed: bool = True
     first_timesteps: int = 100_000
     fresh_starts: int = 3000
-    train: TrainSettings = TrainSettings()
+    train: TrainSettings = field(default_factory=TrainSettings)
 
     def of_round(self, number: int) -> InduceSettings:
         """The settings of round 1 (restored starts, fewer steps) or of a later one."""
@@ -62,8 +65,38 @@ class Discovery:
         """The skills that come before this one in some hypothesis."""
         return frozenset(stage.skill for member in self.members[label] for stage in member.before)
 
+    def to_json(self) -> dict[str, Any]:
+        """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
+        ours, decisions = self.clustering, self.reviewed.to_json()["decisions"]
+        points = dict(enumerate(ours.points))
+        return {
+            "k": self.reviewed.k,
+            "k_means": ours.k,
+            "reason": ours.reason,
+            "scores": {score.k: score.calinski_harabasz for score in ours.scores},
+            "degenerate": {score.k: score.degenerate for score in ours.scores if score.degenerate},
+            "distinct_texts": ours.n_texts,
+            "stability": ours.stability,
+            "resample_stability": ours.resample_stability,
+            "adjusted_rand": ours.adjusted_rand,
+            "decisions": decisions,
+            "clusters": [self._cluster(label, points) for label in self.members],
+        }
 
-def discover(experiences: Sequence[Experience], calls: Sequence[SkillCall], settings: InduceSettings, *, seed: int) -> Discovery:
+    def _cluster(self, label: int, points: Mapping[int, tuple[float, float]]) -> dict[str, Any]:
+        return {
+            "label": label,
+            "name": self.name(label),
+            "api_names": dict(Counter(call.api for call in self.calls[label]).most_common()),
+            "members": list(dict.fromkeys(member.description for member in self.members[label])),
+            "subgoals": len(self.members[label]),
+            "points": [points[i] for i, mine in enumerate(self.reviewed.labels) if mine == label],
+        }
+
+
+def discover(
+    experiences: Sequence[Experience], calls: Sequence[SkillCall], settings: InduceSettings, *, seed: int
+) -> Discovery:
     """Cluster subgoals by meaning. Raises ValueError when there are none."""
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
@@ -127,10 +160,8 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
     starts = _open([restored_starts(training)])
     judged = _open([restored_starts(held_out)]) if held_out else None
     if not job.is_first:
-        horizon = job.settings.train.horizon
-        reach = {"policies": job.earlier, "horizon": horizon}
-        fresh = fresh_starts(training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed, **reach)  # type: ignore[arg-type]
-        tested = fresh_starts(job.members, banks=job.validation_banks, count=800, seed=job.seed + 1, **reach)  # type: ignore[arg-type]
+        fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
+        tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
         judged = _open([tested]) if tested is not None else judged
     if starts is None:
@@ -138,6 +169,13 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
     judged = judged if judged is not None and len(judged) >= 8 else starts
     judged = judged.take(np.arange(min(len(judged), job.settings.train.validation_starts)))
     return train(starts, judged, job.settings.train, seed=job.seed, warm=job.earlier.get(job.label), heard=heard)
+
+
+def _reached(
+    job: Practice, members: Sequence[Member], *, banks: Mapping[str, LevelBank], count: int, seed: int
+) -> Starts | None:
+    horizon = job.settings.train.horizon
+    return fresh_starts(members, job.earlier, banks=banks, count=count, horizon=horizon, seed=seed)
 
 
 def _open(parts: Sequence[Starts]) -> Starts | None:
@@ -154,6 +192,3 @@ def split(members: Sequence[Member], *, share: float, seed: int) -> tuple[tuple[
         tuple(m for m in members if (m.level, m.seed) not in held),
         tuple(m for m in members if (m.level, m.seed) in held),
     )
-
-
-__all__ = ["Discovery", "InduceSettings", "Practice", "discover", "practise", "split", "success_of"]

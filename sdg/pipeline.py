@@ -7,7 +7,7 @@ run's seed and its own name, so a resumed run and an unbroken one agree.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from envs.babyai.bank import LevelBank
 from envs.babyai.levels import seeds
 from envs.babyai.perception import api_text
 from sdg import records
+from sdg.entries import library
 from sdg.hypothesis import Feedback, Hypothesis
 from sdg.hypothesize import HypothesisError, hypothesize
 from sdg.induce import Discovery, InduceSettings, Practice, discover, practise
@@ -27,11 +28,13 @@ from sdg.translate import translate
 from sdg.verify import Verification, VerifySettings, verify
 from skills.experience import Experience
 from skills.features import NO_TARGET
+from skills.library import SkillLibrary
 from skills.policy import Policy
 from skills.rows import take_rows
-from skills.search import Search, Searched
+from skills.search import Search
 from skills.starts import Starts, restored
-from skills.training import Point, Trained
+from skills.statistics import wilson_interval
+from skills.training import Trained
 
 Row = dict[str, Any]
 
@@ -100,7 +103,16 @@ def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[
 class Grounding:
     """Stages 1 to 3 of one run."""
 
-    def __init__(self, plan: Plan, folder: RunFolder, *, model: LanguageModel, search: Search, progress: Progress, parallel: Parallel = one_by_one) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        *,
+        model: LanguageModel,
+        search: Search,
+        progress: Progress,
+        parallel: Parallel = one_by_one,
+    ) -> None:
         self.plan, self.folder, self.model, self.search = plan, folder, model, search
         self.progress, self.parallel = progress, parallel
         self._banks: dict[tuple[str, str], LevelBank] = {}
@@ -240,7 +252,12 @@ class Grounding:
     def _keep(self, unit: str, name: str, *, trained: Trained | None) -> Row:
         """Weights first, then the row that says they are there."""
         if trained is None:
-            return {"unit": unit, "name": name, "skipped": "no start leaves anything to be done", "environment_steps": 0}
+            return {
+                "unit": unit,
+                "name": name,
+                "skipped": "no start leaves anything to be done",
+                "environment_steps": 0,
+            }
         records.save_policy(self.folder.path, unit, trained.policy)
         self.folder.metrics.begin(f"skill/{unit}")
         for point in trained.curve:
@@ -248,6 +265,38 @@ class Grounding:
         self.folder.metrics.close()
         return {"unit": unit, "name": name, "skipped": "", "environment_steps": trained.environment_steps} | {
             "best": records.point(trained.best)
+        }
+
+    def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
+        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        rows = self.practise(found)
+        if not rows:
+            raise ValueError("no skill could be learned: nothing that was grounded leaves anything to be done")
+        measured = {label: self._measured(label, rows[label]) for label in rows}
+        return library(
+            found,
+            self.policies(rows),
+            measured=measured,
+            horizon=self.plan.induce.train.horizon,
+            reserved=reserved,
+            provenance={"levels": list(self.plan.levels), "seed": self.plan.seed, "model": self.model.name},
+        )
+
+    def _measured(self, label: int, row: Row) -> dict[str, Any]:
+        """Success on the held-out starts of the last round, and the steps of both rounds."""
+        best = row["best"]
+        sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
+        spent = sum(
+            earlier["environment_steps"]
+            for number in (1, 2)
+            if (earlier := self.folder.journal("skills").get(f"{number}/{label}")) is not None
+        )
+        return {
+            "success_rate": best["validation_success"],
+            "low": sure.low,
+            "high": sure.high,
+            "episodes": best["episodes"],
+            "environment_steps": spent,
         }
 
     def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
@@ -319,6 +368,3 @@ def _verify(job: _Verification) -> Verification:
 
 def _practise(job: Practice) -> Trained | None:
     return practise(job)
-
-
-__all__ = ["Grounding", "Plan", "Point", "Searched", "one_by_one"]

@@ -1,19 +1,20 @@
 """Verification: does the hypothesis hold in the world? (SDG, section 4.3)
 
-For each subgoal in turn a small policy searches from the state where the previous one ended, paid by its check function.
-The search stops at the first success and keeps the actions. A hypothesis is verified when every check fired and the
-environment says that the task is done, within T_verify searched steps.
+For each subgoal in turn a small policy searches from the state where the previous one ended, paid by its check
+function. The search stops at the first success and keeps the actions. A hypothesis is verified when every check fired
+and the environment says that the task is done, within T_verify searched steps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from sdg.hypothesis import Hypothesis
 from skills.experience import Experience
 from skills.search import Search, Searched
 from skills.starts import Starts
 from skills.subgoal import Subgoal
-from sdg.hypothesis import Hypothesis
+
 
 @dataclass(frozen=True, slots=True)
 class VerifySettings:
@@ -30,7 +31,7 @@ class VerifySettings:
 
 @dataclass(frozen=True, slots=True)
 class SubgoalResult:
-    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` says how its check was evaluated."""
+    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` is how its check was asked."""
 
     subgoal: Subgoal
     reached: bool

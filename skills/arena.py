@@ -16,7 +16,7 @@ from skills.starts import Starts
 
 
 class Arena:
-    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start says when it is done."""
+    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start ends it."""
 
     def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int) -> None:
         self.starts, self.horizon = starts, horizon
@@ -59,7 +59,9 @@ class Arena:
         return self.reward(self.memory, self.starts.check_of[self.start_of]), over, succeeded
 
 
-def success_of(policy: Policy, starts: Starts, *, horizon: int, seed: int, most: int = 512) -> tuple[np.ndarray, np.ndarray]:
+def success_of(
+    policy: Policy, starts: Starts, *, horizon: int, seed: int, most: int = 512
+) -> tuple[np.ndarray, np.ndarray]:
     """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions drawn as in use."""
     reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
     for first in range(0, len(starts), most):
@@ -87,4 +89,3 @@ def play(policy: Policy, starts: Starts, *, horizon: int, seed: int) -> tuple[np
         reached[new], steps[new] = True, t
         dead |= over
     return reached, steps, after
-

@@ -1,7 +1,8 @@
-"""What a skill's policy sees: relabelled cells of the remembered map, cropped around the robot and turned to its heading.
+"""What a skill's policy sees: relabelled cells of the remembered map, around the robot and turned to its heading.
 
-Every input says something about one cell that was seen (or that it was not seen), or about what the robot carries. There
-are no path or distance planes. The skill's argument is *marked in the map*: a cell is 1 where a remembered object matches it.
+Every input says something about one cell that was seen (or that it was not seen), or about what the robot carries.
+There are no path or distance planes. The skill's argument is *marked in the map*: a cell is 1 where a remembered
+object matches it.
 """
 
 from __future__ import annotations

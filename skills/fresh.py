@@ -59,9 +59,15 @@ def restored_starts(members: Sequence[Member]) -> Starts:
 
 
 def fresh_starts(
-    members: Sequence[Member], policies: Mapping[int, Policy], *, banks: Mapping[str, LevelBank], count: int, horizon: int, seed: int
+    members: Sequence[Member],
+    policies: Mapping[int, Policy],
+    *,
+    banks: Mapping[str, LevelBank],
+    count: int,
+    horizon: int,
+    seed: int,
 ) -> Starts | None:
-    """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if there are none."""
+    """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if none is."""
     rng = np.random.default_rng(seed)
     playable = [m for m in members if m.level in banks and all(stage.skill in policies for stage in m.before)]
     if not playable:
@@ -72,9 +78,10 @@ def fresh_starts(
         chosen = [member for member in drawn if member.level == level]
         layouts = rng.integers(len(banks[level]), size=len(chosen))
         plans = [_transfer(member, banks[level].mission(int(at))) for member, at in zip(chosen, layouts, strict=True)]
-        fit = [i for i, plan in enumerate(plans) if plan is not None]
+        fit = [(i, plan) for i, plan in enumerate(plans) if plan is not None]
         if fit:
-            found = _play_through(banks[level], layouts[fit], [plans[i] for i in fit], policies, horizon=horizon, rng=rng)  # type: ignore[misc]
+            numbers = layouts[[i for i, _ in fit]]
+            found = _play_through(banks[level], numbers, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
             parts += [found] if found is not None else []
     return join(parts) if parts else None
 
@@ -102,7 +109,13 @@ def _restage(stage: Stage, words: Mapping[str, str]) -> Stage:
 
 
 def _play_through(
-    bank: LevelBank, layouts: np.ndarray, plans: Sequence[tuple[Stage, ...]], policies: Mapping[int, Policy], *, horizon: int, rng: np.random.Generator
+    bank: LevelBank,
+    layouts: np.ndarray,
+    plans: Sequence[tuple[Stage, ...]],
+    policies: Mapping[int, Policy],
+    *,
+    horizon: int,
+    rng: np.random.Generator,
 ) -> Starts | None:
     state, memory = restored(bank, list(layouts), actions=[()] * len(layouts))
     depth = np.array([len(plan) - 1 for plan in plans])
@@ -115,21 +128,32 @@ def _play_through(
         going = np.flatnonzero(depth[rows] > t)
         if not len(going):
             break
-        rows, waiting = _advance(waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng)
+        rows, waiting = _advance(
+            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng
+        )
         if not len(rows):
             break
     return join(arrived) if arrived else None
 
 
 def _advance(
-    waiting: Starts, rows: np.ndarray, plans: Sequence[tuple[Stage, ...]], t: int, *, policies: Mapping[int, Policy], horizon: int, rng: np.random.Generator
+    waiting: Starts,
+    rows: np.ndarray,
+    plans: Sequence[tuple[Stage, ...]],
+    t: int,
+    *,
+    policies: Mapping[int, Policy],
+    horizon: int,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, Starts]:
     """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
     kept_rows, kept = [], []
     for skill in np.unique(skills):
         mine = np.flatnonzero(skills == skill)
-        reached, _, after = play(policies[int(skill)], waiting.take(mine), horizon=horizon, seed=int(rng.integers(2**31)))
+        reached, _, after = play(
+            policies[int(skill)], waiting.take(mine), horizon=horizon, seed=int(rng.integers(2**31))
+        )
         good = np.flatnonzero(reached)
         if len(good):
             kept_rows.append(rows[mine[good]])

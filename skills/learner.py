@@ -73,7 +73,9 @@ def _never() -> bool:
 class PPOLearner:
     """Learns one policy on a VecEnv whose observations are binary vectors; can go on from an earlier policy."""
 
-    def __init__(self, env: VecEnv, settings: PPOSettings = PPOSettings(), *, seed: int, start: Policy | None = None) -> None:
+    def __init__(
+        self, env: VecEnv, settings: PPOSettings = PPOSettings(), *, seed: int, start: Policy | None = None
+    ) -> None:
         torch.set_num_threads(1)
         self.ppo = PPO(
             "MlpPolicy",
@@ -113,21 +115,23 @@ class PPOLearner:
     def bias_actions(self, logits: np.ndarray) -> None:
         """Set the actor's first preferences (6,) over actions; an untrained network adds next to nothing to them."""
         with torch.no_grad():
-            self.ppo.policy.action_net.bias.copy_(torch.as_tensor(logits, dtype=torch.float32))
+            self._layers()[2].bias.copy_(torch.as_tensor(logits, dtype=torch.float32))
 
     def policy(self) -> Policy:
         """The current policy as plain arrays."""
-        layers, head = self.ppo.policy.features_extractor.layers, self.ppo.policy.action_net
-        modules = (layers[0], layers[2], head)
         weights: dict[str, np.ndarray] = {}
-        for number, module in enumerate(modules, start=1):
+        for number, module in enumerate(self._layers(), start=1):
             weights[f"w{number}"] = module.weight.detach().numpy().T.copy()
             weights[f"b{number}"] = module.bias.detach().numpy().copy()
         return Policy(weights)
 
     def _load(self, policy: Policy) -> None:
-        layers, head = self.ppo.policy.features_extractor.layers, self.ppo.policy.action_net
         with torch.no_grad():
-            for number, module in enumerate((layers[0], layers[2], head), start=1):
+            for number, module in enumerate(self._layers(), start=1):
                 module.weight.copy_(torch.as_tensor(policy.weights[f"w{number}"].T.copy()))
                 module.bias.copy_(torch.as_tensor(policy.weights[f"b{number}"]))
+
+    def _layers(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+        """The two layers of the trunk and the actor's head."""
+        policy: Any = self.ppo.policy
+        return policy.features_extractor.layers[0], policy.features_extractor.layers[2], policy.action_net

@@ -14,7 +14,14 @@ from skills.features import SIZE, write_batch, write_features
 N_ACTIONS = 6
 """left, right, forward, pickup, drop, toggle; minigrid's `done` is never used."""
 
-SHAPES = {"w1": (SIZE, None), "b1": (None,), "w2": (None, None), "b2": (None,), "w3": (None, N_ACTIONS), "b3": (N_ACTIONS,)}
+SHAPES = {
+    "w1": (SIZE, None),
+    "b1": (None,),
+    "w2": (None, None),
+    "b2": (None,),
+    "w3": (None, N_ACTIONS),
+    "b3": (N_ACTIONS,),
+}
 
 
 @kernel
@@ -54,7 +61,10 @@ class Policy:
             if len(have) != len(shape) or any(want not in (None, got) for want, got in zip(shape, have, strict=True)):
                 raise ValueError(f"policy array {name} has shape {have}, expected {shape}")
         w = self.weights
-        if not (w["w1"].shape[1] == w["b1"].shape[0] == w["w2"].shape[0] and w["w2"].shape[1] == w["b2"].shape[0] == w["w3"].shape[0]):
+        if not (
+            w["w1"].shape[1] == w["b1"].shape[0] == w["w2"].shape[0]
+            and w["w2"].shape[1] == w["b2"].shape[0] == w["w3"].shape[0]
+        ):
             raise ValueError("the layers of the policy don't fit one another")
         arrays = tuple(np.ascontiguousarray(w[name], np.float32) for name in SHAPES)
         object.__setattr__(self, "_arrays", arrays)
@@ -84,5 +94,12 @@ class Policy:
 
 def random_policy(rng: np.random.Generator, *, hidden: int = 128) -> Policy:
     """A policy with random weights: the row of Table 1 that shows what is owed to learning."""
-    sizes = {"w1": (SIZE, hidden), "b1": (hidden,), "w2": (hidden, 64), "b2": (64,), "w3": (64, N_ACTIONS), "b3": (N_ACTIONS,)}
+    sizes = {
+        "w1": (SIZE, hidden),
+        "b1": (hidden,),
+        "w2": (hidden, 64),
+        "b2": (64,),
+        "w3": (64, N_ACTIONS),
+        "b3": (N_ACTIONS,),
+    }
     return Policy({k: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for k, s in sizes.items()})

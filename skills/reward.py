@@ -1,4 +1,4 @@
-"""Many checks as one batched boolean reward: lowered to the compiled kernel where that can be, interpreted where not."""
+"""Many checks as one batched boolean reward: lowered to a compiled kernel where that can be, interpreted elsewhere."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from skills.starts import Starts, mark
 from skills.subgoal import CheckFunction
 
 PRIOR = (0.0, 0.0, 0.7, -1.5, -1.5, -1.5)
-"""First preferences over left, right, forward, pickup, drop, toggle: a hand that grabs what it passes spoils later subgoals."""
+"""First preferences over left, right, forward, pickup, drop, toggle: what is grabbed in passing spoils later goals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,23 @@ class Search(Protocol):
     """Whoever looks for a way to make a check fire."""
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """Search from `start` (one row) for at most `budget` steps; the mission must be done at the end if `must_succeed`."""
+        """Search from `start` (one row) for at most `budget` steps; `must_succeed`: the mission must be done, too."""
         ...
 
 
 class Trial:
     """Steps an arena row by row on behalf of a search and notices the first success."""
 
-    def __init__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, settings: SearchSettings, seed: int) -> None:
+    def __init__(
+        self,
+        start: Starts,
+        check: CheckFunction,
+        *,
+        must_succeed: bool,
+        budget: int,
+        settings: SearchSettings,
+        seed: int,
+    ) -> None:
         pool = Starts(start.state, start.memory, mark(check)[None], (check,), np.zeros(1, np.int64))
         self.arena = Arena(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
         self.must_succeed, self.budget, self.settings = must_succeed, budget, settings
@@ -94,16 +103,15 @@ class Trial:
             self.actions[row].append(int(action))
         fired, over, succeeded = self.arena.step(actions)
         good = fired & succeeded if self.must_succeed else fired & ~over
-        self.inconsistent += int((fired & ~good).sum())
-        self.lost += int((over & ~good).sum())
-        winners = np.flatnonzero(good)
-        if len(winners) and self.found is None:
-            self.found = self._searched(int(winners[0]))
+        self.inconsistent += int(np.count_nonzero(fired & ~good))
+        self.lost += int(np.count_nonzero(over & ~good))
+        if good.any() and self.found is None:
+            self.found = self._searched(int(np.argmax(good)))
         ended = good | over | (self.arena.age >= self.arena.horizon)
         rows = np.flatnonzero(ended)
         if len(rows) and not self.over:
             self.episodes += len(rows)
-            for row in rows:
+            for row in rows.tolist():
                 self.actions[row] = []
             self.arena.load_random(rows)
         return good, ended

@@ -35,7 +35,13 @@ class Starts:
 
     def take(self, rows: np.ndarray) -> Starts:
         """The starts at `rows`, in that order."""
-        return Starts(take_rows(self.state, rows), take_rows(self.memory, rows), self.targets[rows], self.checks, self.check_of[rows])
+        return Starts(
+            take_rows(self.state, rows),
+            take_rows(self.memory, rows),
+            self.targets[rows],
+            self.checks,
+            self.check_of[rows],
+        )
 
 
 def target_row(argument: str) -> np.ndarray:

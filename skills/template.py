@@ -57,7 +57,7 @@ class _Rewriter(ast.NodeTransformer):
         if word in COLOURS:
             return ast.copy_location(ast.Constant(self._word(word, COLOURS, 1)), node)
         target = _described(node.value)
-        if target in self.targets:
+        if target is not None and target in self.targets:
             return ast.copy_location(ast.Constant(text(self.targets[target])), node)
         if word in TYPES:
             return ast.copy_location(ast.Constant(self._word(word, TYPES, 0)), node)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from skills.starts import Starts
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`horizon` in steps; training ends at `total_timesteps`, or when `enough` of the held-out starts succeed twice in a
-    row, or after `patience` evaluations without a gain."""
+    """`horizon` in steps. Training ends at `total_timesteps`, or when `enough` of the held-out starts succeed twice
+    in a row, or after `patience` evaluations without a gain."""
 
     total_timesteps: int = 300_000
     n_envs: int = 256
@@ -26,6 +27,8 @@ class TrainSettings:
     enough: float = 0.995
     patience: int = 6
     validation_starts: int = 400
+    ppo: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Point:
     train_success: float
     validation_success: float
     validation_steps: float
+    episodes: int
     seconds: float
 
 
@@ -65,14 +69,14 @@ def train(
     heard: Callable[[Point], None] = lambda point: None,
 ) -> Trained:
     """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts."""
-    from skills.learner import PPOLearner
+    from skills.learner import PPOLearner, PPOSettings
     from skills.ppo_env import ArenaVecEnv
 
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
     env = ArenaVecEnv(Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed))
     watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
-    learner = PPOLearner(env, seed=seed, start=warm)
+    learner = PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
     steps = learner.learn(settings.total_timesteps, watch=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
@@ -83,36 +87,37 @@ def train(
 class _Watcher:
     """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
 
-    def __init__(self, env, validation: Starts, *, settings: TrainSettings, seed: int, heard: Callable[[Point], None]) -> None:  # type: ignore[no-untyped-def]
+    def __init__(
+        self, env: Any, validation: Starts, *, settings: TrainSettings, seed: int, heard: Callable[[Point], None]
+    ) -> None:
         self.env, self.validation, self.settings, self.seed, self.heard = env, validation, settings, seed, heard
         self.curve: list[Point] = []
         self.policy: Policy | None = None
-        self.best = Point(0, 0.0, -1.0, float("inf"), 0.0)
+        self.best = Point(0, 0.0, -1.0, float("inf"), 0, 0.0)
         self.since_best = self.good = 0
         self.began = time.monotonic()
 
-    def __call__(self, learner, steps: int) -> bool:  # type: ignore[no-untyped-def]
+    def __call__(self, learner: Any, steps: int) -> bool:
         last = self.curve[-1].environment_steps if self.curve else 0
         if steps - last < self.settings.evaluate_every:
             return True
         self.evaluate(learner, steps)
         return self.good < 2 and self.since_best < self.settings.patience
 
-    def evaluate(self, learner, steps: int) -> None:  # type: ignore[no-untyped-def]
+    def evaluate(self, learner: Any, steps: int) -> None:
         policy = learner.policy()
         reached, taken = success_of(policy, self.validation, horizon=self.settings.horizon, seed=self.seed)
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
-        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), time.monotonic() - self.began)
+        seconds = round(time.monotonic() - self.began, 3)
+        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), len(reached), seconds)
         self.curve.append(point)
         self.heard(point)
         self.good = self.good + 1 if point.validation_success >= self.settings.enough else 0
-        better = (point.validation_success, -point.validation_steps) > (self.best.validation_success, -self.best.validation_steps)
+        better = (point.validation_success, -point.validation_steps) > (
+            self.best.validation_success,
+            -self.best.validation_steps,
+        )
         self.since_best = 0 if better else self.since_best + 1
         if better:
             self.best, self.policy = point, policy
-
-
-def with_budget(settings: TrainSettings, total_timesteps: int) -> TrainSettings:
-    """The same settings with another number of steps."""
-    return replace(settings, total_timesteps=total_timesteps)

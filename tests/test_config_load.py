@@ -63,7 +63,6 @@ def test_configs_are_named_as_their_files() -> None:
         ("name: a\nmodel: {kind: openai}\n", r"a\.yaml:2: model: kind openai needs a model name"),
         ("name: a\nmodel: {kind: gpt}\n", r"a\.yaml:2: model\.kind should be 'babylang', 'openai' or 'replay'"),
         ("name: a\nmodel: {api_key: x}\n", r"a\.yaml:2: .*set OPENAI_API_KEY in the environment"),
-        ("name: a\ninduce: {k_min: 9, k_max: 3}\n", r"a\.yaml:2: induce: k_min \(9\) is larger than k_max \(3\)"),
         ("- name\n", r"a\.yaml:1: a config is a mapping"),
         ("name: a\n  b: [\n", r"a\.yaml:\d: this isn't YAML"),
         ("name: !!python/object/apply:os.system [ls]\n", r"a\.yaml:1: the tag .* has no meaning here"),

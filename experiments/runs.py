@@ -1,0 +1,155 @@
+"""A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.assembly import RESERVED, language_model, plan_of, recipes, search_of
+from experiments.config import RunConfig
+from experiments.table1 import summarise
+from experiments.workers import Workers
+from sdg.induce import Discovery
+from sdg.pipeline import Grounding, Progress
+from sdg.runlog import RunFolder
+from skills.library_io import load_library, save_library
+
+Row = Mapping[str, Any]
+STAGES = ("hypothesize", "verify", "induce", "solve", "run")
+LIBRARY = "library"
+
+
+def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
+    """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
+    return _Run(config, folder, progress).until(until)
+
+
+def skills(path: Path) -> Iterable[Row]:
+    """The skills of a run folder or of a library folder, a row each. Raises LibraryError for a broken library."""
+    place = path / LIBRARY if (path / LIBRARY).is_dir() else path
+    if not (place / "library.json").exists():
+        return []
+    return [
+        {
+            "name": skill.name,
+            "success_rate": skill.success_rate,
+            "low": skill.success_interval[0],
+            "high": skill.success_interval[1],
+            "episodes": skill.episodes,
+            "environment_steps": skill.environment_steps,
+            "horizon": skill.horizon,
+            "argument": ", ".join(skill.argument_examples[:3]),
+            "members": len(skill.members),
+        }
+        for skill in load_library(place).skills
+    ]
+
+
+class _Run:
+    """One run on its way through the stages; seconds of each stage are added up over resumptions."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
+        self.config, self.folder, self.progress = config, folder, progress
+        kept = folder.read_json("results.json") or {}
+        self.stages: dict[str, dict[str, Any]] = dict(kept.get("stages", {}))
+        self.model = language_model(config, folder)
+        self.grounding = Grounding(
+            plan_of(config),
+            folder,
+            model=self.model,
+            search=search_of(config),
+            progress=progress,
+            parallel=Workers(config.processes),
+        )
+
+    def until(self, stage: str) -> list[Row]:
+        """The rows of the stage asked for."""
+        if stage == "hypothesize":
+            return self._timed("hypothesize", lambda: _hypothesis_rows(self.grounding.hypothesize()))
+        rows = self._timed("verify", lambda: _verification_rows(self.grounding.ground()))
+        if stage == "verify":
+            return rows
+        rows = self._timed("induce", self._induce)
+        if stage == "induce":
+            return rows
+        return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
+
+    def _timed(self, stage: str, work: Any) -> Any:
+        began = time.monotonic()
+        try:
+            return work()
+        finally:
+            kept = self.stages.get(stage, {"seconds": 0.0})
+            self.stages[stage] = kept | {"seconds": round(kept["seconds"] + time.monotonic() - began, 2)}
+            self._write({})
+
+    def _write(self, results: dict[str, Any]) -> None:
+        kept = self.folder.read_json("results.json") or {}
+        description = self.folder.read_json("run.json") or {}
+        about = {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        rest = {key: value for key, value in kept.items() if key != "schema"}
+        self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
+
+    def _induce(self) -> list[Row]:
+        place = self.folder.path / LIBRARY
+        if not (place / "library.json").exists():
+            found = self.grounding.discover()
+            self._record_clusters(found)
+            learned = self.grounding.learn(found, reserved=RESERVED)
+            save_library(learned, place)
+        return list(skills(place))
+
+    def _record_clusters(self, found: Discovery) -> None:
+        self.folder.write_json("induction.json", found.to_json())
+
+    def _solve(self, *, everyone: bool) -> list[Row]:
+        from experiments.episodes import evaluation_tasks, run_jobs, with_bot_steps
+
+        evaluate = self.config.evaluate
+        tasks = evaluation_tasks(
+            self.config.levels, instructions=evaluate.instructions, repeats=evaluate.repeats, seed=self.config.seed
+        )
+        journal, played = self.folder.journal("episodes"), []
+        for recipe in recipes(self.config, self.folder.path / LIBRARY, everyone=everyone):
+            ready = [task.unit(recipe.agent) for task in tasks]
+            done = sum(unit in journal for unit in ready)
+            with self.progress.stage(
+                f"episodes of {recipe.agent}", total=len(tasks), unit="episode", done=done
+            ) as stage:
+                heard = lambda row: stage.advance(steps=row["steps"])  # noqa: E731
+                jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
+                played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
+        rows: list[Row] = list(summarise(played, seed=self.config.seed))
+        self._write({"rows": rows, "verification": _verification_rows(self.grounding.ground())})
+        return rows
+
+
+def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
+    return [
+        {
+            "unit": row["unit"],
+            "instruction": row["instruction"],
+            "subgoals": " | ".join(goal["description"] for goal in row["subgoals"]),
+            "error": row["error"],
+        }
+        for row in rows
+    ]
+
+
+def _verification_rows(rows: list[dict[str, Any]]) -> list[Row]:
+    table: list[Row] = []
+    for level in dict.fromkeys(row["level"] for row in rows):
+        chosen = [row for row in rows if row["level"] == level]
+        table.append(
+            {
+                "level": level,
+                "instructions": len(chosen),
+                "verified": sum(row["verified"] for row in chosen),
+                "verified_share": sum(row["verified"] for row in chosen) / len(chosen),
+                "searched_steps": sum(row["searched_steps"] for row in chosen),
+                "replayed_steps": sum(row["replayed_steps"] for row in chosen),
+            }
+        )
+    return table
