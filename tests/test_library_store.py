@@ -153,6 +153,33 @@ def test_a_strangers_index_is_checked(tmp_path: Path, change: dict[str, object],
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"schema": ' + b"9" * 5000 + b"}",
+        b'{"schema": NaN}',
+        b'{"schema": 1e999}',
+        b'{"schema": 1}',
+        b'{"schema": 1, "schema": 1}',
+        b'{"schema": 1, "provenance": ' + b"[" * 900 + b"]" * 900 + b"}",
+        b'{"schema": 1, "provenance": 1e999}',
+    ],
+    ids=lambda data: data[:20].decode("latin-1"),
+)
+def test_an_index_that_is_none(tmp_path: Path, data: bytes) -> None:
+    save_library(a_library(), tmp_path / "library")
+    (tmp_path / "library" / "library.json").write_bytes(data)
+    with pytest.raises(LibraryError):
+        load_library(tmp_path / "library")
+
+
+@pytest.mark.parametrize(
     "field",
     [
         {"name": "../up"},
