@@ -1,8 +1,10 @@
 """Subgoals of known kind in many words: what embedders and clusterings are measured on.
 
 Every kind has wordings (text and the API name that a translator would give it) and ways to write its check function.
-Each is in two halves: embedders are tuned on the first and judged on the second, whose verbs and checks the tuning
-never saw. Doors are kinds of their own, as in the paper's nine skills; `COARSE` says which kinds differ by that alone.
+Each is in two halves with verbs and checks of their own: weights were proposed on the first ("tuning"), and the default
+was chosen by its worst case over the second ("held out"), both together and several sizes. A third set, "fresh"
+(`clusterings_fresh.py`), was written after that. Doors are kinds of their own, as in the paper's nine skills; `COARSE`
+says which kinds differ by that alone.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from typing import Literal
 
 import numpy as np
 
+from experiments.clusterings_fresh import CHECKS, WORDINGS
 from skills.embedding import ClusterItem
 from skills.subgoal import CheckFunction, SkillCall, Subgoal
 
-Half = Literal["tuning", "held out", "both"]
+Half = Literal["tuning", "held out", "both", "fresh"]
 
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 THINGS = ("ball", "box", "key")
@@ -270,8 +273,14 @@ def _item(kind: Kind, half: Half, *, rng: np.random.Generator) -> ClusterItem:
         "tuning": kind.wordings,
         "held out": kind.held_out_wordings,
         "both": kind.wordings + kind.held_out_wordings,
+        "fresh": WORDINGS[kind.name],
     }
-    checks = {"tuning": kind.checks, "held out": kind.held_out_checks, "both": kind.checks + kind.held_out_checks}
+    checks = {
+        "tuning": kind.checks,
+        "held out": kind.held_out_checks,
+        "both": kind.checks + kind.held_out_checks,
+        "fresh": CHECKS[kind.name],
+    }
     text, api = _pick(wordings[half], rng).split("|")
     colour, thing = _pick(COLOURS, rng), "door" if kind.argument == "door" else _pick(THINGS, rng)
     fields = {"x": f"{colour} {thing}", "c": colour, "t": thing, "y": f"{_pick(COLOURS, rng)} {_pick(THINGS, rng)}"}

@@ -31,7 +31,7 @@ def blobs() -> dict[str, tuple[float, ...]]:
 BLOBS = blobs()
 
 
-@pytest.mark.parametrize("half", ["held out", "both"])
+@pytest.mark.parametrize("half", ["fresh", "both"])
 def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None:
     corpus = draw(half, n_items=200, seed=5)  # type: ignore[arg-type]
     mixed = cluster(corpus.items, seed=0, kinds=corpus.kinds)
