@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,16 +18,21 @@ from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate
 from sdg.primitives import primitive_skills
 from sdg.robot import resolve_records
-from sdg.roles import Judge, Skill
+from sdg.roles import Judge, Skill, World
+from sdg.unjudged import UnjudgedWorld
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One episode to play: the level's layout and mission under `seed`; `repeat` varies the agent's own draws."""
+    """One episode to play: the level's layout and mission under `seed`; `repeat` varies the agent's own draws.
+
+    `instruction` replaces the level's own mission, in Baby Language or in any words.
+    """
 
     level: str
     seed: int
     repeat: int = 0
+    instruction: str = ""
 
     @property
     def random_seed(self) -> int:
@@ -35,7 +41,8 @@ class Task:
 
     def unit(self, agent: str) -> str:
         """The name of this episode in a journal."""
-        return f"{agent}/{self.level}/{self.seed}/{self.repeat}"
+        words = f"/{sha256(self.instruction.encode()).hexdigest()[:12]}" if self.instruction else ""
+        return f"{agent}/{self.level}/{self.seed}/{self.repeat}{words}"
 
 
 class Agent(Protocol):
@@ -46,7 +53,7 @@ class Agent(Protocol):
         """Its name in tables."""
         ...
 
-    def play(self, world: BabyAIWorld, task: Task) -> Episode:
+    def play(self, world: PlayWorld, task: Task) -> Episode:
         """Play a world that was just reset to the task's seed."""
         ...
 
@@ -54,12 +61,39 @@ class Agent(Protocol):
 def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict[str, Any]:
     """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
     began = time.perf_counter()
-    world = BabyAIWorld(task.level)
-    world.reset(task.seed)
+    level, world = open_world(task)
     episode = agent.play(world, task)
-    head = {"unit": task.unit(agent.name), "agent": agent.name, "level": world.level, "seed": task.seed}
+    head = {"unit": task.unit(agent.name), "agent": agent.name, "level": level, "seed": task.seed}
     tail = {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
     return head | episode.row() | tail
+
+
+class PlayWorld(World, Protocol):
+    """A world that can begin again."""
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed."""
+        ...
+
+
+def open_world(task: Task) -> tuple[str, PlayWorld]:
+    """The task's level name and its world, just reset; words that can't be verified in it make it unjudged.
+
+    Raises ValueError for a level that doesn't exist and for an instruction that is no text of at most 500 characters.
+    """
+    world = BabyAIWorld(task.level)
+    try:
+        begin(world, task)
+    except ValueError:
+        return world.level, UnjudgedWorld(world, task.instruction)
+    return world.level, world
+
+
+def begin(world: PlayWorld, task: Task) -> None:
+    """Reset a world to the task's beginning, its own words included."""
+    world.reset(task.seed)
+    if task.instruction and isinstance(world, BabyAIWorld):
+        world.set_instruction(task.instruction)
 
 
 def rules_gate(skills: Mapping[str, Skill]) -> Gate:
@@ -80,7 +114,7 @@ class PlannerAgent:
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     restarts: bool = False
 
-    def play(self, world: BabyAIWorld, task: Task) -> Episode:
+    def play(self, world: PlayWorld, task: Task) -> Episode:
         """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
         return deduce(
             world,
@@ -88,7 +122,8 @@ class PlannerAgent:
             equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge),
             seed=task.random_seed,
             settings=self.settings,
-            restart=(lambda: world.reset(task.seed)) if self.restarts else None,
+            judged=is_judged(world),
+            restart=(lambda: begin(world, task)) if self.restarts else None,
         )
 
 
@@ -103,7 +138,7 @@ class RandomAgent:
 
     name: str = "random"
 
-    def play(self, world: BabyAIWorld, task: Task) -> Episode:
+    def play(self, world: PlayWorld, task: Task) -> Episode:
         """Act until the mission is done, failed or out of time."""
         rng = np.random.default_rng(task.random_seed)
         return act_out(world, lambda: int(rng.integers(len(ACTIONS))))
@@ -116,21 +151,26 @@ class ReplayAgent:
     name: str
     actions_for: Callable[[str, int], list[int] | None] = field(repr=False)
 
-    def play(self, world: BabyAIWorld, task: Task) -> Episode:
+    def play(self, world: PlayWorld, task: Task) -> Episode:
         """Act as told; an episode of no steps where nothing is told."""
         actions = iter(self.actions_for(task.level, task.seed) or ())
         return act_out(world, lambda: next(actions, None))
 
 
-def act_out(world: BabyAIWorld, choose: Callable[[], int | None]) -> Episode:
+def is_judged(world: World) -> bool:
+    """Whether the world can tell that its instruction is done."""
+    return not isinstance(world, UnjudgedWorld)
+
+
+def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
     """Step a world by `choose` until the episode is over or it chooses None."""
     actions: list[int] = []
     success, cause = False, UNFINISHED
     while (action := choose()) is not None:
         result = world.step(action)
         actions.append(action)
-        if result.done:
-            success = result.success
+        if result.terminated or result.truncated:
+            success = result.terminated and result.reward > 0
             cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
             break
-    return Episode(world.mission, success, cause, tuple(actions), world.max_steps)
+    return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))

@@ -91,10 +91,12 @@ def deduce(
     equipment: Equipment,
     seed: int,
     settings: DeductionSettings = DeductionSettings(),
+    judged: bool = True,
     restart: Callable[[], None] | None = None,
 ) -> Episode:
     """Play a world that was just reset until its mission is done, the episode is over or no interaction is left.
 
+    A world that can't judge (`judged` False) is left as soon as a program ends well by its own lights.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
@@ -112,6 +114,8 @@ def deduce(
         interactions.append(_interact(reply, world, robot=robot, gate=equipment.gate, settings=settings))
         if robot.ending.done or (robot.ending.over and restart is None):
             break
+        if not judged and interactions[-1].cause == UNFINISHED:
+            break
     return Episode(
         instruction=world.mission,
         success=robot.ending.done,
@@ -120,6 +124,7 @@ def deduce(
         max_steps=world.max_steps,
         interactions=tuple(interactions),
         llm_calls=len(interactions),
+        judged=judged,
     )
 
 

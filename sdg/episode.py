@@ -42,7 +42,10 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES."""
+    """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES.
+
+    Where the world can't judge (`judged` False) nothing is claimed: the row's success is None.
+    """
 
     instruction: str
     success: bool
@@ -51,6 +54,7 @@ class Episode:
     max_steps: int
     interactions: tuple[Interaction, ...] = ()
     llm_calls: int = 0
+    judged: bool = True
 
     @property
     def steps(self) -> int:
@@ -67,7 +71,7 @@ class Episode:
         last = self.interactions[-1] if self.interactions else None
         return {
             "instruction": self.instruction,
-            "success": self.success,
+            "success": self.success if self.judged else None,
             "steps": self.steps,
             "max_steps": self.max_steps,
             "actions": list(self.actions),

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from envs.babyai.levels import SPLITS
-from envs.babyai.world import BabyAIWorld
 from experiments.episodes import BotRecipe, Job, Recipe, evaluation_tasks, run_jobs
 from experiments.formats import comma_separated, json_lines, latex, markdown
 from experiments.table1 import Table1Settings, columns, run_table1, summarise, wide, wide_columns
-from sdg.agents import Agent, RandomAgent, Task, play_task
+from sdg.agents import Agent, PlayWorld, RandomAgent, Task, play_task
 from sdg.episode import Episode
 from sdg.runlog import Journal
 
@@ -88,7 +87,7 @@ def test_an_agent_that_raises_leaves_what_was_finished(tmp_path: Path) -> None:
         def build(self) -> Agent:
             return self
 
-        def play(self, world: BabyAIWorld, task: Task) -> Episode:
+        def play(self, world: PlayWorld, task: Task) -> Episode:
             if task.seed % 3 == 2:
                 raise RuntimeError("the budget is spent")
             return RandomAgent().play(world, task)
