@@ -67,7 +67,7 @@ class Weaver(ast.NodeTransformer):
         return ast.BoolOp(op=ast.Or(), values=[enough, _call(".spent")])
 
     def _tick_statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        steps = 1 + _size(body) // NODES_PER_STEP
+        steps = 1 + size_of(body) // NODES_PER_STEP
         charge = ast.AugAssign(target=ast.Name(id=COUNTER, ctx=ast.Store()), op=ast.Sub(), value=_constant(steps))
         short = ast.Compare(left=_load(COUNTER), ops=[ast.Lt()], comparators=[_constant(0)])
         return [charge, ast.If(test=short, body=[ast.Expr(_call(".spent"))], orelse=[])]
@@ -125,7 +125,7 @@ class Weaver(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         wrapped = self._may_recur(node)
-        size = _size([node.body])
+        size = size_of([node.body])
         node.args = self.visit(node.args)
         with self._by_calls():
             tick = self._tick(size)
@@ -260,8 +260,8 @@ class Weaver(ast.NodeTransformer):
         return cast(ast.expr, self.visit(node))
 
     def _comprehension(self, node: Any, *parts: str) -> ast.expr:
-        sizes = [_size(generator.ifs) for generator in node.generators]
-        sizes[-1] += _size([getattr(node, part) for part in parts])
+        sizes = [size_of(generator.ifs) for generator in node.generators]
+        sizes[-1] += size_of([getattr(node, part) for part in parts])
         for generator, size in zip(node.generators, sizes, strict=True):
             with self._by_calls():
                 generator.iter = self._iterated(generator.iter)
@@ -521,7 +521,7 @@ def _starred(node: ast.expr) -> bool:
     return any(isinstance(part, ast.Starred) for part in parts)
 
 
-def _size(nodes: Any) -> int:
+def size_of(nodes: Any) -> int:
     """How much work nodes stand for; a call may be one of the host's, which costs more than it shows."""
     return sum(CALL_NODES if isinstance(part, ast.Call) else 1 for node in nodes for part in ast.walk(node))
 
