@@ -342,3 +342,35 @@ def test_what_json_cannot_say_is_not_stored(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match="can't be stored"):
         save_library(a_library(provenance={"when": object()}), tmp_path / "library")
     assert not list(tmp_path.iterdir())
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def spots(value: object, path: tuple = ()) -> list[tuple]:
+    """Paths to every value inside a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(spot for key, v in inner for spot in spots(v, (*path, key)))]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_value_anywhere_in_the_index_loads_or_is_refused(data: st.DataObject, tmp_path: Path) -> None:
+    save_library(a_library(), tmp_path / "library")
+    index = json.loads((tmp_path / "library" / "library.json").read_bytes())
+    *path, last = data.draw(st.sampled_from(spots(index)[1:]))
+    place = index
+    for key in path:
+        place = place[key]
+    place[last] = data.draw(json_values)
+    (tmp_path / "library" / "library.json").write_bytes(seal(index))
+    try:
+        loaded = load_library(tmp_path / "library")
+    except LibraryError:
+        return
+    save_library(loaded, tmp_path / "again")
+    assert_equal(loaded, load_library(tmp_path / "again"))
