@@ -1,0 +1,64 @@
+"""Which skill of a prompt does what, judged by the subgoals that it is said to reach, never by its name or place."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from sdg.llm.babylang.phrases import meaning
+from sdg.llm.babylang.reading import Function
+
+ARITY: Mapping[str, int] = {
+    "discover": 1,
+    "goto": 1,
+    "pick": 1,
+    "face": 1,
+    "put": 1,
+    "open": 1,
+    "unlock": 1,
+    "drop": 0,
+    "find_exit": 0,
+    "goto_exit": 0,
+    "open_exit": 0,
+    "enter": 0,
+    "look": 0,
+}
+"""Arguments that a skill of each kind takes."""
+
+PRIMITIVES: Mapping[str, str] = {
+    "left": r"turn\w* left",
+    "right": r"turn\w* right",
+    "forward": r"(?:move|step|go|walk)\w* (?:one cell |one step )?(?:ahead|forward)",
+    "grab": r"pick\w* up",
+    "lay": r"put\w* .*down|drop",
+    "toggle": r"open\w* or close|toggle",
+}
+"""How a primitive action is known by its description."""
+
+
+def by_kind(functions: Iterable[Function]) -> dict[str, str]:
+    """Kind of subgoal -> the skill that reaches it: the one with the largest share of such subgoals among its own."""
+    best: dict[str, tuple[float, str]] = {}
+    for function in functions:
+        for kind, share in _shares(function).items():
+            if function.arity == ARITY[kind] and (share, function.name) > best.get(kind, (0.0, "")):
+                best[kind] = (share, function.name)
+    return {kind: name for kind, (_, name) in best.items()}
+
+
+def primitives(functions: Iterable[Function]) -> dict[str, str]:
+    """Primitive action -> function name, for the actions whose description is found among functions without arguments."""
+    bare = [function for function in functions if function.arity == 0]
+    found = (
+        (part, next((f.name for f in bare if re.search(cue, f.description)), "")) for part, cue in PRIMITIVES.items()
+    )
+    return {part: name for part, name in found if name}
+
+
+def _shares(function: Function) -> dict[str, float]:
+    """Share of each kind among the quoted subgoals of a skill's description; rare ones, under a tenth, are left out."""
+    texts = re.findall(r'"([^"\n]+)"', function.description)
+    kinds = Counter(meaning(text).kind for text in texts)
+    kinds.pop("", None)
+    return {kind: count / len(texts) for kind, count in kinds.items() if 10 * count >= len(texts)}
