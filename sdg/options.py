@@ -59,6 +59,11 @@ class Option:
         """Steps one attempt may take."""
         return self.stored.horizon
 
+    @property
+    def success_rate(self) -> float:
+        """Share of fresh trials in which one attempt reached its subgoal."""
+        return self.stored.success_rate
+
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
         problem: ValueError | None = None

@@ -21,7 +21,7 @@ from skills.guard_signature import NUMBER
 ENTRY = "program"
 """The function that a program defines."""
 
-ARGUMENT_NAMES = frozenset({"object", "description", "target", "argument"})
+ARGUMENT_NAMES = frozenset({"thing", "object", "description", "target", "argument"})
 """Keywords under which a skill's one argument is understood; models don't always give it by position."""
 
 # Why a program came to nothing by its own fault.

@@ -128,7 +128,8 @@ class Robot:
             try:
                 check = skill.check(command.argument)
             except ValueError as error:
-                raise IllegalCommand(f"{command.name} can't be asked about {command.argument!r}: {error}") from error
+                advice = "name one color and type, or give a record"
+                raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
             self._checks[command] = self._judge(check)
         return self._checks[command]
 
