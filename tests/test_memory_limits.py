@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from envs.babyai import memory as memories
-from envs.babyai.cells import BALL, COLOUR_SHIFT, EMPTY, KEY, WALL
-from envs.babyai.memory import DROP, FORWARD, MAX_OBJECTS, PICKUP, RIGHT
+from envs.babyai.cells import BALL, COLOUR_SHIFT, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, WALL
+from envs.babyai.memory import DROP, FORWARD, MAX_OBJECTS, PICKUP, RIGHT, TOGGLE
 from envs.babyai.perception import BabyAIPerception
 
 EMPTY_VIEW = np.full((7, 7), EMPTY, np.uint8)
@@ -139,3 +139,63 @@ def test_copied_rows_are_equal_and_apart() -> None:
     memories.observe(target, 1, EMPTY_VIEW, 1, RIGHT)
     assert target.steps.tolist() == [0, 1, 0, 0]
     assert source.steps.tolist() == [0]
+
+
+def seeing(*things: tuple[int, int, int], hand: int = EMPTY) -> np.ndarray:
+    """An empty view with codes at (i, j) and in the hand."""
+    view = EMPTY_VIEW.copy()
+    for i, j, code in things:
+        view[i, j] = code
+    view[3, 6] = hand
+    return view
+
+
+BALL_3 = BALL | 3 << COLOUR_SHIFT
+
+
+def test_held_before_the_first_step() -> None:
+    """PutNext*Carrying shows in the first view, in its cell, what the robot holds already: it is that very thing."""
+    memory = begun(seeing((3, 2, BALL_3)))
+    memories.observe(memory, 0, seeing(hand=BALL_3), 1, RIGHT)
+    [record] = BabyAIPerception(memory, 0).get_observed_objects()
+    assert (record.id, record.held, record.start_position, record.picked_up_at) == (0, True, (0, 4), -1)
+    assert BabyAIPerception(memory, 0).is_free((0, 4))
+
+
+def test_step_onto_where_the_held_thing_was_shown() -> None:
+    memory = begun(seeing((3, 5, BALL_3)))
+    memories.observe(memory, 0, seeing(hand=BALL_3), 0, FORWARD)
+    assert BabyAIPerception(memory, 0).get_position() == (0, 1)
+
+
+def test_its_twin_ahead_stops_the_robot() -> None:
+    memory = begun(seeing((3, 5, BALL_3), (3, 2, BALL_3)))
+    memories.observe(memory, 0, seeing((3, 5, BALL_3), hand=BALL_3), 0, FORWARD)
+    assert BabyAIPerception(memory, 0).get_position() == (0, 0)
+
+
+def test_twins_are_not_guessed_between() -> None:
+    """Which of two like things the robot holds can't be told from one view: it counts as a third one."""
+    memory = begun(seeing((3, 2, BALL_3), (1, 2, BALL_3)))
+    memories.observe(memory, 0, seeing(hand=BALL_3), 1, RIGHT)
+    carried = BabyAIPerception(memory, 0).get_carried()
+    assert (carried.id, carried.start_position) == (2, (0, 0))
+    assert not BabyAIPerception(memory, 0).is_free((0, 4))
+
+
+def test_a_door_opened_closed_and_unlocked() -> None:
+    """`opened_at` is the step at which the robot last made a door open; closing and unlocking in two leave it."""
+    color = 2 << COLOUR_SHIFT
+    memory = begun(seeing((3, 5, DOOR_LOCKED | color)))
+    told = []
+    for state in (DOOR_LOCKED, DOOR_OPEN, DOOR_CLOSED, DOOR_CLOSED, DOOR_OPEN):
+        memories.observe(memory, 0, seeing((3, 5, state | color)), 0, TOGGLE)
+        [record] = BabyAIPerception(memory, 0).get_observed_objects()
+        told.append((record.status, record.opened_at))
+    assert told == [("locked", -1), ("open", 2), ("closed", 2), ("closed", 2), ("open", 5)]
+
+
+def test_a_door_first_seen_open_was_not_opened_by_the_robot() -> None:
+    memory = begun(seeing((3, 5, DOOR_OPEN)))
+    [record] = BabyAIPerception(memory, 0).get_observed_objects()
+    assert (record.status, record.opened_at) == ("open", -1)

@@ -75,3 +75,14 @@ def test_memory_along_the_bots_path(level: str) -> None:
         truth = truth or Truth(world)
         truth.look()
         check(world, truth)
+
+
+@pytest.mark.parametrize("level", [level for level in all_levels() if level.endswith("Carrying")])
+def test_first_steps_of_levels_that_begin_with_a_full_hand(level: str) -> None:
+    for seed in range(12):
+        for first in range(5):
+            truth = None
+            for world, _ in walk(level, seed=seed, steps=3, actions=[first, 2, 4]):
+                truth = truth or Truth(world)
+                truth.look()
+            check(world, truth)
