@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A thing the robot has seen. Positions are (x, y) with x to the right of and y ahead of the robot's pose at the start."""
+    """A thing the robot has seen. Positions are (x, y): x to the right of and y ahead of its pose at the start."""
 
     id: int
     name: str

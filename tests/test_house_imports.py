@@ -33,7 +33,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx2": ("sdg/llm/openai.py",),
     "pandas": ("experiments/report*.py", "experiments/plots.py"),
     "PIL": ("experiments/report*.py", "experiments/show.py"),
-    "psutil": ("experiments/*",),
     "pydantic": ("experiments/config*.py",),
     "rich": ("experiments/*",),
     "safetensors": ("skills/library_io.py", "skills/policy.py", "sdg/records.py"),
