@@ -38,7 +38,7 @@ def an_item(api: str, argument: str, *, check: str) -> ClusterItem:
     return ClusterItem(SkillCall(api, argument), Subgoal(f"{api} {argument}", CheckFunction("f", check)))
 
 
-@pytest.mark.parametrize("embedder", EMBEDDERS, ids=str)
+@pytest.mark.parametrize("embedder", EMBEDDERS)
 def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> None:
     points = embedder.embed(["go to", "find", "go to", "put next to"])
     assert points.shape[0] == 4
@@ -46,7 +46,7 @@ def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> 
     np.testing.assert_array_equal(points[0], points[2])
 
 
-@pytest.mark.parametrize("embedder", EMBEDDERS[:4], ids=str)
+@pytest.mark.parametrize("embedder", EMBEDDERS[:4])
 @pytest.mark.parametrize("texts", [["", "", ""], ["?!", "..."], ["\ud800", "é" * 50], ["a" * 10_000]])
 def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[str]) -> None:
     points = embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
