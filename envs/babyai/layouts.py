@@ -63,12 +63,12 @@ def generate(level: str, seeds: Sequence[int] | np.ndarray) -> tuple[np.recarray
     return layouts, missions
 
 
-def make_minigrid(level: str) -> Any:
-    """One minigrid environment without wrappers, whose rejected samples are not printed to stdout."""
+def make_minigrid(level: str, **options: Any) -> Any:
+    """One minigrid environment (`options` are its own) without wrappers, that prints no rejected samples to stdout."""
     # minigrid prints "Sampling rejected" from this one module. Redirecting stdout would be process-wide (other threads
     # lose their output); a module-level name is seen by that module alone.
     roomgrid_level.print = lambda *_: None  # type: ignore[attr-defined]
-    return gym.make(gym_id(level), disable_env_checker=True).unwrapped
+    return gym.make(gym_id(level), disable_env_checker=True, **options).unwrapped
 
 
 def _write(layouts: np.recarray, row: int, env: Any) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from envs.babyai import language, memory
 from envs.babyai.cells import encode
-from envs.babyai.levels import gym_id, level_name
+from envs.babyai.layouts import make_minigrid
+from envs.babyai.levels import level_name
 from envs.babyai.perception import BabyAIPerception
 
 ACTIONS: tuple[str, ...] = ("left", "right", "forward", "pickup", "drop", "toggle")
@@ -49,8 +47,7 @@ class BabyAIWorld:
         self.level = level_name(level)
         self.lift_time_limit = lift_time_limit
         self.memory = memory.create(1)
-        self._env = gymnasium.make(gym_id(level), disable_env_checker=True)
-        self._inner: Any = self._env.unwrapped
+        self._inner: Any = make_minigrid(level)
         self._view = np.zeros((memory.VIEW, memory.VIEW), np.uint8)
         self._max_steps = 0
         self._started = False
@@ -82,8 +79,7 @@ class BabyAIWorld:
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed (0 or more)."""
-        with contextlib.redirect_stdout(io.StringIO()):  # minigrid prints "Sampling rejected" while it generates
-            observation, _ = self._env.reset(seed=int(seed))
+        observation, _ = self._inner.reset(seed=int(seed))
         self._max_steps = int(self._inner.max_steps)
         self._started = True
         self._apply_limit()
@@ -99,7 +95,7 @@ class BabyAIWorld:
         action = int(action)
         if not 0 <= action < len(ACTIONS):
             raise ValueError(f"actions are 0 to {len(ACTIONS) - 1} ({', '.join(ACTIONS)}), not {action}")
-        observation, reward, terminated, truncated, _ = self._env.step(action)
+        observation, reward, terminated, truncated, _ = self._inner.step(action)
         self._view = encode(observation["image"])
         memory.observe(self.memory, 0, self._view, int(observation["direction"]), action)
         return StepResult(float(reward), bool(terminated), bool(truncated))
