@@ -28,7 +28,7 @@ class DeductionSettings:
 
     interactions: int = 4
     attempts: int = 5
-    budget: int = 20_000
+    budget: int = 400_000
 
     def __post_init__(self) -> None:
         if min(self.interactions, self.attempts, self.budget) < 1:

@@ -18,6 +18,9 @@ from sdg.robot import Robot, describe_argument
 from skills.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature
 from skills.guard_signature import NUMBER
 
+MAX_IDLE_CALLS = 1000
+"""Skill calls without a single step (refused, or true already) that one program may make."""
+
 ENTRY = "program"
 """The function that a program defines."""
 
@@ -50,6 +53,14 @@ class EpisodeOver(BaseException):
     """The world has ended the episode: nothing that the program could still do would count."""
 
 
+class TooManyCalls(BaseException):
+    """The program goes on calling skills without a step: time stands still, so nothing else would ever end it."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}: {MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
+
+
 class Fault(BaseException):
     """Something of ours failed below the program; `__cause__` says what. It unwinds the program and is raised again."""
 
@@ -78,17 +89,18 @@ class Scope:
 
     def __init__(self, robot: Robot, executor: GatedExecutor) -> None:
         self.calls: list[Call] = []
+        self._idle = 0
         self._robot, self._executor = robot, executor
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """Skills, perception functions and `forget_visited_rooms` by name."""
-        perception = {name: self._live(name) for name in self._robot.perception().functions()}
+        perception = {name: self._live(name) for name in self._robot.functions()}
         skills = {name: self._skill(name) for name in self._robot.skills}
         return perception | {"forget_visited_rooms": self._robot.forget_visited_rooms} | skills
 
     def guard(self, *, budget: int) -> Guard:
         """The guard that knows these names, how each is called, and the error that a refused command raises."""
-        functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.perception().functions())
+        functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.functions())
         functions["forget_visited_rooms"] = self._robot.forget_visited_rooms
         for name, skill in self._robot.skills.items():
             wanted = int(skill.takes_argument)
@@ -97,7 +109,7 @@ class Scope:
 
     def _live(self, name: str) -> Callable[..., object]:
         """A perception function that always answers from the latest snapshot."""
-        return lambda *values, **named: self._robot.perception().functions()[name](*values, **named)
+        return lambda *values, **named: self._robot.functions()[name](*values, **named)
 
     def _skill(self, name: str) -> Callable[..., bool]:
         return lambda *values, **named: self._call(name, (*values, *named.values()))
@@ -114,6 +126,9 @@ class Scope:
         )  # fmt: skip
         if self._robot.ending.over:
             raise EpisodeOver
+        self._idle += outcome.steps == 0
+        if self._idle > MAX_IDLE_CALLS:
+            raise TooManyCalls(line)
         if outcome.error:
             raise CommandError(outcome.error)
         return outcome.success
@@ -169,7 +184,7 @@ def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]
     except CommandError as error:
         line = guarded.line_of(error)
         return quoted(f"line {line}: {error}", program, line), REFUSED
-    except GuardError as error:
+    except (GuardError, TooManyCalls) as error:
         return quoted(str(error), program, error.line), PROGRAM_ERROR
     return "", ""
 

@@ -52,6 +52,7 @@ class Robot:
         self._world, self._judge, self._rng = world, judge, rng
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
+        self._functions: Mapping[str, Callable[..., object]] | None = None
 
     def perception(self) -> Perception:
         """The snapshot of what is known now; the same object until something happens."""
@@ -59,17 +60,22 @@ class Robot:
             self._snapshot = self._world.perception()
         return self._snapshot
 
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """The perception functions of that snapshot by name."""
+        if self._functions is None:
+            self._functions = self.perception().functions()
+        return self._functions
+
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""
-        functions = self.perception().functions()
-        seen: object = functions["get_observed_objects"]()
+        seen: object = self.functions()["get_observed_objects"]()
         elements = tuple(thing for thing in seen if isinstance(thing, Object)) if isinstance(seen, Sequence) else ()
         return Observation(text=self.perception().describe(), elements=elements)
 
     def forget_visited_rooms(self) -> None:
         """Forget which rooms were visited, but for the one the robot is in."""
         self._world.forget_visited_rooms()
-        self._snapshot = None
+        self._snapshot = self._functions = None
 
     def perform(self, command: Command) -> Performed:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
@@ -79,7 +85,7 @@ class Robot:
         skill = self._skill(command)
         target = self._target(command).row()
         self._world.begin_subgoal()
-        self._snapshot = None
+        self._snapshot = self._functions = None
         fires = self._check(skill, command)
         began = len(self.actions)
         if fires(self.perception()):
@@ -103,7 +109,7 @@ class Robot:
     def _step(self, action: int) -> None:
         result = self._world.step(action)
         self.actions.append(int(action))
-        self._snapshot = None
+        self._snapshot = self._functions = None
         done = result.terminated and result.reward > 0
         self.ending = Ending(done, result.terminated and not done, result.truncated and not result.terminated)
 

@@ -73,7 +73,7 @@ def program():
         ("def program():\n    x = [][0]\n    return x\n", PROGRAM_ERROR, 2, "IndexError"),
         ("def program():\n    while True:\n        get_steps()\n", PROGRAM_ERROR, 0, "20000 steps"),
         ("def program():\n    while 1:\n        try:\n            pick('x')\n        except Exception: 1\n",
-         PROGRAM_ERROR, 0, "20000 steps"),
+         PROGRAM_ERROR, 4, "1000 skill calls took no step"),
     ],
 )  # fmt: skip
 def test_errors_speak_to_whoever_wrote_it(source: str, cause: str, line: int, says: str) -> None:
