@@ -195,8 +195,10 @@ def _read_part(target: Path) -> tuple[np.recarray, list[str]]:
 
 
 def _records(layouts: np.ndarray) -> np.recarray:
-    """Layouts whose fields are attributes, aligned as kernels expect them (a file does not keep the alignment flag)."""
-    return layouts.astype(LAYOUT, copy=False).view(np.recarray)
+    """Layouts with attributes. A file loses the alignment flag, without which kernels would be compiled anew."""
+    if layouts.dtype.fields != LAYOUT.fields or layouts.dtype.itemsize != LAYOUT.itemsize:
+        raise ValueError(f"layouts are {layouts.dtype}, expected {LAYOUT}")
+    return layouts.view(LAYOUT).view(np.recarray)
 
 
 def _to_bytes(texts: Sequence[str]) -> np.ndarray:
@@ -210,7 +212,8 @@ def _to_texts(array: np.ndarray) -> tuple[str, ...]:
 def _validate(bank: LevelBank) -> None:
     """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
     m = len(bank.seeds)
-    if bank.layouts.shape != (m,) or bank.layouts.dtype.fields != LAYOUT.fields:
+    right_type = bank.layouts.dtype.fields == LAYOUT.fields and bank.layouts.dtype.isalignedstruct
+    if bank.layouts.shape != (m,) or not right_type:
         raise ValueError(f"layouts are {bank.layouts.dtype} of shape {bank.layouts.shape}, expected ({m},) of LAYOUT")
     if bank.seeds.dtype != np.int64 or bank.level.dtype != np.int16 or bank.level.shape != (m,) or not m:
         raise ValueError("seeds or levels have the wrong type or shape, or there are none")

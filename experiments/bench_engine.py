@@ -1,0 +1,85 @@
+"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, the first call.
+
+python -m experiments.bench_engine [--json] [--seed 0]     the table (about two minutes)
+python -m experiments.bench_engine --exactness [--json]    lockstep on all ids: 100,000 steps and 200 endings a level
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from envs.babyai.levels import PAPER_LEVELS, all_levels, level_name
+from experiments.engine_speed import curve, first_calls, measure
+from experiments.lockstep import compare
+
+SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
+LONG_STEPS, LONG_ENDINGS = 100_000, 200
+SHORT_STEPS, SHORT_ENDINGS = 6_000, 20
+
+
+def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dict[str, Any]]:
+    """Speed and a short lockstep of each level, then the curves over N and the first call. Each row has its `table`."""
+    for level in levels:
+        seen = compare(level, steps=SHORT_STEPS, endings=SHORT_ENDINGS, seed=seed)
+        exact = {"mismatches": seen.mismatches.total(), "compared_steps": seen.steps}
+        yield {"table": "level", **asdict(measure(level, seed=seed)), **exact}
+    for level in (levels[0], levels[-1]):
+        for row in curve(level, SIZES, seed=seed):
+            yield {"table": "curve", "level": level, **row}
+    yield {"table": "first call", **first_calls(seed=seed)}
+
+
+def exactness(
+    *, steps: int = LONG_STEPS, endings: int = LONG_ENDINGS, seed: int = 0, levels: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Lockstep with minigrid: a row for each level. A third of the steps has a time limit of 64, for more endings."""
+    for level in all_levels() if levels is None else levels:
+        plain = compare(level, steps=steps - steps // 3, seed=seed)
+        hurried = compare(level, steps=steps // 3, endings=endings - plain.endings, max_steps=64, seed=seed + 1)
+        yield {
+            "table": "exactness",
+            "level": level,
+            "compared_steps": plain.steps + hurried.steps,
+            "successes": plain.successes + hurried.successes,
+            "failures": plain.failures + hurried.failures,
+            "timeouts": plain.timeouts + hurried.timeouts,
+            "mismatches": plain.mismatches.total() + hurried.mismatches.total(),
+            "first": plain.first or hurried.first,
+        }
+
+
+def as_text(row: Mapping[str, Any]) -> str:
+    """A row for a reader."""
+    number = {key: f"{value:,.4g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
+              for key, value in row.items() if isinstance(value, int | float)}  # fmt: skip
+    return "  ".join(f"{key} {number.get(key, value)}" for key, value in row.items() if value != "")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the rows; 1 when a mismatch was seen."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="a JSON object a line")
+    parser.add_argument("--exactness", action="store_true", help="lockstep on all ids instead of speed")
+    parser.add_argument("--levels", type=lambda text: [level_name(name) for name in text.split(",")], default=None)
+    parser.add_argument("--steps", type=int, default=LONG_STEPS, help="compared steps a level (with --exactness)")
+    parser.add_argument("--endings", type=int, default=LONG_ENDINGS, help="episode endings a level (with --exactness)")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    if options.exactness:
+        made = exactness(steps=options.steps, endings=options.endings, seed=options.seed, levels=options.levels)
+    else:
+        made = rows(seed=options.seed, levels=options.levels or PAPER_LEVELS)
+    mismatches = 0
+    for row in made:
+        mismatches += row.get("mismatches", 0)
+        print(json.dumps(row) if options.json else as_text(row), flush=True)
+    return 1 if mismatches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
