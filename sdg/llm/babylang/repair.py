@@ -14,7 +14,7 @@ _CALL = re.compile(r"(\w+)\((?:'([^'\n]*)'|\"([^\"\n]*)\")?\) -> (True|False|ref
 
 
 def answer(text: str) -> str:
-    """The reply to a debug prompt: a program for what remains, in which the error of a skill ends nothing but that call."""
+    """The reply to a debug prompt: a program for what remains, in which a skill's error ends only that call."""
     groups = grammar.parse(reading.block(reading.section(text, "Instruction to carry out")))
     calls = _CALL.findall(reading.section(text, "Skill calls it made"))
     kinds = {name: kind for kind, name in by_kind(reading.functions(reading.section(text, "Skills"))).items()}

@@ -48,12 +48,10 @@ def by_kind(functions: Iterable[Function]) -> dict[str, str]:
 
 
 def primitives(functions: Iterable[Function]) -> dict[str, str]:
-    """Primitive action -> function name, for the actions whose description is found among functions without arguments."""
-    bare = [function for function in functions if function.arity == 0]
-    found = (
-        (part, next((f.name for f in bare if re.search(cue, f.description)), "")) for part, cue in PRIMITIVES.items()
-    )
-    return {part: name for part, name in found if name}
+    """Primitive action -> the function without arguments whose description says that it does this."""
+    said = [(function.name, function.description.lower()) for function in functions if function.arity == 0]
+    found = {part: [name for name, text in said if re.search(cue, text)] for part, cue in PRIMITIVES.items()}
+    return {part: names[0] for part, names in found.items() if names}
 
 
 def _shares(function: Function) -> dict[str, float]:

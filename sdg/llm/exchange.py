@@ -1,0 +1,44 @@
+"""One exchange with a model as plain JSON, and the key by which equal questions are known again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sdg.llm.model import Completion, Message, Sampling
+
+
+def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
+    """SHA-256 of model, conversation and sampling: the prompts' own text is in it, so a changed prompt is a new key."""
+    asked = {"model": model, "messages": plain_messages(messages), "sampling": asdict(sampling)}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """The conversation as dicts with role and content."""
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def plain_reply(completion: Completion) -> dict[str, Any]:
+    """A completion as a dict."""
+    return asdict(completion)
+
+
+def reply_of(plain: object, *, cached: bool = False) -> Completion:
+    """The completion in a dict that `plain_reply` made. Raises ValueError for anything else."""
+    if not isinstance(plain, dict) or not isinstance(plain.get("text"), str):
+        raise ValueError("no reply is stored here")
+    counts = {name: plain.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    numbers = {name: value for name, value in counts.items() if type(value) is int}
+    extra = plain.get("extra")
+    kept = {str(k): str(v) for k, v in extra.items()} if isinstance(extra, dict) else {}
+    return Completion(plain["text"], str(plain.get("model", "")), **numbers, cached=cached, extra=kept)
+
+
+def tokens_of(messages: Sequence[Message], completion: Completion) -> tuple[int, int]:
+    """Prompt and completion tokens: as the server counted, or a quarter of the characters where it didn't."""
+    asked = sum(len(message.content) for message in messages)
+    return completion.prompt_tokens or asked // 4 + 1, completion.completion_tokens or len(completion.text) // 4 + 1
