@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from minigrid.core.world_object import Ball, Box, Door, Key, Wall
 from walks import in_view, walk
 
+from envs.babyai import kernels
+from envs.babyai import perception as perceptions
 from envs.babyai.cells import COLOURS
 from envs.babyai.levels import PAPER_LEVELS
 from envs.babyai.perception import BabyAIPerception
@@ -98,3 +101,9 @@ def test_what_unseen_means_is_tested() -> None:
         world.step(1)
         world.step(0)
     assert told(worlds[0].perception()) != told(worlds[1].perception())
+
+
+def test_perception_can_not_reach_a_world() -> None:
+    """Nothing that perception is made of imports a world, an engine or the levels."""
+    found = {path.stem for path in kernels._closure(Path(perceptions.__file__))} - {"__init__"}
+    assert found == {"perception", "table", "description", "memory", "tracking", "kernels", "cells"}
