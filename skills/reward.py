@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from envs.babyai.memory import Memory
 from envs.babyai.perception import BabyAIPerception
 from skills.check import GuardedCheck
 from skills.guard import GuardError
+from skills.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from skills.subgoal import CheckFunction
 
 LOWERED, INTERPRETED = "lowered", "interpreted"
@@ -23,18 +25,40 @@ class BatchReward:
 
     def __init__(self, checks: Sequence[CheckFunction]) -> None:
         self.checks = tuple(checks)
-        self.paths = [INTERPRETED for _ in self.checks]
-        self._compiled = [GuardedCheck.compile(check) for check in self.checks]
+        forms = [_lowered(check) for check in self.checks]
+        self.paths = [LOWERED if isinstance(form, Lowered) else INTERPRETED for form in forms]
+        self._batch = Batch()
+        self._program_of = np.array([_added(self._batch, form) for form in forms], np.int64)
+        self._slots = np.stack([slots_of(form.targets if isinstance(form, Lowered) else ()) for form in forms])
+        self._slow = np.flatnonzero(self._program_of < 0)
 
     def __call__(self, memory: Memory, check_of: np.ndarray) -> np.ndarray:
         """bool (n,): whether each row's check is true of what its robot has seen."""
-        out = np.zeros(len(check_of), bool)
-        for i, number in enumerate(check_of):
-            out[i] = self._asked(int(number), BabyAIPerception(memory, i))
-        return out
+        fired = self._batch.evaluate(memory, self._program_of[check_of], self._slots[check_of])
+        if len(self._slow):
+            for i in np.flatnonzero(np.isin(check_of, self._slow)):
+                fired[i] = ask(self.checks[check_of[i]], memory, int(i))
+        return fired
 
-    def _asked(self, number: int, perception: BabyAIPerception) -> bool:
-        try:
-            return self._compiled[number](perception)
-        except GuardError:
-            return False
+
+def ask(check: CheckFunction, memory: Memory, row: int) -> bool:
+    """The interpreted answer of a check about one row; False where it fails."""
+    try:
+        return _compiled(check)(BabyAIPerception(memory, row))
+    except GuardError:
+        return False
+
+
+@lru_cache(maxsize=20_000)
+def _compiled(check: CheckFunction) -> GuardedCheck:
+    return GuardedCheck.compile(check)
+
+
+@lru_cache(maxsize=50_000)
+def _lowered(check: CheckFunction) -> Lowered | NotLowerable:
+    _compiled(check)
+    return lower(check)
+
+
+def _added(batch: Batch, form: Lowered | NotLowerable) -> int:
+    return batch.add(form) if isinstance(form, Lowered) else -1

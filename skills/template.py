@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Protocol, TypeGuard
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import Target, parse, text
 from skills.subgoal import CheckFunction
+
+
+class _Text(Protocol):
+    value: str
 
 
 class Unfit(ValueError):
@@ -26,11 +32,33 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str]) -> CheckFunct
     word has no counterpart, or two different ones; a check that doesn't parse is Unfit too.
     """
     targets = {parse(old): parse(new) for old, new in replacements.items() if old}
+    named = _named(check)
+    relevant = targets.items() if named is None else ((old, new) for old, new in targets.items() if old in named)
+    return _rewritten(check, tuple(sorted(relevant)))
+
+
+@lru_cache(maxsize=50_000)
+def _rewritten(check: CheckFunction, targets: tuple[tuple[Target, Target], ...]) -> CheckFunction:
+    tree = _Rewriter(dict(targets)).visit(_parsed(check))
+    return CheckFunction(check.name, ast.unparse(tree)) if targets else check
+
+
+@lru_cache(maxsize=10_000)
+def _named(check: CheckFunction) -> frozenset[Target] | None:
+    """What a check names by description; None when it compares lone words, so that every replacement may matter."""
+    words = {node.value.strip().lower() for node in ast.walk(_parsed(check)) if _is_text(node)}
+    return None if words & {*COLOURS, *TYPES} else mentioned(check)
+
+
+def _is_text(node: ast.AST) -> TypeGuard[_Text]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _parsed(check: CheckFunction) -> ast.Module:
     try:
-        tree = ast.parse(check.source)
+        return ast.parse(check.source)
     except (SyntaxError, ValueError) as error:
         raise Unfit(f"the check doesn't parse: {error}") from error
-    return CheckFunction(check.name, ast.unparse(_Rewriter(targets).visit(tree)))
 
 
 def mentioned(check: CheckFunction) -> frozenset[Target]:
