@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.assembly import RESERVED, language_model, plan_of, recipes, search_of
+from experiments.assembly import LIBRARY, RESERVED, language_model, plan_of, recipes, search_of
 from experiments.config import RunConfig
 from experiments.table1 import summarise
 from experiments.workers import Workers
@@ -17,8 +17,6 @@ from sdg.runlog import RunFolder
 from skills.library_io import load_library, save_library
 
 Row = Mapping[str, Any]
-STAGES = ("hypothesize", "verify", "induce", "solve", "run")
-LIBRARY = "library"
 
 
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
@@ -54,7 +52,7 @@ class _Run:
         self.config, self.folder, self.progress = config, folder, progress
         kept = folder.read_json("results.json") or {}
         self.stages: dict[str, dict[str, Any]] = dict(kept.get("stages", {}))
-        self.model = language_model(config, folder)
+        self.model = language_model(config, folder.path)
         self.grounding = Grounding(
             plan_of(config),
             folder,
@@ -112,7 +110,7 @@ class _Run:
             self.config.levels, instructions=evaluate.instructions, repeats=evaluate.repeats, seed=self.config.seed
         )
         journal, played = self.folder.journal("episodes"), []
-        for recipe in recipes(self.config, self.folder.path / LIBRARY, everyone=everyone):
+        for recipe in recipes(self.config, self.folder.path, everyone=everyone):
             ready = [task.unit(recipe.agent) for task in tasks]
             done = sum(unit in journal for unit in ready)
             with self.progress.stage(
