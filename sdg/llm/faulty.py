@@ -27,7 +27,7 @@ def missing_step(text: str, rng: Random) -> str:
 
 def wrong_name(text: str, rng: Random) -> str:
     """A function is called by a name that there isn't."""
-    names = sorted(set(_NAME.findall(text)))
+    names = _called(text)
     chosen = rng.choice(names) if names else ""
     return re.sub(rf"\b{chosen}\(", f"{chosen.rsplit('_', 1)[0]}s(", text) if chosen else text
 
@@ -44,7 +44,7 @@ def wrong_order(text: str, rng: Random) -> str:
 
 def wrong_arity(text: str, rng: Random) -> str:
     """A call has an argument too many."""
-    names = sorted(set(_NAME.findall(text)))
+    names = _called(text)
     chosen = rng.choice(names) if names else ""
     many = re.sub(rf"(?<!def )\b{chosen}\((?=[^)])", f"{chosen}(None, ", text, count=1)
     return many if many != text else re.sub(rf"(?<!def )\b{chosen}\(\)", f"{chosen}(None)", text, count=1)
@@ -97,6 +97,11 @@ class Faulty:
         fault = rng.choice(sorted(MISTAKES))
         spoilt = MISTAKES[fault](completion.text, rng)
         return replace(completion, text=spoilt, extra=completion.extra | {"fault": fault})
+
+
+def _called(text: str) -> list[str]:
+    """Names of two words or more that are called and not defined in the text: skills and perception functions."""
+    return sorted(set(_NAME.findall(text)) - set(re.findall(r"\bdef (\w+)\(", text)))
 
 
 def _main_calls(text: str) -> list[re.Match[str]]:

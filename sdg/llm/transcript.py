@@ -34,7 +34,7 @@ class Recorded:
         return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says; failures are recorded too. Raises ModelError as it does, or if nothing can be written."""
+        """What the model says; failures are recorded too. Raises ModelError as it does, or if this fails."""
         head = {
             "schema": SCHEMA,
             "key": exchange.key(self.name, messages, sampling),

@@ -1,0 +1,265 @@
+"""The OpenAI client against a real server on the loopback that speaks the protocol and misbehaves."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from sdg.llm.model import Message, ModelError, Sampling
+from sdg.llm.openai import Endpoint, OpenAIModel
+
+ASKED = (Message("user", "say something"),)
+Answer = Callable[["Handler", dict[str, Any]], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the test's script says, the last answer again and again."""
+
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.path, body, self.headers.get("Authorization", "")))
+        script = self.server.script
+        (script.pop(0) if len(script) > 1 else script[0])(self, body)
+
+    def reply(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Silence."""
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script: list[Answer] = []
+        self.requests: list[tuple[str, dict[str, Any], str]] = []
+        self.released = threading.Event()
+
+    def handle_error(self, *_: Any) -> None:
+        """Clients that hang up are part of the tests."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def without_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def chat(text: str | None = "hello", **usage: int) -> bytes:
+    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}).encode()
+
+
+def ok(handler: Handler, body: dict[str, Any]) -> None:
+    handler.reply(200, chat(prompt_tokens=7, completion_tokens=3))
+
+
+def says(status: int, message: str = "no", **headers: str) -> Answer:
+    return lambda handler, body: handler.reply(status, json.dumps({"error": {"message": message}}).encode(), **headers)
+
+
+def sends(body: bytes) -> Answer:
+    return lambda handler, _: handler.reply(200, body)
+
+
+def ask(server: Server, *script: Answer, sampling: Sampling = Sampling(), **settings: Any) -> tuple[Any, list[float]]:
+    """The completion or the error, and the pauses that were made."""
+    server.script = list(script)
+    pauses: list[float] = []
+    endpoint = Endpoint("tiny", base_url=server.url, **({"timeout_seconds": 5.0, "retries": 2} | settings))
+    model = OpenAIModel(endpoint, sleep=pauses.append)
+    try:
+        return model.complete(ASKED, sampling=sampling), pauses
+    except ModelError as error:
+        return error, pauses
+    finally:
+        model.close()
+
+
+def test_a_completion_with_its_tokens_needs_no_key(server: Server) -> None:
+    completion, pauses = ask(server, ok, sampling=Sampling(temperature=0.5, seed=9, max_tokens=11))
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("hello", 7, 3)
+    path, body, _ = server.requests[0]
+    assert path == "/v1/chat/completions"
+    assert body == {"model": "tiny", "messages": [{"role": "user", "content": "say something"}], "max_tokens": 11,
+                    "temperature": 0.5, "seed": 9}  # fmt: skip
+    assert pauses == []
+
+
+def test_the_key_comes_from_the_environment_or_the_settings(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
+    ask(server, ok)
+    ask(server, ok, api_key="from-settings")
+    assert [request[2] for request in server.requests] == ["Bearer from-environment", "Bearer from-settings"]
+
+
+def test_a_refused_key_is_not_tried_again_and_never_shown(server: Server) -> None:
+    error, pauses = ask(server, says(401, "Incorrect API key: secret-key-123"), api_key="secret-key-123")
+    assert "HTTP 401" in str(error)
+    assert "OPENAI_API_KEY" in str(error)
+    assert "secret-key-123" not in str(error)
+    assert len(server.requests) == 1
+    assert pauses == []
+    assert "secret-key-123" not in repr(Endpoint("tiny", api_key="secret-key-123"))
+
+
+def test_a_rate_limit_waits_as_long_as_the_server_asks(server: Server) -> None:
+    completion, pauses = ask(server, says(429, Retry_After="3"), ok)
+    assert completion.text == "hello"
+    assert pauses == [3.0]
+    error, pauses = ask(server, says(429, Retry_After="9999"))
+    assert "quota" in str(error)
+    assert pauses == []
+    completion, pauses = ask(server, says(503, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), ok)
+    assert pauses == [0.0]
+
+
+def test_faults_of_the_server_are_retried_with_growing_pauses(server: Server) -> None:
+    error, pauses = ask(server, says(500, "boom"), retries=3)
+    assert "HTTP 500 (boom)" in str(error)
+    assert "Tried 4 times" in str(error)
+    assert len(pauses) == 3
+    assert pauses[0] < pauses[1] < pauses[2]
+    completion, _ = ask(server, says(502), says(500), ok)
+    assert completion.text == "hello"
+
+
+def test_a_quota_that_is_used_up_is_not_tried_again(server: Server) -> None:
+    error, _ = ask(server, says(429, "You exceeded your quota: insufficient_quota"))
+    assert "raise the quota" in str(error)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"[" * 50_000])
+def test_an_answer_without_a_choice_is_retried_and_then_an_error(server: Server, body: bytes) -> None:
+    error, _ = ask(server, sends(body))
+    assert isinstance(error, ModelError)
+    assert "tiny" in str(error)
+    assert len(server.requests) == 3
+    completion, _ = ask(server, sends(body), ok)
+    assert completion.text == "hello"
+
+
+def test_an_empty_message_is_an_empty_reply(server: Server) -> None:
+    completion, _ = ask(server, sends(chat(None)))
+    assert completion.text == ""
+
+
+def test_invalid_utf8_is_read_as_well_as_it_can_be(server: Server) -> None:
+    completion, _ = ask(server, sends(chat("caf@").replace(b"@", b"\xff\xfe")))
+    assert completion.text == "caf��"
+
+
+def test_a_server_that_hangs_is_left_after_the_timeout(server: Server) -> None:
+    began = time.monotonic()
+    error, _ = ask(server, lambda handler, _: server.released.wait(20) and None, timeout_seconds=0.3, retries=1)
+    assert "did not answer within 0.3 s" in str(error)
+    assert time.monotonic() - began < 5
+
+
+def test_a_body_that_trickles_is_left_after_the_timeout(server: Server) -> None:
+    def trickle(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000000")
+        handler.end_headers()
+        while not server.released.wait(0.05):
+            handler.wfile.write(b" ")
+
+    error, _ = ask(server, trickle, timeout_seconds=0.4, retries=0)
+    assert "did not answer within 0.4 s" in str(error)
+
+
+def test_a_body_that_is_cut_off_is_retried(server: Server) -> None:
+    def cut(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        handler.wfile.write(b'{"choices": [')
+        handler.close_connection = True
+
+    completion, _ = ask(server, cut, ok)
+    assert completion.text == "hello"
+    error, _ = ask(server, cut)
+    assert "can't be reached" in str(error)
+
+
+def test_a_huge_body_is_not_read_to_its_end(server: Server) -> None:
+    error, _ = ask(server, sends(chat("x" * 10_000_000)))
+    assert "longer than" in str(error)
+    assert len(server.requests) == 1
+
+
+def test_nobody_at_the_address(server: Server) -> None:
+    pauses: list[float] = []
+    model = OpenAIModel(Endpoint("tiny", base_url="http://127.0.0.1:9/v1", retries=1), sleep=pauses.append)
+    with pytest.raises(ModelError, match="is the server running"):
+        model.complete(ASKED)
+    model.close()
+    assert len(pauses) == 1
+
+
+def test_a_wrong_name_says_what_to_check(server: Server) -> None:
+    error, _ = ask(server, says(404, "model not found"))
+    assert "model's name and base_url" in str(error)
+
+
+def picky(*refused: str) -> Answer:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        bad = [name for name in refused if name in body]
+        (says(400, f"Unsupported parameter: {bad[0]}") if bad else ok)(handler, body)
+
+    return answer
+
+
+def test_json_mode_falls_back_where_it_is_refused(server: Server) -> None:
+    completion, _ = ask(server, picky("response_format"), sampling=Sampling(json_mode=True))
+    assert completion.text == "hello"
+    assert server.requests[0][1]["response_format"] == {"type": "json_object"}
+    assert "response_format" not in server.requests[1][1]
+
+
+def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Server) -> None:
+    server.script = [picky("max_tokens", "seed", "temperature")]
+    model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=5.0))
+    model.complete(ASKED, sampling=Sampling(max_tokens=5))
+    model.complete(ASKED, sampling=Sampling(max_tokens=5))
+    model.close()
+    assert len(server.requests) == 5
+    assert set(server.requests[-1][1]) == {"model", "messages", "max_completion_tokens"}
+
+
+def test_any_other_bad_request_is_an_error_at_once(server: Server) -> None:
+    error, _ = ask(server, says(400, "context length exceeded"))
+    assert "fits the model's context" in str(error)
+    assert len(server.requests) == 1
