@@ -131,7 +131,7 @@ class Batch:
 
     def outcomes(self, memory: Memory, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """FALSE, TRUE or FAULT as i8 (n,) for memory rows 0..n-1: program_of[i] (i64 (n,); -1 is FALSE) about row i
-        with the parameters targets[i] (i16 (n, N_SLOTS, 4)). Raises ValueError for shapes and numbers that don't fit."""
+        with the parameters targets[i] (i16 (n, N_SLOTS, 4)). ValueError for shapes and numbers that don't fit."""
         n = len(program_of)
         if targets.shape != (n, N_SLOTS, 4) or n > len(memory.steps):
             raise ValueError(f"targets must be ({n}, {N_SLOTS}, 4) for {n} rows, not {targets.shape}")
@@ -139,7 +139,8 @@ class Batch:
             raise ValueError(f"programs are numbered 0 to {len(self) - 1}")
         out = np.zeros(n, np.int8)
         numbers, parameters = program_of.astype(np.int64, copy=False), targets.astype(np.int16, copy=False)
-        m.evaluate_rows(memory, self.code, self.starts, numbers, parameters, out)
+        scratch = np.empty(SCRATCH, np.int64)
+        m.evaluate_rows(memory, self.code, self.starts, numbers, parameters, scratch, out)
         return out
 
     def evaluate(self, memory: Memory, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, KIND_MASK, TYPE_OF_KIND
 from envs.babyai.description import is_located
-from envs.babyai.kernels import kernel, row_kernel
+from envs.babyai.kernels import inlined_kernel, row_kernel
 from envs.babyai.memory import Memory
 from envs.babyai.table import (
     color_of,
@@ -66,7 +66,7 @@ FACT_NAMES: tuple[str, ...] = (
 """Operand b of FACT: register a = that fact about the robot."""
 
 
-@row_kernel
+@inlined_kernel
 def _field(memory: Memory, i: int, k: int, field: int) -> int:
     if field == 8:
         return int(is_faced(memory, i, k))
@@ -110,7 +110,7 @@ def _rare_field(memory: Memory, i: int, k: int, field: int) -> int:
     return k
 
 
-@row_kernel
+@inlined_kernel
 def _fact(memory: Memory, i: int, fact: int) -> int:
     if fact == 4:
         return int(memory.carried[i])
@@ -131,7 +131,7 @@ def _fact(memory: Memory, i: int, fact: int) -> int:
     return front_position(memory, i)[fact - 2]
 
 
-@row_kernel
+@inlined_kernel
 def _matches(memory: Memory, i: int, k: int, target: np.ndarray) -> bool:
     """`description.matches` for an id that is known to be in range."""
     code = memory.code[i, k]
@@ -144,7 +144,7 @@ def _matches(memory: Memory, i: int, k: int, target: np.ndarray) -> bool:
     return bool(target[2] == 0 or is_located(memory, i, k, target[2]))
 
 
-@row_kernel
+@inlined_kernel
 def _next_match(memory: Memory, i: int, k: int, target: np.ndarray) -> int:
     """The next id after k that matches, -1 when there is none."""
     for other in range(k + 1, memory.n_objects[i]):
@@ -153,7 +153,7 @@ def _next_match(memory: Memory, i: int, k: int, target: np.ndarray) -> int:
     return -1
 
 
-@row_kernel
+@inlined_kernel
 def _next_object(memory: Memory, i: int, k: int) -> int:
     for other in range(k + 1, memory.n_objects[i]):
         if memory.at[i, other, 0] != GONE:
@@ -165,25 +165,26 @@ def _next_object(memory: Memory, i: int, k: int) -> int:
 def _sort(memory: Memory, i: int, target: np.ndarray, out: np.ndarray, base: int) -> None:
     """Write the number of matches to out[base] and their ids behind it, nearest first and ties by id."""
     n = 0
-    k = _next_match(memory, i, -1, target)
-    while k >= 0:
-        far, at = distance(memory, i, k), n
-        while at > 0 and distance(memory, i, out[base + at]) > far:
-            out[base + at + 1] = out[base + at]
-            at -= 1
-        out[base + at + 1] = k
-        n += 1
-        k = _next_match(memory, i, k, target)
+    for k in range(memory.n_objects[i]):
+        if _matches(memory, i, k, target):
+            far, at = distance(memory, i, k), n
+            while at > 0 and distance(memory, i, out[base + at]) > far:
+                out[base + at + 1] = out[base + at]
+                at -= 1
+            out[base + at + 1] = k
+            n += 1
     out[base] = n
 
 
-@row_kernel
+@inlined_kernel
 def _count(memory: Memory, i: int, target: np.ndarray, most: int) -> int:
+    """How many objects match, counted up to `most`."""
     n = 0
-    k = _next_match(memory, i, -1, target)
-    while k >= 0 and n < most:
-        n += 1
-        k = _next_match(memory, i, k, target)
+    for k in range(memory.n_objects[i]):
+        if _matches(memory, i, k, target):
+            n += 1
+            if n >= most:
+                break
     return n
 
 
@@ -206,10 +207,6 @@ def _popcount(bits: int) -> int:
 
 @row_kernel
 def _arithmetic(op: int, a: int, b: int) -> int:
-    if op == ADD:
-        return a + b
-    if op == SUBTRACT:
-        return a - b
     if op == MULTIPLY:
         return a * b
     if op == LEAST:
@@ -227,7 +224,7 @@ def _arithmetic(op: int, a: int, b: int) -> int:
     return a & ~b
 
 
-@row_kernel
+@inlined_kernel
 def _holds(op: int, a: int, b: int) -> bool:
     if op == JUMP_EQ:
         return a == b
@@ -242,7 +239,7 @@ def _holds(op: int, a: int, b: int) -> bool:
     return a >= b
 
 
-@row_kernel
+@inlined_kernel
 def _walk(memory: Memory, i: int, op: int, k: int, b: int, targets: np.ndarray, r: np.ndarray) -> int:
     """The next of what a loop runs over, -1 at its end. k is what it stands at, or how many were seen (NEXT_SORTED)."""
     if op == NEXT_MATCH:
@@ -263,8 +260,6 @@ def _compute(memory: Memory, i: int, op: int, b: int, c: int, targets: np.ndarra
     """The value of an operation that is neither a jump nor a loop."""
     if op == SLOT:
         return _slot(targets[i, b], c)
-    if op == COUNT:
-        return _count(memory, i, targets[i, b], c)
     if op == FREE:
         return int(is_free(memory, i, r[b], r[c]))
     if op == IN_MASK:
@@ -275,8 +270,6 @@ def _compute(memory: Memory, i: int, op: int, b: int, c: int, targets: np.ndarra
         return int(exists(memory, i, r[b]) and _matches(memory, i, r[b], targets[i, c]))
     if op == POPCOUNT:
         return _popcount(r[b])
-    if op == ABSOLUTE:
-        return abs(r[b])
     return _arithmetic(op, r[b], r[c])
 
 
@@ -298,6 +291,14 @@ def evaluate_row(memory: Memory, i: int, code: np.ndarray, start: int, targets: 
                 pc += c
         elif op == FIELD:
             r[a] = _field(memory, i, r[b], c)
+        elif op == ADD:
+            r[a] = r[b] + r[c]
+        elif op == SUBTRACT:
+            r[a] = r[b] - r[c]
+        elif op == ABSOLUTE:
+            r[a] = abs(r[b])
+        elif op == COUNT:
+            r[a] = _count(memory, i, targets[i, b], c)
         elif op == FACT:
             r[a] = _fact(memory, i, b)
         elif op >= NEXT_OBJECT and op <= NEXT_BIT and op != SORT:
@@ -322,18 +323,11 @@ def evaluate_row(memory: Memory, i: int, code: np.ndarray, start: int, targets: 
 
 
 @row_kernel
-def _evaluate_rows(
+def evaluate_rows(
     memory: Memory, code: np.ndarray, starts: np.ndarray, program_of: np.ndarray, targets: np.ndarray, r: np.ndarray,
     out: np.ndarray,
 ) -> None:  # fmt: skip
+    """Write FALSE, TRUE or FAULT to `out` i8 (N,): program_of[i] (i64; -1 is FALSE) about memory row i."""
     for i in range(len(program_of)):
         program = program_of[i]
         out[i] = evaluate_row(memory, i, code, starts[program], targets, r) if program >= 0 else FALSE
-
-
-@kernel
-def evaluate_rows(
-    memory: Memory, code: np.ndarray, starts: np.ndarray, program_of: np.ndarray, targets: np.ndarray, out: np.ndarray
-) -> None:
-    """Write FALSE, TRUE or FAULT to `out` i8 (N,): program_of[i] (i64; -1 is FALSE) about memory row i."""
-    _evaluate_rows(memory, code, starts, program_of, targets, np.empty(SCRATCH, np.int64), out)

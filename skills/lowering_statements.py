@@ -57,8 +57,8 @@ class Statements:
     def _statement(self, node: ast.stmt) -> bool:
         writers: dict[type, Callable[..., bool]] = {
             ast.Return: self._return, ast.If: self._if, ast.For: self._for, ast.Assign: self._assign,
-            ast.Expr: self._expression, ast.AugAssign: self._augment, ast.AnnAssign: self._annotated, ast.Pass: lambda node: False,
-            ast.Break: self._break, ast.Continue: self._continue,
+            ast.Expr: self._expression, ast.AugAssign: self._augment, ast.AnnAssign: self._annotated,
+            ast.Pass: lambda node: False, ast.Break: self._break, ast.Continue: self._continue,
         }  # fmt: skip
         writer = writers.get(type(node))
         if writer is None:

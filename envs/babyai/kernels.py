@@ -36,6 +36,11 @@ def row_kernel(function: _Function) -> _Function:
     return _compile(function, _nrt=False)
 
 
+def inlined_kernel(function: _Function) -> _Function:
+    """A `row_kernel` that is written into its callers: to hand a memory's arrays on costs more than a few reads."""
+    return _compile(function, _nrt=False, forceinline=True)
+
+
 def _compile(function: _Function, **options: bool) -> _Function:
     settings: Any = config
     numba_njit: Any = njit  # its types know nothing of _nrt
