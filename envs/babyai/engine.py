@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from envs.babyai.bank import LevelBank
 from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
-from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, N_CLAUSES, PAD, SIDE, State, copy_rows, create
+from envs.babyai.kernels import kernel, row_kernel
+from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, N_CLAUSES, PAD, PROGRAM_SIZE, SIDE, State, copy_rows, create
 from envs.babyai.verifier import FAILURE, SUCCESS, verify_row
 from envs.babyai.view import FORWARD, VIEW, view_row
 
@@ -56,7 +56,7 @@ class Step(NamedTuple):
     truncated: np.ndarray  # bool [N]
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def object_at(row, spot):  # type: ignore[no-untyped-def]
     """Index of the object or door at a spot of an environment, -1 if there is none."""
     for k in range(MAX_OBJECTS):
@@ -65,7 +65,7 @@ def object_at(row, spot):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def _pick_up(row, front):  # type: ignore[no-untyped-def]
     if row.carried:
         return
@@ -76,7 +76,7 @@ def _pick_up(row, front):  # type: ignore[no-untyped-def]
     row.moved = 1
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def _drop(row, front):  # type: ignore[no-untyped-def]
     held = row.carried
     if held == 0:
@@ -87,7 +87,7 @@ def _drop(row, front):  # type: ignore[no-untyped-def]
     row.moved = 1
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
     if kind == DOOR_OPEN:
         row.cells[front] = DOOR_CLOSED | colour
@@ -108,7 +108,7 @@ def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
             row.cells[front] = row.code[content - 1]
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def act_row(row, action):  # type: ignore[no-untyped-def]
     """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move.
 
@@ -131,7 +131,7 @@ def act_row(row, action):  # type: ignore[no-untyped-def]
             _toggle(row, front, kind, code - kind)
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def step_row(row, action):  # type: ignore[no-untyped-def]
     """Step an environment by one action (0..6, unchecked): (reward float64, terminated, truncated). No auto-reset."""
     row.steps += 1
@@ -143,7 +143,7 @@ def step_row(row, action):  # type: ignore[no-untyped-def]
     return 0.0, verdict == FAILURE, truncated
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
     """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k].
 
@@ -152,16 +152,18 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
     """
     for spot in range(MAX_SIZE * SIDE):
         row.cells[PAD * SIDE + spot] = layout.cells[spot]
-    row.where[:] = layout.where
-    row.listed[:] = layout.where
-    row.code[:] = layout.code
-    row.inside[:] = layout.inside
-    row.program[:] = layout.program
+    for n in range(MAX_OBJECTS):
+        row.where[n] = row.listed[n] = layout.where[n]
+        row.code[n] = layout.code[n]
+        row.inside[n] = layout.inside[n]
+    for n in range(PROGRAM_SIZE):
+        row.program[n] = layout.program[n]
     for clause in range(N_CLAUSES):
         row.targets[clause, 0] = layout.targets[clause, 0]
         row.targets[clause, 1] = layout.targets[clause, 1]
-    row.done[:] = 0
-    row.held_before[:] = 0
+        row.held_before[clause] = 0
+    for part in range(2 + N_CLAUSES):
+        row.done[part] = 0
     row.moved = 0
     row.spot = layout.spot
     row.direction = layout.direction
@@ -182,7 +184,7 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
         row.moved = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-untyped-def]
     views, directions, _, _, _ = step
     for r in range(len(rows)):
@@ -194,7 +196,7 @@ def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-u
         directions[i] = row.direction
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step_all(state, layouts, following, actions, limit, timed, auto_reset, step, final):  # type: ignore[no-untyped-def]
     """Step all; the index of the first action out of range (then nothing was stepped), or -1."""
     for i in range(len(actions)):
@@ -335,7 +337,7 @@ class BabyAIEngine:
         return float(self._following[1][0] / len(self.bank))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _view_all(state, views, directions):  # type: ignore[no-untyped-def]
     for i in range(len(directions)):
         row = state[i]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from envs.babyai.cells import COLOUR_SHIFT, WALL
+from envs.babyai.kernels import row_kernel
 
 MAX_SIZE = 22
 """Cells a side of the largest grid (3 x 3 rooms of 8)."""
@@ -29,6 +29,8 @@ OUTSIDE = WALL | 5 << COLOUR_SHIFT
 """Code of a grey wall, which is what lies outside a grid."""
 N_CLAUSES = 4
 """Most clauses of a mission: "A and B, then C and D"."""
+PROGRAM_SIZE = 12
+"""Bytes of a mission's program."""
 
 GRID = slice(PAD * SIDE, (PAD + MAX_SIZE) * SIDE)
 """The spots that a layout stores: columns x = 0..21 with their borders above and below."""
@@ -40,7 +42,7 @@ _SHARED: list[tuple[Any, ...]] = [
     ("spot", np.uint16),  # where the robot stands
     ("code", np.uint8, (MAX_OBJECTS,)),  # code of each object (doors: as at reset)
     ("inside", np.uint8, (MAX_OBJECTS,)),  # object index + 1 of what a box holds, 0 = nothing
-    ("program", np.uint8, (12,)),  # the mission's shape, see envs/babyai/verifier.py
+    ("program", np.uint8, (PROGRAM_SIZE,)),  # the mission's shape, see envs/babyai/verifier.py
     ("direction", np.uint8),  # 0 right (x + 1), 1 down (y + 1), 2 left, 3 up
     ("carried", np.uint8),  # object index + 1 of what it carries, 0 = nothing
     ("room_size", np.uint8),
@@ -106,7 +108,7 @@ def grid_of(layout: np.ndarray) -> np.ndarray:
     return grids
 
 
-@njit(cache=True, nogil=True)
+@row_kernel
 def pose_of(row, pose):  # type: ignore[no-untyped-def]
     """Write x, y, direction of an environment into pose[0:3] (inside kernels: row = state[i])."""
     pose[0] = (np.int64(row.spot) >> 5) - PAD
