@@ -13,7 +13,6 @@ functions and record types it is given and nothing of any world. It bounds work 
 from __future__ import annotations
 
 import ast
-import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType
@@ -140,8 +139,12 @@ class Guarded:
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILENAME]
-        return (lines[-1] or 0) if lines else 0
+        line, trace = 0, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == FILENAME:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return line
 
     def _explained(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
