@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Protocol, cast
 
@@ -79,8 +79,8 @@ def _stage(until: Until, about: str) -> None:
         quiet: QuietOption = False,
     ) -> None:
         overlay = [*_llm_overlay(llm), *(assignments or [])]
-        resolved, folder = _resolve(config, out, overlay=overlay, seed=seed)
-        _do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
+        do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
     app.command(until, help=about)(command)
 
@@ -152,18 +152,19 @@ def show(
             lines.rows(cli_show.instructions_of(what, split=split, count=count, seed=seed))
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="which one; without it they are listed")] = None,
     seed: Annotated[int, typer.Option(help="seed")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how quick something is on this machine."""
+    """Measure something on this machine; each benchmark has options of its own, which the list names."""
     from experiments import cli_bench
     from experiments.cli_output import output
 
     with output(as_json=as_json) as lines:
-        lines.rows(cli_bench.measure(name, seed=seed) if name else cli_bench.listed())
+        lines.rows(cli_bench.measure(name, seed=seed, options=context.args) if name else cli_bench.listed())
 
 
 @app.callback(invoke_without_command=True)
@@ -179,10 +180,15 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
+    return prepared(lambda: app(args=arguments, prog_name="sdg", standalone_mode=False))
+
+
+def prepared(work: Callable[[], int | None]) -> int:
+    """Run some work with one thread, a clean end on SIGTERM and one message for each failure; the exit code."""
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
     signal.signal(signal.SIGTERM, _terminated)
-    return guarded(lambda: app(args=arguments, prog_name="sdg", standalone_mode=False))
+    return guarded(work)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
@@ -198,7 +204,14 @@ def _llm_overlay(llm: str | None) -> list[str]:
     return [f"model.kind={kind}", *([f"model.{key}={name}"] if name else [])]
 
 
-def _resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
+def command(function: Callable[..., None]) -> int:
+    """Run one function as a command of its own, under the same rules as `sdg`."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command()(function)
+    return prepared(lambda: alone(standalone_mode=False))
+
+
+def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
     from experiments.config import load
 
     kept = out / "config.yaml" if out is not None else None
@@ -213,7 +226,7 @@ def find_config(name: str) -> Path:
     return next((place for place in places if place.is_file()), places[0])
 
 
-def _do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     from experiments.cli_output import output
     from experiments.cli_progress import progress
     from experiments.config import dump

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import experiments
 from experiments.cli_errors import UserError
+from experiments.cli_options import options_of, parse_options
 
 PREFIX = "bench_"
 
@@ -22,13 +23,14 @@ def names() -> list[str]:
 def listed() -> Iterator[Mapping[str, Any]]:
     """A row for each benchmark: its name and what it measures."""
     for name in names():
-        about = (importlib.import_module(f"experiments.{PREFIX}{name}").__doc__ or "").strip().split("\n")[0]
-        yield {"bench": name, "about": about}
+        module = importlib.import_module(f"experiments.{PREFIX}{name}")
+        own = [f"--{option.replace('_', '-')}" for option in options_of(module.rows, taken=("seed",))]
+        yield {"bench": name, "about": (module.__doc__ or "").strip().split("\n")[0], "options": " ".join(own)}
 
 
-def measure(name: str, *, seed: int) -> Iterable[Mapping[str, Any]]:
-    """The rows of one benchmark. Raises `UserError` when there is none of that name."""
+def measure(name: str, *, seed: int, options: Sequence[str] = ()) -> Iterable[Mapping[str, Any]]:
+    """The rows of one benchmark; `options` are its own, as typed. Raises `UserError` for what there isn't."""
     if name not in names():
         raise UserError(f"there is no benchmark {name!r}; there are {', '.join(names()) or 'none yet'}")
-    rows: Iterable[Mapping[str, Any]] = importlib.import_module(f"experiments.{PREFIX}{name}").rows(seed=seed)
-    return rows
+    rows: Callable[..., Iterable[Mapping[str, Any]]] = importlib.import_module(f"experiments.{PREFIX}{name}").rows
+    return rows(seed=seed, **parse_options(rows, options, taken=("seed",)))

@@ -1,0 +1,150 @@
+"""`sdg bench table1`: one command, rows that a machine can read, files, and a folder that goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import bench_table1
+from experiments.cli import main
+from experiments.cli_errors import UserError
+from experiments.cli_options import parse_options
+from experiments.players import PlannerRecipe, recipes
+from skills.library import CheckTemplate, Skill, SkillLibrary
+from skills.library_io import save_library
+from skills.policy import random_policy
+from skills.subgoal import CheckFunction
+
+NEEDED = {"level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "llm_calls", "tokens"}
+CHECKS = {
+    "look_for": ("find the red ball", "len(find_objects('red ball')) > 0"),
+    "walk_to": ("go next to the red ball", "any([thing.facing for thing in find_objects('red ball')])"),
+}
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Two skills with random weights, stored."""
+    rng = np.random.default_rng(0)
+    skills = []
+    for name, (text, condition) in CHECKS.items():
+        check = CheckFunction("check", f"def check():\n    return {condition}\n")
+        skills.append(
+            Skill(
+                name=name, description=text, takes_argument=True, argument_examples=("red ball",), members=(text,),
+                checks=(CheckTemplate(check, "red ball"),), horizon=20, success_rate=0.5, success_interval=(0.4, 0.6),
+                episodes=10, environment_steps=0,
+            )
+        )  # fmt: skip
+    weights = {name: dict(random_policy(rng).weights) for name in CHECKS}
+    save_library(SkillLibrary(tuple(skills), weights), tmp_path / "library")
+    return tmp_path / "library"
+
+
+def test_every_agent_plays_and_the_table_is_written(library: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    table = bench_table1.rows(
+        seed=3, instructions=2, repeats=1, levels=("GoToLocal",), library=str(library), out=str(out), processes=1
+    )
+    assert [row["agent"] for row in table if row["level"] == "GoToLocal"] == list(bench_table1.AGENTS)
+    assert all(set(row) >= NEEDED for row in table)
+    by_agent = {row["agent"]: row for row in table if row["level"] == "GoToLocal"}
+    assert by_agent["bot"]["success_rate"] == 1.0
+    assert by_agent["sdg"]["llm_calls"] >= 2
+    assert by_agent["sdg"]["tokens"] > 0
+    assert by_agent["random"]["llm_calls"] == 0
+    assert by_agent["sdg-action"]["skill_calls"] > 0
+    text = (out / "table1.md").read_text()
+    assert "| SDG (gpt-3.5-turbo) | 99.9 |" in text
+    assert r"\begin{tabular}" in (out / "table1.tex").read_text()
+    assert len(list(csv.DictReader((out / "table1.csv").read_text().splitlines()))) == len(table)
+    assert json.loads((out / "results.json").read_text())["rows"][0]["agent"] == "sdg"
+
+
+def test_the_command_prints_rows_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = [
+        "bench",
+        "table1",
+        "--levels",
+        "GoToLocal",
+        "--agents",
+        "random",
+        "--repeats",
+        "1",
+        "--out",
+        "t",
+        "--json",
+    ]
+    assert main([*command, "--instructions", "2"]) == 0
+    first = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["episodes"] for row in first] == [2, 2]
+    before = (tmp_path / "t/episodes.jsonl").read_text()
+    assert main([*command, "--instructions=3"]) == 0
+    after = (tmp_path / "t/episodes.jsonl").read_text()
+    assert after.startswith(before), "what was played is not played again"
+    assert len(after.splitlines()) == 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--agents", "human"], "there is no agent 'human'"),
+        (["--levels", "GoToMars"], "GoToMars"),
+        (["--library", "nowhere"], "no skill library"),
+        (["--instructions", "many"], "whole number"),
+        (["--colour", "red"], "no option '--colour'"),
+        (["--instructions"], "needs a value"),
+    ],
+)
+def test_what_there_is_not_is_said_in_one_line(
+    options: list[str], says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = [] if "--library" in options or "--agents" in options else ["--agents", "random"]
+    assert main(["bench", "table1", *more, *options]) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+
+
+def test_another_library_needs_another_folder(
+    library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["bench", "table1", "--levels", "GoToLocal", "--instructions", "1", "--repeats", "1", "--out", "t"]
+    assert main([*command, "--agents", "sdg", "--library", str(library)]) == 0
+    assert main([*command, "--agents", "random"]) == 2
+    assert "library" in capsys.readouterr().err
+
+
+def test_options_are_read_from_the_function() -> None:
+    def rows(*, seed: int, share: float = 0.5, names: tuple[str, ...] = (), about: object = None) -> None: ...
+
+    assert parse_options(rows, ["--share", "0.25", "--names=a, b,"], taken=("seed",)) == {
+        "share": 0.25,
+        "names": ("a", "b"),
+    }
+    for wrong in (["--seed", "1"], ["--about", "x"], ["share", "1"], ["--share", "x"]):
+        with pytest.raises(UserError):
+            parse_options(rows, wrong, taken=("seed",))
+
+
+def test_recipes_are_values_that_travel(library: Path) -> None:
+    import pickle
+
+    base = PlannerRecipe("sdg", library)
+    for recipe in recipes(("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "random", "bot"), base):
+        again = pickle.loads(pickle.dumps(recipe))
+        assert again == recipe
+        assert hash(again) == hash(recipe)
+        assert again.build().name == recipe.agent
+    with pytest.raises(ValueError, match="needs a skill library"):
+        PlannerRecipe("sdg", None).build()
