@@ -139,13 +139,18 @@ def show(
     seed: Annotated[int, typer.Option(help="the user's seed")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a level's instructions, or the finished units of a run."""
+    """Show a level's instructions, or the finished units of a run; of an episode, write its trace as a GIF."""
     from experiments import cli_show
     from experiments.cli_output import output
 
     with output(as_json=as_json) as lines:
-        if Path(what).is_dir():
-            lines.details(cli_show.unit(Path(what), unit)) if unit else lines.rows(cli_show.units(Path(what)))
+        if Path(what).is_dir() and unit:
+            found = cli_show.unit(Path(what), unit)
+            lines.details(found)
+            for path in cli_show.traces(Path(what), found):
+                lines.text(f"trace: {path}")
+        elif Path(what).is_dir():
+            lines.rows(cli_show.units(Path(what)))
         elif layout is not None:
             lines.details([cli_show.instruction_of(what, split=split, layout=layout)])
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,3 +78,19 @@ def unit(run: Path, name: str) -> list[Row]:
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; `sdg show {run}` lists them"
         raise UserError(f"{run} has no unit {name!r}{hint}")
     return found
+
+
+def traces(run: Path, found: list[Row]) -> Iterator[Path]:
+    """Write a GIF of each episode among the rows to RUN/traces and name it. `UserError` for one that can't be played."""
+    from experiments.show import episode_gif
+    from sdg.runlog import atomic_write
+
+    for row in found:
+        if row["kind"] == "episodes":
+            try:
+                picture = episode_gif(row)
+            except ValueError as error:
+                raise UserError(str(error)) from None
+            path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
+            atomic_write(path, picture)
+            yield path

@@ -90,6 +90,13 @@ def test_the_command_prints_rows_and_goes_on(
     after = (tmp_path / "t/episodes.jsonl").read_text()
     assert after.startswith(before), "what was played is not played again"
     assert len(after.splitlines()) == 2 * 3
+    unit = json.loads(after.splitlines()[0])["unit"]
+    capsys.readouterr()
+    assert main(["show", "t", unit]) == 0
+    trace = capsys.readouterr().out.splitlines()[-1].removeprefix("trace: ")
+    assert (tmp_path / trace).read_bytes().startswith(b"GIF89a")
+    assert main(["show", "t", unit, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unit"] == unit
 
 
 @pytest.mark.parametrize(
