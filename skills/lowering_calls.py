@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FACTS = {
     "get_current_room": ("int", "room"), "get_steps": ("int", "steps"), "get_start_steps": ("int", "began_at"),
     "get_visited_rooms": ("rooms", "visited"), "get_rooms_visited_before": ("rooms", "visited_before"),
-    "get_carried": ("object", "carried"), "get_facing": ("object", "facing"),
+    "count_unseen_cells": ("int", "unseen"), "get_carried": ("object", "carried"), "get_facing": ("object", "facing"),
 }  # fmt: skip
 _PAIRS = {"get_position": ("x", "y"), "get_front_position": ("front_x", "front_y")}
 _ALL = 1 << 30

@@ -32,6 +32,7 @@ from envs.babyai.table import (
     start_position,
     status_of,
     type_of,
+    unseen_cells,
 )
 from envs.babyai.tracking import GONE, MAX_OBJECTS
 
@@ -62,6 +63,7 @@ FIELD_NAMES: tuple[str, ...] = (
 
 FACT_NAMES: tuple[str, ...] = (
     "x", "y", "front_x", "front_y", "carried", "facing", "room", "steps", "began_at", "visited", "visited_before",
+    "unseen",
 )  # fmt: skip
 """Operand b of FACT: register a = that fact about the robot."""
 
@@ -126,6 +128,8 @@ def _fact(memory: Memory, i: int, fact: int) -> int:
         return room_numbers(memory, i, memory.visited[i])
     if fact == 10:
         return room_numbers(memory, i, memory.visited_before[i])
+    if fact == 11:
+        return unseen_cells(memory, i)
     if fact < 2:
         return robot_position(memory, i)[fact]
     return front_position(memory, i)[fact - 2]

@@ -109,6 +109,10 @@ class BabyAIPerception:
         """What get_visited_rooms() gave when the current subgoal began."""
         return _numbers(self._facts[9])
 
+    def count_unseen_cells(self) -> int:
+        """How many cells of the current room the robot has not seen yet; 0 when it has looked everywhere in it."""
+        return self._facts[13]
+
     def get_steps(self) -> int:
         """How many steps the robot has made since the start."""
         return self._facts[10]
@@ -165,6 +169,7 @@ NAMES: tuple[str, ...] = (
     "get_current_room",
     "get_visited_rooms",
     "get_rooms_visited_before",
+    "count_unseen_cells",
     "get_steps",
     "get_start_steps",
 )

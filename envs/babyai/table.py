@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND
+from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN
 from envs.babyai.description import Row, is_located, matches, to_start_frame
 from envs.babyai.kernels import row_kernel
 from envs.babyai.memory import MAX_ROOMS, MAX_SIZE, Memory
@@ -25,7 +25,7 @@ FIELDS: tuple[str, ...] = (
 
 FACTS: tuple[str, ...] = (
     "n_objects", "x", "y", "front_x", "front_y", "room", "carried", "facing", "visited", "visited_before", "steps",
-    "began_at", "n_rooms",
+    "began_at", "n_rooms", "unseen",
 )  # fmt: skip
 """What is true of the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
 
@@ -138,6 +138,18 @@ def current_room(memory: Memory, i: int) -> int:
 
 
 @row_kernel
+def unseen_cells(memory: Memory, i: int) -> int:
+    """How many cells of the room that the robot is in it has never seen; walls and doors are not counted."""
+    pitch, columns, room = int(memory.pitch[i]), int(memory.columns[i]), int(memory.room[i])
+    left, top = room % columns * pitch, room // columns * pitch
+    unseen = 0
+    for x in range(left + 1, min(left + pitch, MAX_SIZE)):
+        for y in range(top + 1, min(top + pitch, MAX_SIZE)):
+            unseen += memory.cells[i, x, y] == UNSEEN
+    return unseen
+
+
+@row_kernel
 def room_of(memory: Memory, i: int, k: int) -> int:
     """Number of the room object k lies in (a door: was first seen from), -1 when the robot was never there."""
     if memory.at[i, k, 0] == HELD:
@@ -231,7 +243,7 @@ def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
 
 @row_kernel
 def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
-    """Write the FACTS of row i to `facts` (i32[13])."""
+    """Write the FACTS of row i to `facts` (i32[14])."""
     facts[0] = memory.n_objects[i]
     facts[1], facts[2] = robot_position(memory, i)
     facts[3], facts[4] = front_position(memory, i)
@@ -239,6 +251,7 @@ def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
     facts[8] = room_numbers(memory, i, memory.visited[i])
     facts[9] = room_numbers(memory, i, memory.visited_before[i])
     facts[10], facts[11], facts[12] = memory.steps[i], memory.began_at[i], memory.n_rooms[i]
+    facts[13] = unseen_cells(memory, i)
 
 
 @row_kernel

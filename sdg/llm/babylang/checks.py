@@ -40,6 +40,7 @@ BODIES: Mapping[str, str] = {
     "drop": "return {carried}() is None\n",
     "open": 'return any(door.opened_at > {start_steps}() for door in {find}("{argument}"))\n',
     "unlock": 'return any(door.opened_at > {start_steps}() for door in {find}("{argument}"))\n',
+    "look": "return {unseen}() == 0\n",
     "find_exit": 'return any(not door.explored and door.status != "locked" for door in {find}("door"))\n',
     "goto_exit": 'return any(door.facing and not door.explored for door in {find}("door"))\n',
     "open_exit": (

@@ -42,18 +42,21 @@ def answer(text: str, *, seed: int) -> str:
     names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
     tried = _tried(text)
     rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
-    goals = plan(instruction, failed=tried, explore_first=rng.random() < EXPLORE_FIRST)
+    goals = plan(instruction, failed=tried, explore_first=rng.random() < EXPLORE_FIRST, can_look="unseen" in names)
     return "\n".join(_written(goals, names, rng))
 
 
-def plan(instruction: str, *, failed: tuple[str, ...] = (), explore_first: bool = False) -> list[Goal]:
+def plan(
+    instruction: str, *, failed: tuple[str, ...] = (), explore_first: bool = False, can_look: bool = False
+) -> list[Goal]:
     """The goals for an instruction; `failed` are the goals of an earlier attempt up to the one that wasn't reached."""
     stuck = meaning(failed[-1]) if failed else meaning("")
     rooms = _rooms_to_enter(failed, stuck.kind, explore_first)
+    look = ("look",) if can_look and stuck.kind != "look" else ()
     made = _Plan()
     for clause in (clause for group in grammar.parse(instruction) for clause in group):
         if rooms and (clause.kind == "open" or failed):
-            _enter_rooms(made, rooms)
+            _enter_rooms(made, rooms, look)
             rooms = 0
         _GOALS[clause.kind](made, clause, stuck.kind == "open")
     return made.goals
@@ -66,9 +69,10 @@ def _rooms_to_enter(failed: tuple[str, ...], stuck: str, explore_first: bool) ->
     return 0 if failed else int(explore_first)
 
 
-def _enter_rooms(made: _Plan, rooms: int) -> None:
+def _enter_rooms(made: _Plan, rooms: int, look: tuple[str, ...]) -> None:
+    made.add(*look)
     for _ in range(rooms):
-        made.add("find_exit", "goto_exit", "open_exit", "enter")
+        made.add("find_exit", "goto_exit", "open_exit", "enter", *look)
 
 
 def _goto(made: _Plan, clause: Clause, _: bool) -> None:

@@ -49,6 +49,7 @@ PERCEPTION: Mapping[str, Part] = {
         0, {r"\brooms\b": 2, r"visited": 3, r"subgoal began|before": -2, r"forget\w* (?:all|every|which)": -4}
     ),
     "visited_before": Part(0, {r"\brooms\b": 2, r"visited": 2, r"subgoal began|when this|before": 4}),
+    "unseen": Part(0, {r"not seen|unseen|never (?:seen|in view)": 4, r"\bcells?\b": 2, r"\brobot is\b": -2}),
     "steps": Part(0, {r"\bsteps?\b": 3, r"so far|since|until now": 2, r"subgoal began|when this": -3, r"\broom": -3}),
     "start_steps": Part(0, {r"\bsteps?\b": 3, r"subgoal began|when this": 4, r"\brooms?\b": -3}),
     "forget": Part(

@@ -28,6 +28,7 @@ PHRASES: dict[str, tuple[str, ...]] = {
     "drop": ("put down {c}", "lay down {c}", "let go of {c}", "release {c}"),
     "open": ("open {x}", "push open {x}", "swing open {x}", "unlatch {x}"),
     "unlock": ("unlock {x}", "unlock {x} with its key", "use the key on {x}"),
+    "look": ("look around the room", "look around", "survey the room", "scan the room", "look over the whole room"),
     "find_exit": (
         "find an unexplored door",
         "discover an unexplored door",
@@ -50,19 +51,9 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
 }
 _ORDER = (
-    "find_exit",
-    "goto_exit",
-    "open_exit",
-    "enter",
-    "unlock",
-    "face",
-    "put",
-    "drop",
-    "discover",
-    "goto",
-    "pick",
+    "look", "find_exit", "goto_exit", "open_exit", "enter", "unlock", "face", "put", "drop", "discover", "goto", "pick",
     "open",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sdg.llm.babylang import grammar, primitive, reading
 from sdg.llm.babylang.grammar import Clause
-from sdg.llm.babylang.skills import by_kind, primitives
+from sdg.llm.babylang.skills import ARITY, by_kind, primitives
 
 _MAIN = re.compile(r"^def program\(\):\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
 _DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
@@ -87,7 +87,7 @@ def _carried_over(
             stand_ins.append(_missing(theirs, kind))
         elif careful:
             wrapped[theirs] = f"try_{ours}"
-            stand_ins.append(_wrapper(ours, takes=kind != "enter"))
+            stand_ins.append(_wrapper(ours, takes=ARITY[kind] == 1))
         else:
             wrapped[theirs] = ours
     return _used("\n\n\n".join([*stand_ins, _renamed(source, names | wrapped)]))
@@ -119,7 +119,7 @@ def _renamed(source: str, names: Mapping[str, str]) -> str:
 
 def _missing(name: str, kind: str) -> str:
     """What stands in for a skill that isn't offered: turning to a free cell is part of putting down, the rest fails."""
-    parameter = "" if kind == "enter" else "thing"
+    parameter = "thing" if ARITY[kind] == 1 else ""
     return f"def {name}({parameter}):\n    return {kind == 'face'}"
 
 
