@@ -81,7 +81,7 @@ def unit(run: Path, name: str) -> list[Row]:
 
 
 def traces(run: Path, found: list[Row]) -> Iterator[Path]:
-    """Write a GIF of each episode among the rows to RUN/traces and name it. `UserError` for one that can't be played."""
+    """Write a GIF of each episode among the rows to RUN/traces and name it. `UserError` where it can't be played."""
     from experiments.show import episode_gif
     from sdg.runlog import atomic_write
 
