@@ -27,7 +27,7 @@ from skills.guard_meter import CONTAINERS, COUNTER, MAX_BITS, MAX_CALL_DEPTH, SC
 from skills.guard_methods import Methods
 from skills.guard_operators import Operators
 from skills.guard_signature import Signature, fields_of, signatures_of
-from skills.guard_syntax import Inspector, parse
+from skills.guard_syntax import TEXT_FUNCTIONS, Inspector, parse
 from skills.guard_weave import Weaver
 
 __all__ = [
@@ -199,11 +199,13 @@ def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str
     names |= {f".{name}": function for name, function in Operators(meter).calls.items()}
     names |= {f".m_{name}": function for name, function in Methods(meter, builtins).calls.items()}
     names |= {f".raw_{name}": function for name, function in RAW.items()}
+    names |= {f".str_{name}": getattr(str, name) for name in TEXT_FUNCTIONS}
+    names |= {f".{f.__name__}_flat": builtins.extreme_flat(f) for f in (min, max)}
     names |= {f".type_{name}": kind for name, kind in PLAIN_TYPES.items()}
     names |= {f".{name}": error for name, error in errors.items()}
     names |= {
         ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
+        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged, ".sorted_flat": builtins.sorted_flat,
         ".error": lambda kind, *text: kind(*map(meter.text, text)),
         ".formatted": lambda value: _formatted(value, meter),
         ".deeper": lambda function: _deeper(function, meter),

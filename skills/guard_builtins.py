@@ -131,6 +131,15 @@ class Builtins:
         raise TypeError("isinstance must be called by its name, with plain types such as (int, str)")
 
     def map(self, function: Any, *items: Iterable[Any]) -> Iterator[Any]:
+        """In C over one container, charged here and by functions that count; anything else is walked in Python."""
+        if len(items) == 1 and type(items[0]) in CONTAINERS:
+            count = len(items[0])  # type: ignore[arg-type]
+            if count > 4:
+                self._meter.charge(4 * count)
+            return map(function, items[0])
+        return self._map(function, items)
+
+    def _map(self, function: Any, items: tuple[Iterable[Any], ...]) -> Iterator[Any]:
         for arguments in zip(*items, strict=False):
             self._meter.tick(1)
             yield function(*arguments)
@@ -174,8 +183,15 @@ class Builtins:
         self._meter.charge(4 * len(out))
         if key is None:
             return sorted(out, reverse=bool(reverse))
+        self._meter.tick(len(out))
         keys = self._meter.keys([key(item) for item in out])
         return [out[place] for place in sorted(range(len(out)), key=keys.__getitem__, reverse=bool(reverse))]
+
+    def sorted_flat(self, items: Iterable[Any], *, key: Any, reverse: Any = False) -> list[Any]:
+        """sorted by a lambda that gives flat values and does not count its own steps."""
+        out = self._meter.bulk(items)
+        self._meter.tick(2 * len(out))
+        return sorted(out, key=key, reverse=bool(reverse))
 
     def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
         numbers = self._meter.bulk(items)
@@ -184,6 +200,17 @@ class Builtins:
         for number in numbers if len(numbers) > 1 else ():
             _small(number)
         return sum(numbers, _small(start))
+
+    def extreme_flat(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """min or max of one list by a lambda that gives flat values and does not count its own steps."""
+        meter = self._meter
+
+        def extreme(items: Iterable[Any], *, key: Any, default: Any = _MISSING) -> Any:
+            values = meter.bulk(items)
+            meter.tick(1 + len(values))
+            return function(values, key=key) if default is _MISSING else function(values, key=key, default=default)
+
+        return extreme
 
     def _extreme(self, function: Callable[..., Any]) -> Callable[..., Any]:
         meter, scalars = self._meter, SCALARS
@@ -199,6 +226,7 @@ class Builtins:
                 values = list(items)
             if key is None:
                 return function(meter.keys(values))
+            meter.tick(len(values))
             keys = meter.keys([key(value) for value in values])
             return values[function(range(len(values)), key=keys.__getitem__)]
 

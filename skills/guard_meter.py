@@ -67,8 +67,12 @@ class Meter:
         Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process.
         Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is left.
         """
-        if type(value) in CONTAINERS:
-            self._weigh(value)
+        kind = type(value)
+        if kind in CONTAINERS:
+            parts: Any = value.values() if kind is dict else value  # type: ignore[attr-defined]
+            few = len(parts) < ITEMS_PER_STEP and SCALARS.issuperset(map(type, parts))
+            if not few or (kind is dict and not SCALARS.issuperset(map(type, value))):  # type: ignore[call-overload]
+                self._weigh(value)
         elif type(value) is str:
             self.charge(len(value) // 8)
 
@@ -99,6 +103,8 @@ class Meter:
     def bulk(self, items: Iterable[Any]) -> list[Any]:
         """A new list of the items: at most MAX_ITEMS of them."""
         kind = type(items)
+        if kind is list and len(items) < ITEMS_PER_STEP:  # type: ignore[arg-type]
+            return items.copy()  # type: ignore[no-any-return, attr-defined]
         if kind in CONTAINERS or kind is range or kind is str:
             count = len(items)  # type: ignore[arg-type]
             if count > MAX_ITEMS:

@@ -29,6 +29,7 @@ _FROZEN: list[str] = str.split("copy difference intersection isdisjoint issubset
 METHODS: frozenset[str] = frozenset([*_TEXT, *_PADDED, "join", "replace", *_LISTS, *_DICTS, *_SETS, "is_integer"])
 """Every method name that generated code may call."""
 
+_ONLY_TEXT: frozenset[type] = frozenset({str})
 TEXT_TO_TEXT: frozenset[str] = frozenset(
     str.split("lower upper strip lstrip rstrip title capitalize casefold swapcase")
 )
@@ -61,6 +62,7 @@ class Methods:
             table[name][dict] = self._keyed(getattr(dict, name))
         table["is_integer"] = {float: float.is_integer, int: lambda number: True}
         self.calls: dict[str, Method] = {name: _dispatch(name, row) for name, row in table.items()}
+        self.calls["join"] = self.join
 
     def _on_text(self, function: Method) -> Method:
         charge = self._meter.charge
@@ -84,8 +86,10 @@ class Methods:
         return method
 
     def join(self, text: str, parts: Any) -> str:
+        if type(text) is not str:
+            raise AttributeError(f"a value of type {type(text).__name__} has no method join()")
         items = self._meter.bulk(parts)
-        if any(type(item) is not str for item in items):
+        if not _ONLY_TEXT.issuperset(map(type, items)):
             raise TypeError("join takes texts: write ', '.join(str(x) for x in items)")
         size = sum(map(len, items)) + len(text) * max(0, len(items) - 1)
         if size > MAX_CHARACTERS:

@@ -12,6 +12,8 @@ from typing import Any
 from skills.guard_errors import TooLarge
 from skills.guard_meter import CONTAINERS, MAX_BITS, MAX_CHARACTERS, MAX_ITEMS, NUMBERS, SCALARS, VIEWS, Meter
 
+_SHORT = 32
+"""Sizes below which an operation costs no more than its node does anyway."""
 _SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
 
 
@@ -35,6 +37,8 @@ class Operators:
 
     def add(self, left: Any, right: Any) -> Any:
         kind = type(left)
+        if kind is str and type(right) is str and len(left) < _SHORT and len(right) < _SHORT:
+            return left + right
         if kind in NUMBERS and type(right) in NUMBERS:
             return _bounded(left + right)
         if kind is str and type(right) is str:
@@ -46,6 +50,8 @@ class Operators:
         return left + right
 
     def iadd(self, left: Any, right: Any) -> Any:
+        if type(left) is str and type(right) is str and len(left) < _SHORT and len(right) < _SHORT:
+            return left + right
         if type(left) is not list:
             return self.add(left, right)
         items = self._meter.bulk(right)
@@ -105,8 +111,9 @@ class Operators:
             return _in_range(item, inside)
         if kind is dict or kind is set or kind is frozenset or kind in VIEWS:
             self._meter.key(item)
-        if kind in (list, tuple) or kind in VIEWS:
-            self._meter.charge(len(inside))
+        if kind is list or kind is tuple or kind in VIEWS:
+            if len(inside) >= _SHORT:
+                self._meter.charge(len(inside))
             if type(item) in CONTAINERS:
                 self._weigh_against(item, inside)
         elif kind is str:
@@ -124,6 +131,8 @@ class Operators:
         charge, weigh = self._meter.charge, self._meter.weigh
 
         def apply(left: Any, right: Any) -> Any:
+            if type(left) is set and type(right) is set and len(left) < _SHORT and len(right) < _SHORT:
+                return function(left, right)
             if type(left) in _SETS:
                 charge(4 * len(left))
                 if type(right) in _SETS:

@@ -316,7 +316,16 @@ class Weaver(ast.NodeTransformer):
         if isinstance(op, ast.In | ast.NotIn):
             display = isinstance(right, ast.List | ast.Tuple | ast.Set | ast.Dict) and not _starred(right)
             return flat_right or (flat_left and display)
-        return flat_left or flat_right
+        return flat_left or flat_right or self._is_short(left) or self._is_short(right)
+
+    def _is_short(self, node: ast.expr) -> bool:
+        """A literal container of flat values: comparing with it ends as soon as it does."""
+        if isinstance(node, ast.Dict):
+            parts = [*node.keys, *node.values]
+            return all(part is not None and self._kinds.of(part) >= FLAT for part in parts)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set) and not _starred(node):
+            return all(self._kinds.of(part) >= FLAT for part in node.elts)
+        return False
 
     def _chain(self, node: ast.Compare, sides: list[ast.expr]) -> ast.expr:
         """a < b < c with each part evaluated once and only when needed."""
@@ -359,7 +368,7 @@ class Weaver(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if self._kinds.is_builtin(node.value, "str") and node.attr in TEXT_FUNCTIONS:
-            return _load(f".m_{node.attr}")
+            return _load(f".str_{node.attr}")
         if node.attr not in self._kinds.fields:
             raise Refused(
                 f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)", line=node.lineno
@@ -456,8 +465,36 @@ class Weaver(ast.NodeTransformer):
             kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
             types = ast.Tuple(elts=[_load(f".type_{cast(ast.Name, kind).id}") for kind in kinds], ctx=ast.Load())
             return _call(".raw_isinstance", self.visit(node.args[0]), types)
+        if name in ("sorted", "min", "max") and self._by_flat_key(node):
+            return self._with_flat_key(node, name)
         node.func = _load(f".raw_{name}" if self._bounded(node, name) else name)
         return self._with_arguments(node)
+
+    def _with_flat_key(self, node: ast.Call, name: str) -> ast.expr:
+        """sorted, min or max whose key is left uncounted: the function that calls it charges for it."""
+        for word in node.keywords:
+            if isinstance(word.value, ast.Lambda):
+                with self._by_calls():
+                    word.value.body = self.visit(word.value.body)
+            else:
+                word.value = self.visit(word.value)
+        arguments = [self.visit(argument) for argument in node.args]
+        return ast.Call(func=_load(f".{name}_flat"), args=arguments, keywords=node.keywords)
+
+    def _by_flat_key(self, node: ast.Call) -> bool:
+        """Whether a call sorts or chooses by a small lambda that gives flat values and cannot call itself."""
+        keys = [word.value for word in node.keywords if word.arg == "key"]
+        if len(node.args) != 1 or _starred(node) or not keys or not isinstance(keys[0], ast.Lambda | ast.Attribute):
+            return False
+        if isinstance(keys[0], ast.Attribute):
+            return self._kinds.is_builtin(keys[0].value, "str") and len(node.keywords) == 1
+        key, names = keys[0], {word.arg for word in node.keywords}
+        one = len(key.args.args) == 1 and not (key.args.defaults or key.args.kwonlyargs or key.args.posonlyargs)
+        small = size_of([key.body]) < NODES_PER_STEP and self._kinds.of(key.body) >= FLAT
+        allowed = (
+            {"key", "reverse"} if isinstance(node.func, ast.Name) and node.func.id == "sorted" else {"key", "default"}
+        )
+        return one and small and self._kinds.is_limited(key.body) and not self._may_recur(key) and names <= allowed
 
     def _bounded(self, node: ast.Call, name: str) -> bool:
         """Whether the C builtin may be called as it is."""
@@ -472,7 +509,7 @@ class Weaver(ast.NodeTransformer):
     def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         name = function.attr
         if self._kinds.is_builtin(function.value, "str") and name in TEXT_FUNCTIONS:
-            node.func = _load(f".m_{name}")
+            node.func = _load(f".str_{name}")
             return self._with_arguments(node)
         if name not in METHODS:
             raise Refused(f"{name} is a value, not a method: write it without brackets", line=node.lineno)

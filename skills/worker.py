@@ -56,12 +56,17 @@ class WorkerCrashed(WorkerLost):
 class Worker:
     """One child process that answers requests with `target` ("package.module:function", JSON value -> JSON value).
 
-    `report` says which walls stand, by name ("on", or "off: why"); it is empty until the first request.
+    It runs in `folder`, by default where this package lies. `report` says which walls stand, by name ("on", or
+    "off: why"); it is empty until the process has started.
     """
 
-    def __init__(self, target: str, *, limits: Limits = Limits(), environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, target: str, *, limits: Limits = Limits(), environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:  # fmt: skip
         self.target = target
         self.limits = limits
+        self.folder = folder
         self.report: dict[str, str] = {}
         self.starts = 0
         self._environment = {**_clean_environment(), **(environment or {})}
@@ -113,11 +118,12 @@ class Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
         self._pending.clear()
         self.starts += 1
-        program = f"import sys; sys.path[:0] = {sys.path!r}; from skills.worker_child import main; main()"
+        paths = [str(_ROOT), *(os.path.abspath(path) for path in sys.path)]
+        program = f"import sys; sys.path[:0] = {paths!r}; from skills.worker_child import main; main()"
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", program],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=self._environment, cwd=_ROOT,
-            start_new_session=True, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=self._environment,
+            cwd=self.folder or _ROOT, start_new_session=True, bufsize=0,
         )  # fmt: skip
         self._send(json.dumps({"target": self.target, "limits": asdict(self.limits)}).encode() + b"\n")
         ready = self._receive(time.monotonic() + START_SECONDS, silence_seconds=START_SECONDS).get("ready")

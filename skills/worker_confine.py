@@ -25,7 +25,7 @@ _EPERM, _ENOSYS, _SIGKILL = 1, 38, 9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use. `cpu_seconds` is over its whole life, None for no limit; `writes` allows it to write files."""
+    """What a worker may use: `cpu_seconds` over its whole life, None for no limit; `writes` lets it write files."""
 
     memory_bytes: int = 2048 * MEGABYTE
     cpu_seconds: int | None = None
