@@ -139,18 +139,22 @@ def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     return [PlannerRecipe(SDG, text, folder), *compared]
 
 
-def search_of(config: RunConfig) -> Search:
-    """PPO, or the learning-free search that it is compared with."""
+def search_settings(config: RunConfig) -> SearchSettings:
+    """What both searches are told."""
     verify = config.verify
-    settings = SearchSettings(
+    return SearchSettings(
         n_envs=verify.n_envs,
         horizon=verify.horizon,
         bonus=verify.bonus,
         learning_rate=verify.learning_rate,
         ent_coef=verify.ent_coef,
     )
-    if verify.search == "random":
-        return RandomSearch(settings)
+
+
+def search_of(config: RunConfig) -> Search:
+    """PPO, or the learning-free search that it is compared with."""
+    if config.verify.search == "random":
+        return RandomSearch(search_settings(config))
     from skills.ppo_env import PPOSearch
 
-    return PPOSearch(settings)
+    return PPOSearch(search_settings(config))

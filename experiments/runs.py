@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.assembly import LIBRARY, RESERVED, language_model, plan_of, recipes, search_of
+from experiments.assembly import LIBRARY, RESERVED, language_model, plan_of, recipes, search_of, search_settings
 from experiments.config import RunConfig
 from experiments.table1 import summarise
 from experiments.workers import Workers
@@ -15,6 +15,7 @@ from sdg.induce import Discovery
 from sdg.pipeline import Grounding, Progress
 from sdg.runlog import RunFolder
 from skills.library_io import load_library, save_library
+from skills.search import RandomSearch
 
 Row = Mapping[str, Any]
 
@@ -66,13 +67,19 @@ class _Run:
         """The rows of the stage asked for."""
         if stage == "hypothesize":
             return self._timed("hypothesize", lambda: _hypothesis_rows(self.grounding.hypothesize()))
-        rows = self._timed("verify", lambda: _verification_rows(self.grounding.ground()))
+        rows = self._timed("verify", self._verify)
         if stage == "verify":
             return rows
         rows = self._timed("induce", self._induce)
         if stage == "induce":
             return rows
         return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
+
+    def _verify(self) -> list[Row]:
+        grounded = self.grounding.ground()
+        compared = self.grounding.compare(RandomSearch(search_settings(self.config)), "random_search")
+        firsts = [row for row in self.folder.journal("verifications") if row["unit"].endswith("/0")]
+        return _verification_rows(grounded, firsts=firsts, compared=compared)
 
     def _timed(self, stage: str, work: Any) -> Any:
         began = time.monotonic()
@@ -120,7 +127,7 @@ class _Run:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
                 played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
         rows: list[Row] = list(summarise(played, seed=self.config.seed))
-        self._write({"rows": rows, "verification": _verification_rows(self.grounding.ground())})
+        self._write({"rows": rows, "verification": self._verify()})
         return rows
 
 
@@ -136,18 +143,29 @@ def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
     ]
 
 
-def _verification_rows(rows: list[dict[str, Any]]) -> list[Row]:
+def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: Sequence[Row]) -> list[Row]:
+    """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
     table: list[Row] = []
     for level in dict.fromkeys(row["level"] for row in rows):
-        chosen = [row for row in rows if row["level"] == level]
+        last, first, other = ([row for row in part if row["level"] == level] for part in (rows, firsts, compared))
+        judged = [row["agreement"] for row in last if row["agreement"] is not None]
+        both, wrong, missed = (sum(each[key] for each in judged) for key in ("both", "only_check", "only_world"))
         table.append(
             {
                 "level": level,
-                "instructions": len(chosen),
-                "verified": sum(row["verified"] for row in chosen),
-                "verified_share": sum(row["verified"] for row in chosen) / len(chosen),
-                "searched_steps": sum(row["searched_steps"] for row in chosen),
-                "replayed_steps": sum(row["replayed_steps"] for row in chosen),
+                "instructions": len(last),
+                "verified": _share(last),
+                "first_try": _share(first),
+                "random_search": _share(other),
+                "searched_steps": sum(row["searched_steps"] for row in first),
+                "replayed_steps": sum(row["replayed_steps"] for row in first),
+                "random_search_steps": sum(row["searched_steps"] for row in other),
+                "check_precision": both / (both + wrong) if both + wrong else None,
+                "check_recall": both / (both + missed) if both + missed else None,
             }
         )
     return table
+
+
+def _share(rows: Sequence[Row]) -> float | None:
+    return sum(row["verified"] for row in rows) / len(rows) if rows else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -189,6 +189,19 @@ class Grounding:
             search=self.search,
             random_seed=self.plan.seed_of("verify", row["unit"]),
         )
+
+    def compare(self, search: Search, name: str) -> list[Row]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
+        journal = self.folder.journal(name)
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
+        missing = [row for row in rows if row["unit"] not in journal]
+        jobs = [replace(self._verification_job(row), search=search) for row in missing]
+        title = name.replace("_", " ")
+        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
+            for job, result in self.parallel(_verify, jobs):
+                journal.append(records.verification(job.unit, result))
+                stage.advance(steps=result.searched_steps)
+        return [journal[row["unit"]] for row in rows]
 
     def ground(self) -> list[Row]:
         """Stages 1 and 2 with all their rounds; the last verification of every instruction."""

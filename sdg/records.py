@@ -44,6 +44,7 @@ def verification(unit: str, result: Verification) -> Row:
         "searched_steps": result.searched_steps,
         "replayed_steps": result.replayed_steps,
         "cause": result.cause,
+        "agreement": None if result.agreement is None else asdict(result.agreement),
         "subgoals": [
             {
                 "description": goal.subgoal.description,
@@ -69,6 +70,7 @@ def unreadable(row: Row) -> Row:
         "searched_steps": 0,
         "replayed_steps": 0,
         "cause": f"no hypothesis: {row['error']}",
+        "agreement": None,
         "subgoals": [],
     }
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sdg.hypothesis import Hypothesis
+from skills.agreement import Agreement, agreement, healths
 from skills.experience import Experience
+from skills.guard import Refused
+from skills.reward import compiled
 from skills.search import Search, Searched
 from skills.starts import Starts
 from skills.subgoal import Subgoal
@@ -19,10 +22,13 @@ from skills.subgoal import Subgoal
 @dataclass(frozen=True, slots=True)
 class VerifySettings:
     """`t_verify` single environment steps may be searched an instruction (the paper's T_verify), at most
-    `most_per_subgoal` of them for one subgoal."""
+    `most_per_subgoal` of them for one subgoal. Checks are first asked about `health_steps` steps of a short walk (which
+    count as searched); the last check of a verified hypothesis is compared with the world on `judged_steps` more."""
 
     t_verify: int = 3000
     most_per_subgoal: int = 2000
+    health_steps: int = 6
+    judged_steps: int = 100
 
     def less(self, spent: int) -> VerifySettings:
         """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""
@@ -54,6 +60,7 @@ class Verification:
     searched_steps: int
     replayed_steps: int
     cause: str
+    agreement: Agreement | None = None
 
     def experiences(self) -> tuple[Experience, ...]:
         """Grounded experience: every reached subgoal; those of a hypothesis that failed later are unconfirmed."""
@@ -86,7 +93,10 @@ def verify(
     """Search the subgoals of a hypothesis in order, from `start` (one row, as `reset(seed)` left it)."""
     results: list[SubgoalResult] = []
     restore: tuple[int, ...] = ()
-    searched = replayed = 0
+    replayed = 0
+    problem, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
+    if problem:
+        return Verification(hypothesis, level, seed, False, (), searched, 0, problem)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last = index == len(hypothesis.subgoals) - 1
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
@@ -100,5 +110,21 @@ def verify(
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
             return Verification(hypothesis, level, seed, False, tuple(results), searched, replayed, cause)
         restore += found.actions
-        start = found.after
-    return Verification(hypothesis, level, seed, True, tuple(results), searched, replayed, "")
+        before, start = start, found.after
+    judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
+    return Verification(hypothesis, level, seed, True, tuple(results), searched, replayed, "", judged)
+
+
+def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int) -> tuple[str, int]:
+    """Why a check of the hypothesis can't be trusted ("" when all can), and the steps that finding out took."""
+    checks = [subgoal.check for subgoal in hypothesis.subgoals]
+    for number, check in enumerate(checks, start=1):
+        try:
+            compiled(check)
+        except Refused as error:
+            return f"the check of goal {number} was refused: {error}", 0
+    found, steps = healths(start, checks, steps=settings.health_steps, seed=seed)
+    for number, health in enumerate(found, start=1):
+        if health.error or health.changed:
+            return f"the check of goal {number} can't be trusted: {health}", steps
+    return "", steps

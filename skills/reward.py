@@ -44,19 +44,20 @@ class BatchReward:
 def ask(check: CheckFunction, memory: Memory, row: int) -> bool:
     """The interpreted answer of a check about one row; False where it fails."""
     try:
-        return _compiled(check)(BabyAIPerception(memory, row))
+        return compiled(check)(BabyAIPerception(memory, row))
     except GuardError:
         return False
 
 
 @lru_cache(maxsize=20_000)
-def _compiled(check: CheckFunction) -> GuardedCheck:
+def compiled(check: CheckFunction) -> GuardedCheck:
+    """The check behind the guard, loaded once a process. Raises `Refused`."""
     return GuardedCheck.compile(check)
 
 
 @lru_cache(maxsize=50_000)
 def _lowered(check: CheckFunction) -> Lowered | NotLowerable:
-    _compiled(check)
+    compiled(check)
     return lower(check)
 
 

@@ -1,0 +1,55 @@
+"""The main job in one command: ground an agent from nothing, then solve unseen instructions and print the table.
+
+    python -m experiments.quickstart [--time] [--json] [--set KEY=VALUE] [--out DIR] [--resume]
+
+It always trains from nothing: an earlier run in the folder is set aside, unless `--resume` goes on with it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments import cli
+
+CONFIG = "quickstart"
+
+
+def quickstart(
+    times: Annotated[bool, typer.Option("--time", help="print what each stage took as well")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")] = False,
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="lay over")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="run folder")] = Path("runs") / CONFIG,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with an earlier run instead")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")] = False,
+) -> None:
+    """Ground, learn and solve; the table is printed, the run folder kept, the report written."""
+    from experiments.cli_output import output
+    from experiments.report import write
+
+    began = time.monotonic()
+    config, folder = cli.resolve(CONFIG, out, overlay=assignments or [], seed=None)
+    cli.do("run", config, folder, fresh=not resume, as_json=as_json, quiet=quiet)
+    report = write(folder)
+    with output(as_json=as_json) as lines:
+        if times:
+            lines.text("")
+            lines.rows(stage_rows(folder, total=time.monotonic() - began))
+        lines.text(f"report: {report}")
+
+
+def stage_rows(folder: Path, *, total: float) -> list[dict[str, Any]]:
+    """Seconds of each stage, and of everything from start to report."""
+    from sdg.runlog.folder import read_artefact
+
+    stages = read_artefact(folder / "results.json")["stages"]
+    rows = [{"stage": name, "seconds": round(stage["seconds"], 1)} for name, stage in stages.items()]
+    return [*rows, {"stage": "all", "seconds": round(total, 1)}]
+
+
+if __name__ == "__main__":
+    sys.exit(cli.command(quickstart))
