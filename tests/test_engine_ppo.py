@@ -1,0 +1,58 @@
+"""The level that the PPO benchmark trains on is the same on minigrid and on the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.babyai.bank import LevelBank
+from envs.babyai.levels import SPLITS
+
+SEEDS = range(SPLITS["training"].start, SPLITS["training"].start + 12)
+
+
+def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> None:
+    from skills.ppo_level import LevelVecEnv, WorldEnv
+
+    bank = LevelBank.build("GoToLocal", np.arange(SEEDS.start, SEEDS.stop), cache_dir=tmp_path)
+    env = LevelVecEnv(bank, 4, seed=0)
+    seen = env.reset()
+    twins = [WorldEnv("GoToLocal", lambda i=i: int(bank.seeds[env.state.layout[i]])) for i in range(4)]  # type: ignore[misc]
+    assert all(np.array_equal(twin.reset()[0], seen[i]) for i, twin in enumerate(twins))
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(150):
+        actions = rng.integers(0, 6, 4)
+        env.step_async(actions)
+        seen, rewards, dones, infos = env.step_wait()
+        for i, twin in enumerate(twins):
+            features, reward, terminated, truncated, _ = twin.step(int(actions[i]))
+            assert rewards[i] == np.float32(reward)
+            assert dones[i] == (terminated or truncated)
+            if dones[i]:
+                assert np.array_equal(infos[i]["terminal_observation"], features)
+                assert infos[i]["TimeLimit.truncated"] == (truncated and not terminated)
+                features, ends = twin.reset()[0], ends + 1
+            assert np.array_equal(features, seen[i])
+    assert ends > 4
+
+
+def test_a_mission_that_is_not_one_place_is_refused() -> None:
+    from skills.ppo_level import target_of
+
+    with pytest.raises(ValueError, match="not a mission"):
+        target_of("pick up the red ball")
+
+
+def test_rows_of_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments import bench_ppo
+
+    monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(bench_ppo, "BANK", 50)
+    monkeypatch.setattr(bench_ppo, "EVALUATION", 20)
+    (row,) = bench_ppo.rows(cap=0.1, only="c")
+    assert row["steps"] >= 16 * 256
+    assert row["steps_per_second"] > 0
+    assert 0 < row["simulator_share"] < 1
+    assert 0 <= row["success"] <= 1
