@@ -58,10 +58,10 @@ def test_every_agent_plays_and_the_table_is_written(library: Path, tmp_path: Pat
     assert by_agent["sdg"]["tokens"] > 0
     assert by_agent["random"]["llm_calls"] == 0
     assert by_agent["sdg-action"]["skill_calls"] > 0
-    text = (out / "table1.md").read_text()
+    text = (out / "table.md").read_text()
     assert "| SDG (gpt-3.5-turbo) | 99.9 |" in text
-    assert r"\begin{tabular}" in (out / "table1.tex").read_text()
-    assert len(list(csv.DictReader((out / "table1.csv").read_text().splitlines()))) == len(table)
+    assert r"\begin{tabular}" in (out / "table.tex").read_text()
+    assert len(list(csv.DictReader((out / "table.csv").read_text().splitlines()))) == len(table)
     assert json.loads((out / "results.json").read_text())["rows"][0]["agent"] == "sdg"
 
 
