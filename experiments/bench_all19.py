@@ -11,8 +11,8 @@ from experiments import bench_table1
 
 LEVELS = (
     "GoToObj", "GoToRedBallGrey", "GoToRedBall", "GoToLocal", "PutNextLocal", "PickupLoc", "GoToObjMaze", "GoTo",
-    "Pickup", "UnblockPickup", "Open", "Unlock", "PutNextS7N4", "Synth", "SynthLoc", "GoToSeq", "SynthSeq", "GoToImpUnlock",
-    "BossLevel",
+    "Pickup", "UnblockPickup", "Open", "Unlock", "PutNextS7N4", "Synth", "SynthLoc", "GoToSeq", "SynthSeq",
+    "GoToImpUnlock", "BossLevel",
 )  # fmt: skip
 """The levels of the BabyAI paper's table 1 (arXiv 1810.08272), in its order. minigrid registers no plain PutNext; its
 largest variant stands for it."""

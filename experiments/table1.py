@@ -90,9 +90,12 @@ def _agent_row(agent: str, rows: Sequence[Row], *, seed: int) -> Row:
 
 
 def _summary(level: str, agent: str, *, rows: Sequence[Row], rate: Interval) -> Row:
+    """One row; `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset
+    between programs, that is what a limit of k would have given."""
     solved = [row for row in rows if row["success"]]
     tokens = sum(row["tokens"] for row in rows)
-    at_one = sum(row["success"] and row["interactions"] <= 1 for row in rows)
+    most = max(1, *(row["interactions"] for row in rows))
+    by_interaction = [sum(row["success"] and row["interactions"] <= k for row in rows) for k in range(1, most + 1)]
     return {
         "level": level,
         "agent": agent,
@@ -104,7 +107,8 @@ def _summary(level: str, agent: str, *, rows: Sequence[Row], rate: Interval) -> 
         "llm_calls": sum(row["llm_calls"] for row in rows),
         "tokens": tokens,
         "steps_to_bot": _steps_to_bot(rows),
-        "success_at_one_interaction": at_one / len(rows),
+        "success_at_one_interaction": by_interaction[0] / len(rows),
+        "solved_by_interaction": by_interaction,
         "skill_calls": sum(row["skill_calls"] for row in rows),
         "tokens_per_solved": tokens / len(solved) if solved else None,
         "seconds": round(sum(row["seconds"] for row in rows), 2),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import bench_table1
+from experiments import bench_ablation, bench_table1
 from experiments.cli import main
 from experiments.cli_errors import UserError
 from experiments.cli_options import parse_options
@@ -155,3 +155,26 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
         assert again.build().name == recipe.agent
     with pytest.raises(ValueError, match="needs a skill library"):
         PlannerRecipe("sdg", None).build()
+
+
+def test_a_limit_on_interactions_counts_what_needed_no_more(library: Path, tmp_path: Path) -> None:
+    table = bench_ablation.rows(
+        which="interactions", most=3, instructions=2, levels=("GoToLocal",), library=str(library),
+        out=str(tmp_path / "i"), processes=1,
+    )  # fmt: skip
+    assert [row["interactions"] for row in table] == [1, 2, 3]
+    rates = [row["success_rate"] for row in table]
+    assert rates == sorted(rates)
+    assert all("rule-based" in row["note"] for row in table)
+
+
+def test_attempts_and_gate_are_compared_under_the_same_tasks(library: Path, tmp_path: Path) -> None:
+    shared = {"instructions": 1, "levels": ("GoToLocal",), "library": str(library), "processes": 1}
+    table = bench_ablation.rows(which="attempts", most=2, out=str(tmp_path / "a"), **shared)  # type: ignore[arg-type]
+    assert [row["agent"] for row in table] == ["sdg-attempts-1", "sdg-attempts-2"]
+    seeds = {json.loads(line)["seed"] for line in (tmp_path / "a/episodes.jsonl").read_text().splitlines()}
+    assert len(seeds) == 1
+    table = bench_ablation.rows(which="gate", out=str(tmp_path / "g"), **shared)  # type: ignore[arg-type]
+    assert [row["agent"] for row in table] == ["sdg", "sdg-ungated"]
+    with pytest.raises(UserError, match="--which"):
+        bench_ablation.rows(which="luck")

@@ -111,6 +111,7 @@ def test_failures_count_with_the_whole_limit() -> None:
     assert level["tokens_per_solved"] == 150
     assert level["causes"] == {"refused": 1}
     assert level["success_at_one_interaction"] == pytest.approx(2 / 3)
+    assert level["solved_by_interaction"] == [2, 2, 2, 2]
 
 
 def test_success_after_debugging_is_no_success_at_one_interaction() -> None:
