@@ -9,16 +9,20 @@ import re
 import pytest
 
 from envs.babyai.levels import PAPER_LEVELS, instructions
-from envs.babyai.perception import NAMES, api_text
+from envs.babyai.perception import NAMES, api_text, render
+from envs.babyai.world import BabyAIWorld
 from sdg.hypothesis import Feedback, Hypothesis
 from sdg.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.llm.babylang.grammar import NotBabyLanguage, parse
 from sdg.llm.babylang.model import BabyLang
+from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.phrases import PHRASES, meaning, phrase
+from sdg.llm.babylang.reading import functions
 from sdg.llm.model import Sampling
 from sdg.translate import translate
 
 MODEL = BabyLang()
+STEPS = ["find_exit", "goto_exit", "open_exit", "enter"]
 
 
 def goals(instruction: str, *, seed: int = 0, feedback: Feedback | None = None) -> Hypothesis:
@@ -74,12 +78,12 @@ def test_what_is_held_is_put_down_before_another_thing_is_picked_up() -> None:
 
 def test_open_is_tried_straight_or_through_another_room_first() -> None:
     firsts = {kinds(goals("open the red door", seed=seed))[0] for seed in range(20)}
-    assert firsts == {"discover", "find_exit"}
+    assert firsts == {"discover", "look"}
 
 
 def test_feedback_about_a_thing_not_found_makes_it_explore_further_each_time() -> None:
     tried = kinds(goals("go to the red ball", feedback=Feedback(("find the red ball", "reach the red ball"), 0, "no")))
-    assert tried == ["find_exit", "goto_exit", "open_exit", "enter", "discover", "goto"]
+    assert tried == ["look", *STEPS, "look", "discover", "goto"]
     longer = ("find an unexplored door", "go to an unexplored door", "open the unexplored door", "enter the new room")
     again = kinds(goals("go to the red ball", feedback=Feedback((*longer, "find the red ball"), 4, "no")))
     assert again.count("enter") == 2
@@ -121,6 +125,20 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
             other = MODEL.complete(prompt(instruction, perception_api=api, feedback=explored), sampling=sampling)
             expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
             assert other.text == expected
+
+
+FORGET = "forget_visited_rooms(): Forgets which rooms were visited, all but the current one."
+
+
+@pytest.mark.parametrize("text", [FORGET, render(BabyAIWorld.forget_visited_rooms)])
+def test_every_function_plays_its_own_part(text: str) -> None:
+    parts = cast(functions(f"{api_text()}\n{text}"), PERCEPTION)
+    assert sorted(parts.values()) == sorted([*NAMES, "forget_visited_rooms"])
+    ends = {"observed": "_objects", "find": "find_objects", "room": "_current_room", "visited": "_visited_rooms",
+            "unseen": "_unseen_cells", "steps": "get_steps", "forget": "forget_visited_rooms"}  # fmt: skip
+    assert all(parts[part].endswith(end) for part, end in ends.items())
+    others = {part: name for part, name in parts.items() if part not in ends}
+    assert all(name.endswith(part) for part, name in others.items())
 
 
 def test_what_is_no_baby_language_is_answered_in_words() -> None:

@@ -110,7 +110,8 @@ class BabyAIPerception:
         return _numbers(self._facts[9])
 
     def count_unseen_cells(self) -> int:
-        """How many cells of the current room the robot has not seen yet; 0 when it has looked everywhere in it."""
+        """How many cells of the current room, its walls and doors included, the robot has not seen yet; 0 when it has
+        looked everywhere in it."""
         return self._facts[13]
 
     def get_steps(self) -> int:

@@ -139,13 +139,14 @@ def current_room(memory: Memory, i: int) -> int:
 
 @row_kernel
 def unseen_cells(memory: Memory, i: int) -> int:
-    """How many cells of the room that the robot is in it has never seen; walls and doors are not counted."""
+    """How many cells of the room that the robot is in it has never seen, walls and doors included, corners not."""
     pitch, columns, room = int(memory.pitch[i]), int(memory.columns[i]), int(memory.room[i])
     left, top = room % columns * pitch, room // columns * pitch
     unseen = 0
-    for x in range(left + 1, min(left + pitch, MAX_SIZE)):
-        for y in range(top + 1, min(top + pitch, MAX_SIZE)):
-            unseen += memory.cells[i, x, y] == UNSEEN
+    for x in range(left, min(left + pitch + 1, MAX_SIZE)):
+        for y in range(top, min(top + pitch + 1, MAX_SIZE)):
+            corner = (x == left or x == left + pitch) and (y == top or y == top + pitch)
+            unseen += memory.cells[i, x, y] == UNSEEN and not corner
     return unseen
 
 

@@ -44,17 +44,17 @@ PERCEPTION: Mapping[str, Part] = {
     ),
     "front_position": Part(0, {r"\(x, y\)|coordinates|position": 3, r"\bahead\b|in front|\bfac": 3, r"\bNone\b": -2}),
     "is_free": Part(1, {r"\bTrue\b|whether": 2, r"\bfree\b|\bempty\b": 3, r"\bcell\b|position": 2, r"match": -3}),
-    "room": Part(0, {r"\broom\b": 3, r"\bnumber of the room\b|current": 3, r"visited": -2, r"\blist\b|rooms": -1}),
+    "room": Part(0, {r"number of the room": 5, r"\bcurrent\b|robot is in": 1, r"visited": -2, r"\bcells?\b": -4}),
     "visited": Part(
-        0, {r"\brooms\b": 2, r"visited": 3, r"subgoal began|before": -2, r"forget\w* (?:all|every|which)": -4}
+        0, {r"\brooms\b": 2, r"visited": 3, r"numbers": 1, r"subgoal began|before": -2, r"^\W*(?:Forget|Clear)": -6}
     ),
-    "visited_before": Part(0, {r"\brooms\b": 2, r"visited": 2, r"subgoal began|when this|before": 4}),
+    "visited_before": Part(
+        0, {r"\brooms\b": 2, r"visited": 2, r"subgoal began|when this": 4, r"^\W*(?:Forget|Clear)": -6}
+    ),
     "unseen": Part(0, {r"not seen|unseen|never (?:seen|in view)": 4, r"\bcells?\b": 2, r"\brobot is\b": -2}),
     "steps": Part(0, {r"\bsteps?\b": 3, r"so far|since|until now": 2, r"subgoal began|when this": -3, r"\broom": -3}),
     "start_steps": Part(0, {r"\bsteps?\b": 3, r"subgoal began|when this": 4, r"\brooms?\b": -3}),
-    "forget": Part(
-        0, {r"\bforget|\bclears?\b|\bflush|count as (?:not |un)visited": 5, r"\brooms?\b": 2, r"\breturns?\b": -2}
-    ),
+    "forget": Part(0, {r"^\W*(?:Forget|Clear|Flush|Empt)": 5, r"\brooms?\b": 2}),
 }
 
 

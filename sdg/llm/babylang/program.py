@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sdg.llm.babylang import grammar, primitive, reading
 from sdg.llm.babylang.grammar import Clause
@@ -36,14 +36,19 @@ def answer(text: str) -> str:
     return written(text, grammar.parse(instruction))
 
 
-def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
-    """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills."""
+def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False, first: str = "") -> str:
+    """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills.
+
+    `first` is a statement that the program begins with.
+    """
     offered = reading.functions(reading.section(text, "Skills"))
     clauses = [clause for group in groups for clause in group]
     kinds = by_kind(offered)
     if not kinds and (actions := primitives(offered)):
         return f"```python\n{primitive.source(clauses, actions)}\n```"
     lesson = learn(reading.section(text, "A worked example"))
+    if lesson is not None and first:
+        lesson = replace(lesson, opening=(f"    {first}", *lesson.opening))
     if lesson is None or not all(clause.kind in lesson.lines for clause in clauses):
         return f"```python\n{_straight(clauses, kinds)}\n```"
     known = (*offered, *reading.functions(reading.section(text, "Perception functions")))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sdg.llm.babylang import grammar, reading
 from sdg.llm.babylang.grammar import Clause
+from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.program import written
 from sdg.llm.babylang.skills import by_kind
 
@@ -19,7 +20,9 @@ def answer(text: str) -> str:
     calls = _CALL.findall(reading.section(text, "Skill calls it made"))
     kinds = {name: kind for kind, name in by_kind(reading.functions(reading.section(text, "Skills"))).items()}
     done = [(kinds.get(name, ""), one or other) for name, one, other, result in calls if result == "True"]
-    return written(text, _remaining(groups, done), careful=True)
+    names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
+    first = f"{names['forget']}()" if "forget" in names else ""
+    return written(text, _remaining(groups, done), careful=True, first=first)
 
 
 def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:
