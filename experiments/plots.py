@@ -61,6 +61,7 @@ def learning_plot(name: str, lines: Mapping[str, Sequence[Point]]) -> bytes:
 
 def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> bytes:
     """The Calinski-Harabasz score over the number of clusters k, with the chosen k marked (SDG, Fig. 8)."""
+    from matplotlib.ticker import MaxNLocator
 
     def draw(axes: Axes) -> None:
         axes.plot([k for k, _ in scores], [score for _, score in scores], color=COLOURS[0], marker="o", markersize=4)
@@ -71,6 +72,7 @@ def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> by
                 )
                 _legend(axes)
         axes.set_xlabel("clusters k")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("Calinski-Harabasz score")
 
     return figure(draw, width=4.6, height=3.2)

@@ -54,7 +54,6 @@ def page(data: RunData) -> str:
 def _content(data: RunData) -> dict[str, Any]:
     gaps = list(data.gaps)
     description = data.description
-    clusters = rows_of(data.induction, "clusters")
     return {
         "name": text(description["config"], "name") or data.path.name,
         "facts": _facts(data),
@@ -65,12 +64,15 @@ def _content(data: RunData) -> dict[str, Any]:
         "verified": data_of.verification_rows(data),
         "verify_causes": data_of.causes(data.verifications),
         "examples": data_of.examples(data),
-        "induction": {key: data.induction.get(key) for key in ("k", "stability", "adjusted_rand")},
-        "clusters": clusters,
+        "induction": {key: number(data.induction, key) for key in ("stability", "adjusted_rand")},
+        "chosen_k": _chosen_k(data),
+        "degenerate": bool(data.induction.get("degenerate")),
+        "decisions": rows_of(data.induction, "decisions"),
+        "clusters": data_of.cluster_rows(data),
         "episode_causes": data_of.causes(row for row in data.episodes if text(row, "agent") == data_of.OURS),
         "failures": data_of.failures(data),
         "films": _films(data, gaps),
-        "plots": _plots(data, clusters, gaps),
+        "plots": _plots(data, gaps),
         "gaps": gaps,
         "text": text,
         "number": number,
@@ -108,18 +110,25 @@ def _stages(data: RunData) -> list[tuple[str, float | None]]:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    from experiments.report_gif import episode_gif
+    from experiments import report_gif, show
 
     films = []
     for row in data_of.chosen_episodes(data):
         try:
-            films.append({"row": row, "uri": _uri("image/gif", episode_gif(row))})
+            film = show.episode_gif(row) if rows_of(row, "trace") else report_gif.episode_gif(row)
+            films.append({"row": row, "uri": _uri("image/gif", film), "told": bool(rows_of(row, "trace"))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
     return films
 
 
-def _plots(data: RunData, clusters: Sequence[Mapping[str, Any]], gaps: list[str]) -> dict[str, Any]:
+def _chosen_k(data: RunData) -> int | None:
+    """The k that the score chose, before clusters were reviewed."""
+    chosen = number(data.induction, "k_means") or number(data.induction, "k")
+    return int(chosen) if chosen is not None else None
+
+
+def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     from experiments import plots
 
     found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": []}
@@ -136,8 +145,8 @@ def _plots(data: RunData, clusters: Sequence[Mapping[str, Any]], gaps: list[str]
         found["success"] = draw("success", lambda: plots.success_plot(success))
     scores = data_of.calinski_scores(data)
     if scores:
-        chosen = number(data.induction, "k")
-        found["calinski"] = draw("scores", lambda: plots.calinski_plot(scores, int(chosen) if chosen else None))
+        found["calinski"] = draw("scores", lambda: plots.calinski_plot(scores, _chosen_k(data)))
+    clusters = rows_of(data.induction, "clusters")
     points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
     if any(points.values()):
         found["clusters"] = draw("clusters", lambda: plots.cluster_plot(points))

@@ -31,6 +31,7 @@ class RunData:
     verifications: Sequence[Row] = ()
     episodes: Sequence[Row] = ()
     metrics: Sequence[Row] = ()
+    skills: Sequence[Row] = ()
     results: Row = field(default_factory=dict)
     induction: Row = field(default_factory=dict)
     gaps: Sequence[str] = ()
@@ -59,6 +60,7 @@ def read_run(path: Path) -> RunData:
         verifications=try_read("verifications.jsonl", read_journal, none),
         episodes=try_read("episodes.jsonl", read_journal, none),
         metrics=try_read("metrics.jsonl", read_metrics, none),
+        skills=try_read("skills.jsonl", read_journal, none),
         results=try_read("results.json", read_artefact, empty),
         induction=try_read("induction.json", read_artefact, empty),
         gaps=gaps,
@@ -140,12 +142,47 @@ def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:
 
 
 def curves(data: RunData) -> dict[str, list[Row]]:
-    """Rows of the learning curve of each skill, in order of environment steps."""
-    found: dict[str, list[Row]] = {}
+    """Title -> learning curve, in order of environment steps; a skill that was learned in rounds has one for each."""
+    units: dict[str, list[Row]] = {}
     for row in data.metrics:
         if number(row, "environment_steps") is not None:
-            found.setdefault(text(row, "skill") or text(row, "unit"), []).append(row)
-    return {name: sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0) for name, rows in found.items()}
+            units.setdefault(text(row, "unit"), []).append(row)
+    names = {unit: text(rows[0], "skill") or unit for unit, rows in units.items()}
+    seen: Counter[str] = Counter()
+    found = {}
+    for unit, rows in units.items():
+        seen[names[unit]] += 1
+        again = list(names.values()).count(names[unit]) > 1
+        title = f"{names[unit]}, round {seen[names[unit]]}" if again else names[unit]
+        found[title] = sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0)
+    return found
+
+
+def cluster_rows(data: RunData) -> list[dict[str, Any]]:
+    """The clusters, each with its API names, and its skill's validation success (the last round's) with an interval."""
+    learned = {text(row, "name"): row.get("best") for row in data.skills}
+    return [
+        _cluster_row(cluster, learned.get(text(cluster, "name"))) for cluster in rows_of(data.induction, "clusters")
+    ]
+
+
+def _cluster_row(cluster: Row, best: object) -> dict[str, Any]:
+    names, members = cluster.get("api_names"), cluster.get("members")
+    rate, low, high = number(cluster, "success_rate"), number(cluster, "low"), number(cluster, "high")
+    if rate is None and isinstance(best, Mapping):
+        rate, episodes = number(best, "validation_success"), number(best, "episodes")
+        if rate is not None and episodes is not None and 0 <= rate <= 1 and 0 < episodes < 1e9:
+            measured = wilson_interval(round(rate * episodes), round(episodes))
+            low, high = measured.low, measured.high
+    return {
+        "name": text(cluster, "name"),
+        "api_names": ", ".join(map(str, names)) if isinstance(names, list | Mapping) else "",
+        "members": len(members) if isinstance(members, list) else number(cluster, "members"),
+        "success_rate": rate,
+        "low": low,
+        "high": high,
+        "steps": number(best, "environment_steps") if isinstance(best, Mapping) else None,
+    }
 
 
 def calinski_scores(data: RunData) -> list[tuple[int, float]]:

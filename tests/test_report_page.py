@@ -28,7 +28,7 @@ HOSTILE = (
     "<script>alert(1)</script>'\"><img src=http://evil.example/x onerror=alert(1)>"
     "\x1b[2J\u202e{{ 7*7 }}$\\frac{$_x\ud800\x00"
 )
-FILES = ("episodes.jsonl", "verifications.jsonl", "metrics.jsonl", "induction.json", "results.json")
+FILES = ("skills.jsonl", "episodes.jsonl", "verifications.jsonl", "metrics.jsonl", "induction.json", "results.json")
 
 
 class Page(html.parser.HTMLParser):
@@ -115,7 +115,7 @@ def poison(value: Any, key: str = "") -> Any:
 
 
 def test_hostile_text_stays_text(copy: Path) -> None:
-    for name in ("episodes.jsonl", "verifications.jsonl", "metrics.jsonl"):
+    for name in ("episodes.jsonl", "verifications.jsonl", "metrics.jsonl", "skills.jsonl"):
         rows = [poison(json.loads(line)) for line in (copy / name).read_text().splitlines()]
         (copy / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name in ("induction.json", "run.json"):
@@ -158,7 +158,7 @@ def test_odd_values_in_any_field_are_survived(copy: Path, odd: Any) -> None:
     def spoilt(row: dict[str, Any]) -> list[dict[str, Any]]:
         return [row | {key: odd} for key in row if key != "unit"]
 
-    for name in ("episodes.jsonl", "verifications.jsonl", "metrics.jsonl"):
+    for name in ("episodes.jsonl", "verifications.jsonl", "metrics.jsonl", "skills.jsonl"):
         first = json.loads((copy / name).read_text().splitlines()[0])
         rows = [row | {"unit": f"u{n}"} for n, row in enumerate(spoilt(first))]
         (copy / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
