@@ -1,4 +1,4 @@
-"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, the first call.
+"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, checks in batch, the first call.
 
 python -m experiments.bench_engine [--json] [--seed 0]     the table (about two minutes)
 python -m experiments.bench_engine --exactness [--json]    lockstep on all ids: 100,000 steps and 200 endings a level
@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from envs.babyai.levels import PAPER_LEVELS, all_levels, level_name
+from experiments.engine_checks import measure_checks
 from experiments.engine_speed import curve, first_calls, measure
 from experiments.lockstep import compare
 
@@ -23,7 +24,7 @@ SHORT_STEPS, SHORT_ENDINGS = 6_000, 20
 
 
 def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dict[str, Any]]:
-    """Speed and a short lockstep of each level, then the curves over N and the first call. Each row has its `table`."""
+    """Speed and a short lockstep of each level, the curves over N, checks in batch, the first call; see each `table`."""
     for level in levels:
         seen = compare(level, steps=SHORT_STEPS, endings=SHORT_ENDINGS, seed=seed)
         exact = {"mismatches": seen.mismatches.total(), "compared_steps": seen.steps}
@@ -31,6 +32,8 @@ def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dic
     for level in (levels[0], levels[-1]):
         for row in curve(level, SIZES, seed=seed):
             yield {"table": "curve", "level": level, **row}
+    for row in measure_checks(levels[-1], seed=seed):
+        yield {"table": "check", **row}
     yield {"table": "first call", **first_calls(seed=seed)}
 
 

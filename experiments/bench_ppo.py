@@ -1,6 +1,7 @@
 """PPO end to end on GoToLocal, three rows with the same observations: what the engine is worth to learning.
 
-python -m experiments.bench_ppo [--json] [--seed 0] [--cap 900]
+python -m experiments.bench_ppo [--json] [--seed 0] [--cap 900] [--rows cba]
+python -m experiments.bench_ppo --rows bank                 success on fresh layouts over the size of the bank
 
 a: stable-baselines3's defaults on 16 minigrid environments; b: the project's network and hyperparameters on minigrid;
 c: the same on the engine. Times are processor seconds of one thread, evaluation left out; success is on 500 layouts of
@@ -27,6 +28,8 @@ N_ENVS = 256
 BANK = 20_000
 """Layouts to practise on: episodes that end are followed by a random one of these."""
 EVALUATION = 500
+BANK_SIZES = (64, 512, 4096, 20_000)
+BANK_STEPS = 200_000
 GOALS = (0.95, 0.99)
 
 
@@ -39,7 +42,10 @@ class Learning:
     cap: float
     steps: int = 0
     seconds: float = 0.0
+    environment_seconds: float = 0.0
+    """All that the VecEnv does: world, memory, resets, the policy's inputs, infos."""
     simulator_seconds: float = 0.0
+    """Row c: world, memory and resets alone."""
     success: float = 0.0
     reached: dict[float, tuple[float, int]] = field(default_factory=dict)
     _resumed: float = 0.0
@@ -67,6 +73,7 @@ class Learning:
             "level": LEVEL,
             "n_envs": self.n_envs,
             "steps_per_second": self.steps / max(self.seconds, 1e-9),
+            "environment_share": self.environment_seconds / max(self.seconds, 1e-9),
             "simulator_share": self.simulator_seconds / max(self.seconds, 1e-9),
             **times,
             **steps,
@@ -77,9 +84,36 @@ class Learning:
 
 
 def rows(*, seed: int = 0, cap: float = 900.0, only: str = "cba") -> Iterator[dict[str, Any]]:
-    """The three rows, the fastest first."""
+    """The three rows, the fastest first; with `only="bank"` the curve over bank sizes."""
+    if only == "bank":
+        yield from bank_curve(seed=seed)
+        return
     for row in only:
         yield _learn(row, seed=seed, cap=cap).as_row()
+
+
+def bank_curve(
+    *, seed: int = 0, sizes: Sequence[int] = BANK_SIZES, steps: int = BANK_STEPS
+) -> Iterator[dict[str, Any]]:
+    """As row c for `steps` steps on banks of several sizes: success on fresh layouts, on the bank's own, and reuse."""
+    from skills import ppo_level
+    from skills.learner import PPOLearner
+
+    training, evaluation = SPLITS["training"], SPLITS["evaluation"]
+    judged = LevelBank.build(LEVEL, np.arange(evaluation.start, evaluation.start + EVALUATION))
+    for size in sizes:
+        bank = LevelBank.build(LEVEL, np.arange(training.start, training.start + size))
+        env = ppo_level.LevelVecEnv(bank, N_ENVS, seed=seed)
+        ppo = PPOLearner(env, seed=seed).ppo
+        ppo.learn(steps, log_interval=1_000_000)
+        own = LevelBank.build(LEVEL, np.arange(training.start, training.start + min(size, EVALUATION)))
+        yield {
+            "bank": size,
+            "reuse": env.begun / size,
+            "steps": int(ppo.num_timesteps),
+            "success_on_fresh_layouts": ppo_level.success(ppo, judged, seed=seed),
+            "success_on_own_layouts": ppo_level.success(ppo, own, seed=seed),
+        }
 
 
 def _learn(row: str, *, seed: int, cap: float) -> Learning:
@@ -95,7 +129,10 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     else:
         env = ppo_level.world_vec_env(LEVEL, n_envs, seeds=seeds, seed=seed)
     learning = Learning(row, n_envs, cap)
-    _time_steps(env, learning)
+    env.step_wait = _timed(env.step_wait, learning, "environment_seconds")
+    if row == "c":
+        env.advance = _timed(env.advance, learning, "simulator_seconds")
+        env.begin = _timed(env.begin, learning, "simulator_seconds")
     ppo = ppo_level.default_ppo(env, seed=seed) if row == "a" else PPOLearner(env, seed=seed).ppo
     chunk = 16 * N_ENVS * 8
     env.reset()
@@ -107,17 +144,16 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     return learning
 
 
-def _time_steps(env: Any, learning: Learning) -> None:
-    """Count the processor time that the environments take."""
-    inner = env.step_wait
+def _timed(call: Callable[..., Any], learning: Learning, name: str) -> Callable[..., Any]:
+    """The same call, whose processor time is added up in a field of `learning`."""
 
-    def timed() -> Any:
+    def timed(*arguments: Any) -> Any:
         began = time.process_time()
-        result = inner()
-        learning.simulator_seconds += time.process_time() - began
+        result = call(*arguments)
+        setattr(learning, name, getattr(learning, name) + time.process_time() - began)
         return result
 
-    env.step_wait = timed
+    return timed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

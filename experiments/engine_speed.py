@@ -48,14 +48,14 @@ class Speed:
     """Episodes begun in each layout while measuring, on average."""
 
 
-def measure(level: str, *, n_envs: int = 1024, seed: int = 0, rounds: int = ROUNDS) -> Speed:
+def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
     """Engine and minigrid on a level, in turns."""
     bank = LevelBank.build(level, np.arange(seed, seed + BANK))
     engine = BabyAIEngine(bank, n_envs, seed=seed)
     engine.reset()
     rng = np.random.default_rng(seed)
     _step_engine(engine, rng, seconds=0.1)  # compiled and spread over the episode
-    turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(rounds)]
+    turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
     generation = _generate(level, seed=seed, seconds=0.5)
     endings = _endings_per_step(engine, rng)
@@ -65,7 +65,7 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0, rounds: int = ROUN
         steps_per_second=ours,
         minigrid_steps_per_second=theirs,
         ratio=median(one / other for one, other in turns),
-        resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(rounds)),
+        resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
         minigrid_resets_per_second=generation,
         with_generation_per_second=1 / (1 / ours + endings / generation),
         bank_reuse=engine.reuse,

@@ -113,11 +113,15 @@ class LevelVecEnv(RowsVecEnv):
         self.begin(np.arange(self.num_envs), self._rng.integers(len(self.bank), size=self.num_envs))
         return self._features()
 
+    def advance(self, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """The simulator's part of a step: worlds and memories."""
+        _step(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
         n = self.num_envs
         rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        _step(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+        self.advance(rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
         ended = np.flatnonzero(dones)
         infos = self._infos

@@ -54,5 +54,5 @@ def test_rows_of_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (row,) = bench_ppo.rows(cap=0.1, only="c")
     assert row["steps"] >= 16 * 256
     assert row["steps_per_second"] > 0
-    assert 0 < row["simulator_share"] < 1
+    assert 0 < row["simulator_share"] < row["environment_share"] < 1
     assert 0 <= row["success"] <= 1
