@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
-from envs.babyai.perception import NAMES, api_text
-from experiments.config import RunConfig, check, dump
-from experiments.config_yaml import parse
-from experiments.episodes import BotRecipe, Recipe
-from sdg.agents import Agent, PlannerAgent, RandomAgent, action_agent
-from sdg.deduce import DeductionSettings, Planner
+from envs.babyai.perception import NAMES
+from experiments import players
+from experiments.config import RunConfig
+from experiments.episodes import Recipe
+from sdg.deduce import DeductionSettings
 from sdg.induce import InduceSettings
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
-from sdg.options import options_of, random_options_of
 from sdg.pipeline import Plan
-from sdg.planner_prompts import Prompts
 from sdg.verify import VerifySettings
-from skills.check import GuardedCheck
-from skills.library_io import load_library
 from skills.search import RandomSearch, Search, SearchSettings
 from skills.training import TrainSettings
 
 LIBRARY = "library"
-SDG, ACTION, RANDOM_SKILLS = "sdg", "sdg-action", "random-skills"
 
 RESERVED = (*NAMES, "forget_visited_rooms", "program")
 """Names that a skill can't have, because programs use them for something else."""
@@ -65,78 +58,43 @@ def plan_of(config: RunConfig) -> Plan:
     )
 
 
-def language_model(config: RunConfig, folder: Path, *, record: bool = True) -> LanguageModel:
+def language_model(config: RunConfig, folder: Path) -> LanguageModel:
     """The config's model with its wrappers: cache, budget ledger and transcript lie in the run folder."""
+    return build(model_settings(config, folder))
+
+
+def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
+    """Which model the config names, as a value that travels to worker processes."""
     model, budget = config.model, config.budget
-    return build(
-        ModelSettings(
-            kind=model.kind,
-            name=model.name,
-            base_url=model.base_url,
-            api_key=os.environ.get("OPENAI_API_KEY"),
-            timeout_seconds=model.timeout_seconds,
-            retries=model.retries,
-            transcript=Path(model.transcript) if model.transcript else None,
-            record=folder / "transcript.jsonl" if record else None,
-            cache=folder / "replies.sqlite" if model.cache and model.kind == "openai" else None,
-            ledger=folder / "spent.json",
-            fault_rate=model.fault_rate,
-            fault_seed=config.seed,
-            limits=Limits(tokens=budget.tokens, money=budget.money),
-            prices=Prices(budget.prompt_price, budget.completion_price),
-        )
+    return ModelSettings(
+        kind=model.kind,
+        name=model.name,
+        base_url=model.base_url,
+        api_key=os.environ.get("OPENAI_API_KEY"),
+        timeout_seconds=model.timeout_seconds,
+        retries=model.retries,
+        transcript=Path(model.transcript) if model.transcript else None,
+        record=folder / "transcript.jsonl",
+        cache=folder / "replies.sqlite" if model.cache and model.kind == "openai" else None,
+        ledger=folder / "spent.json",
+        fault_rate=model.fault_rate,
+        fault_seed=config.seed,
+        limits=Limits(tokens=budget.tokens, money=budget.money),
+        prices=Prices(budget.prompt_price, budget.completion_price),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PlannerRecipe:
-    """How to make sdg, sdg-action or the same skills with random weights, in any process."""
-
-    agent: str
-    config_text: str
-    folder: Path
-
-    def build(self) -> Agent:
-        """The agent, with the model and the library of the run folder."""
-        config = check(parse(self.config_text, source="config.yaml"))
-        model = language_model(config, self.folder)
-        deduction = DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts)
-
-        def planner(seed: int) -> Planner:
-            sampling = Sampling(
-                temperature=config.model.temperature, seed=seed % 2**31, max_tokens=config.model.max_tokens
-            )
-            return Planner(model, Prompts(api_text()), sampling)
-
-        if self.agent == ACTION:
-            return action_agent(planner, judge=GuardedCheck.compile, settings=deduction)
-        library = load_library(self.folder / LIBRARY)
-        skills = options_of(library) if self.agent == SDG else random_options_of(library, seed=config.seed)
-        return PlannerAgent(self.agent, planner, skills, GuardedCheck.compile, settings=deduction)
-
-
-@dataclass(frozen=True, slots=True)
-class RandomRecipe:
-    """The agent that draws every action."""
-
-    agent: str = "random"
-
-    def build(self) -> Agent:
-        """It needs nothing."""
-        return RandomAgent()
 
 
 def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     """sdg, and with `everyone` the agents that the config compares it with."""
-    text = dump(config)
-    known: dict[str, Recipe] = {
-        "sdg_action": PlannerRecipe(ACTION, text, folder),
-        "random_skills": PlannerRecipe(RANDOM_SKILLS, text, folder),
-        "random": RandomRecipe(),
-        "bot": BotRecipe(),
-    }
-    compared = [known[name] for name in config.evaluate.baselines] if everyone else []
-    return [PlannerRecipe(SDG, text, folder), *compared]
+    sdg = players.PlannerRecipe(
+        "sdg",
+        folder / LIBRARY,
+        model=model_settings(config, folder),
+        sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens),
+        settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+    )
+    compared = [name.replace("_", "-") for name in config.evaluate.baselines] if everyone else []
+    return players.recipes(("sdg", *compared), sdg)
 
 
 def search_settings(config: RunConfig) -> SearchSettings:

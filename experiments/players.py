@@ -95,7 +95,7 @@ class _Planners:
         self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
 
     def __call__(self, seed: int) -> Planner:
-        return Planner(self._model, self._prompts, replace(self._sampling, seed=seed))
+        return Planner(self._model, self._prompts, replace(self._sampling, seed=seed % 2**31))
 
 
 @lru_cache(maxsize=4)
