@@ -24,7 +24,7 @@ SHORT_STEPS, SHORT_ENDINGS = 6_000, 20
 
 
 def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dict[str, Any]]:
-    """Speed and a short lockstep of each level, the curves over N, checks in batch, the first call; see each `table`."""
+    """Speed and a short lockstep of each level, the curves over N, checks in batch, first calls; see each `table`."""
     for level in levels:
         seen = compare(level, steps=SHORT_STEPS, endings=SHORT_ENDINGS, seed=seed)
         exact = {"mismatches": seen.mismatches.total(), "compared_steps": seen.steps}
