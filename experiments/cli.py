@@ -147,8 +147,8 @@ def show(
         if Path(what).is_dir() and unit:
             found = cli_show.unit(Path(what), unit)
             lines.details(found)
-            for path in cli_show.traces(Path(what), found):
-                lines.text(f"trace: {path}")
+            for told in cli_show.traces(Path(what), found):
+                lines.text(told)
         elif Path(what).is_dir():
             lines.rows(cli_show.units(Path(what)))
         elif layout is not None:

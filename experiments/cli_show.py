@@ -80,17 +80,17 @@ def unit(run: Path, name: str) -> list[Row]:
     return found
 
 
-def traces(run: Path, found: list[Row]) -> Iterator[Path]:
-    """Write a GIF of each episode among the rows to RUN/traces and name it. `UserError` where it can't be played."""
+def traces(run: Path, found: list[Row]) -> Iterator[str]:
+    """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
     from experiments.show import episode_gif
     from sdg.runlog import atomic_write
 
     for row in found:
         if row["kind"] == "episodes":
-            try:
-                picture = episode_gif(row)
-            except ValueError as error:
-                raise UserError(str(error)) from None
             path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
-            atomic_write(path, picture)
-            yield path
+            try:
+                atomic_write(path, episode_gif(row))
+            except ValueError as error:
+                yield f"no trace: {error}"
+            else:
+                yield f"trace: {path}"
