@@ -17,6 +17,8 @@ from sdg.llm.babylang.skills import ARITY, by_kind, primitives
 
 _MAIN = re.compile(r"^def program\(\):\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
 _DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
+MAX_BYTES = 7_500
+"""Stay well under the length that the prompt allows."""
 _THING, _GOAL = "\x01", "\x02"
 
 
@@ -95,7 +97,14 @@ def _carried_over(
             stand_ins.append(_wrapper(ours, takes=ARITY[kind] == 1))
         else:
             wrapped[theirs] = ours
-    return _used("\n\n\n".join([*stand_ins, _renamed(source, names | wrapped)]))
+    return _fitted(_used("\n\n\n".join([*stand_ins, _renamed(source, names | wrapped)])))
+
+
+def _fitted(source: str) -> str:
+    """The source, indented by single blanks where it would be too long otherwise."""
+    if len(source.encode()) <= MAX_BYTES:
+        return source
+    return re.sub(r"^(?:    )+", lambda match: " " * (len(match.group()) // 4), source, flags=re.MULTILINE)
 
 
 def _used(source: str) -> str:
