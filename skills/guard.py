@@ -23,7 +23,7 @@ from skills.guard_builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
 from skills.guard_errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from skills.guard_extract import extract_code
 from skills.guard_kinds import Kinds
-from skills.guard_meter import CONTAINERS, COUNTER, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
+from skills.guard_meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
 from skills.guard_methods import Methods
 from skills.guard_operators import Operators
 from skills.guard_signature import Signature, fields_of, signatures_of
@@ -36,7 +36,6 @@ __all__ = [
 ]  # fmt: skip
 
 BUDGET_STEPS = 20_000
-FILENAME = "<generated>"
 MAX_MESSAGE_CHARACTERS = 500
 _BUILTIN_NAMES = frozenset(Builtins(Meter({}, records=frozenset())).calls)
 
@@ -205,7 +204,8 @@ def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str
     names |= {f".{name}": error for name, error in errors.items()}
     names |= {
         ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged, ".sorted_flat": builtins.sorted_flat,
+        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
+        ".sorted_flat": builtins.sorted_flat,
         ".error": lambda kind, *text: kind(*map(meter.text, text)),
         ".formatted": lambda value: _formatted(value, meter),
         ".deeper": lambda function: _deeper(function, meter),

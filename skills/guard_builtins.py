@@ -80,9 +80,9 @@ class Builtins:
 
     def _lazy(self, items: Iterable[Any]) -> Iterable[Any]:
         if type(items) in CONTAINERS or type(items) in (range, str):
+            if type(items) is range and len(items) > MAX_ITEMS:
+                raise TooLarge(f"{len(items)} items in one go; at most {MAX_ITEMS} are allowed")
             self._meter.charge(len(items))  # type: ignore[arg-type]
-            if type(items) is range and len(items) > 10_000:
-                raise TooLarge(f"{len(items)} items in one go")
         return items
 
     def dict(self, items: Iterable[Any] = (), **named: Any) -> dict[Any, Any]:
@@ -159,7 +159,12 @@ class Builtins:
 
     def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
         if modulus is None:
-            if type(base) is int and type(exponent) is int and exponent > 0 and base.bit_length() * exponent > MAX_BITS:
+            if (
+                type(base) is int
+                and type(exponent) is int
+                and exponent > 0
+                and (base.bit_length() - 1) * exponent > MAX_BITS
+            ):
                 raise TooLarge(f"the power would have more than {MAX_BITS} bits")
             base, exponent = _small(base), _small(exponent)
             value = base**exponent

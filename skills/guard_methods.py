@@ -111,7 +111,10 @@ class Methods:
         meter = self._meter
 
         def method(items: Any, *arguments: Any) -> Any:
-            meter.charge(4 * len(items))
+            if type(items) is list or type(items) is dict:
+                meter.charge(4 * len(items))
+            else:
+                meter.charge_hashes(len(items))
             if arguments and type(items) in (set, frozenset):
                 arguments = tuple(meter.keys(argument) for argument in arguments)
             value = function(items, *arguments)

@@ -78,11 +78,11 @@ class Operators:
         if type(base) not in NUMBERS or type(exponent) not in NUMBERS:
             raise TypeError("** takes two numbers")
         if type(base) is not float and type(exponent) is not float and exponent > 0:
-            _fit(base.bit_length() * exponent, most=MAX_BITS)
+            _fit((base.bit_length() - 1) * exponent, most=MAX_BITS)
         value = base**exponent
         if type(value) is complex:
             raise ValueError("a root of a negative number")
-        return value
+        return _bounded(value)
 
     def lshift(self, value: Any, by: Any) -> Any:
         if type(value) in (int, bool) and type(by) in (int, bool):
@@ -128,20 +128,20 @@ class Operators:
 
     def _sets(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """An operator of numbers and sets. On numbers it is linear; sets are charged by their sizes."""
-        charge, weigh = self._meter.charge, self._meter.weigh
+        charge_hashes, weigh = self._meter.charge_hashes, self._meter.weigh
 
         def apply(left: Any, right: Any) -> Any:
             if type(left) is set and type(right) is set and len(left) < _SHORT and len(right) < _SHORT:
                 return function(left, right)
             if type(left) in _SETS:
-                charge(4 * len(left))
+                charge_hashes(len(left))
                 if type(right) in _SETS:
-                    charge(4 * len(right))
+                    charge_hashes(len(right))
                     if type(left) in VIEWS or type(right) in VIEWS:
                         weigh(left)
                         weigh(right)
             elif type(left) is dict and type(right) is dict:
-                charge(4 * (len(left) + len(right)))
+                charge_hashes(len(left) + len(right))
             else:
                 return _bounded(function(left, right))
             return function(left, right)

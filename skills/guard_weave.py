@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from skills.guard_builtins import RAW
+from skills.guard_builtins import PLAIN_TYPES, RAW
 from skills.guard_errors import Refused
 from skills.guard_kinds import Kinds
 from skills.guard_meter import COUNTER
@@ -511,6 +511,8 @@ class Weaver(ast.NodeTransformer):
         if self._kinds.is_builtin(function.value, "str") and name in TEXT_FUNCTIONS:
             node.func = _load(f".str_{name}")
             return self._with_arguments(node)
+        if self._kinds.is_builtin(function.value, *PLAIN_TYPES):
+            raise Refused(f"call {name} on a value, as in value.{name}(...)", line=node.lineno)
         if name not in METHODS:
             raise Refused(f"{name} is a value, not a method: write it without brackets", line=node.lineno)
         if self._plain_method(node, function):

@@ -79,7 +79,7 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 def limit(limits: Limits) -> dict[str, str]:
-    """Resource limits, the death signal and namespaces: before anything heavy is imported, while there is one thread."""
+    """Resource limits, the death signal and namespaces: before anything is imported, while there is one thread."""
     report = {
         "limits": _try(lambda: _set_limits(limits)),
         "dies with parent": _try(lambda: _prctl(_PR_SET_PDEATHSIG, _SIGKILL)),
