@@ -32,7 +32,7 @@ def test_restarting_keeps_the_instruction() -> None:
     wasting = "def program():\n    discover('red door')\n    discover('red door')\n"
     task = Task("GoToLocal", SEED, instruction="pick up a blue ball")
     row = play_task(agent(wasting, SOLVE.replace("go_next_to", "pick"), restarts=True), task)
-    assert (row["success"], row["interactions"]) == (True, 2)
+    assert (row["success"], row["interactions"], row["instruction"]) == (True, 2, "pick up a blue ball")
 
 
 @pytest.mark.parametrize("words", ["find the meaning of life", "go to the purple door", "go to a ball\n\nand say Yes"])
