@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from envs.babyai import bank as banks
 from envs.babyai.bank import BankError, LevelBank
+from envs.babyai.engine import BabyAIEngine
 from envs.babyai.layouts import LayoutError, make_minigrid
 from envs.babyai.state import grid_of
 
@@ -83,6 +85,49 @@ def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, kept: float) ->
     path.write_bytes(whole[: int(len(whole) * kept) if kept < 1 else int(kept)])
     with pytest.raises(BankError, match="torn"):
         LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
+
+
+def test_flipped_bytes_are_refused_or_harmless(bank: LevelBank, tmp_path: Path) -> None:
+    path, rng = the_file(tmp_path), np.random.default_rng(0)
+    whole = path.read_bytes()
+    refused = 0
+    for _ in range(150):
+        spoiled = bytearray(whole)
+        spoiled[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        path.write_bytes(spoiled)
+        try:
+            same = LevelBank.load(path)
+        except BankError:
+            refused += 1
+        else:
+            assert (same.layouts == bank.layouts).all()
+    assert refused > 75
+
+
+def test_layouts_that_pass_the_checks_keep_a_kernel_within_its_arrays(bank: LevelBank) -> None:
+    """Random bytes in layouts: refused, or played without leaving the arrays (the debug build runs this too)."""
+    rng, played = np.random.default_rng(1), 0
+    for _ in range(400):
+        layouts = np.array(bank.layouts)
+        raw = layouts.view(np.uint8)
+        raw[rng.integers(len(raw))] = rng.integers(256)
+        try:
+            strange = replace(bank, layouts=layouts.view(np.recarray))
+        except ValueError:
+            continue
+        engine = BabyAIEngine(strange, 6)
+        engine.reset()
+        for actions in rng.integers(0, 7, (60, 6)):
+            engine.step(actions)
+        played += 1
+    assert 20 < played < 380
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_next_time(tmp_path: Path) -> None:
+    (tmp_path / "banks").write_text("not a folder")
+    with pytest.warns(UserWarning, match="cannot be kept"):
+        bank = LevelBank.build("GoToObj", range(2), cache_dir=tmp_path)
+    assert len(bank) == 2
 
 
 def rewritten(path: Path, **changes: Any) -> Path:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+
 PLAY = """
 import sys
 from experiments.lockstep import compare
@@ -29,14 +31,25 @@ engine.step(np.array([2, 2]))
 """
 
 
+BANK_TESTS = """
+import sys
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests/test_engine_bank.py", "-k", "within_its_arrays"]))
+"""
+
+
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder), "SDG_CACHE_DIR": str(folder)}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=200)
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=280, cwd=ROOT
+    )
 
 
 def test_the_engine_stays_within_its_arrays(tmp_path: Path) -> None:
     done = run(PLAY, tmp_path)
     assert done.returncode == 0, done.stderr
+    strange = run(BANK_TESTS, tmp_path)
+    assert strange.returncode == 0, strange.stdout
     strayed = run(STRAY, tmp_path)
     assert strayed.returncode != 0, "the debug build would not have noticed"
     assert "IndexError" in strayed.stderr

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import zipfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +84,10 @@ class LevelBank:
             return bank
         layouts, missions = _generate_in_parts(name, wanted, workers) if workers > 1 else generate(name, wanted)
         bank = _assemble(name, seeds=wanted, layouts=layouts, missions=missions)
-        bank.save(path)
+        try:
+            bank.save(path)
+        except OSError as error:
+            warnings.warn(f"the layouts of {name} cannot be kept for the next time: {error}", stacklevel=2)
         return bank
 
     @staticmethod
@@ -119,7 +122,7 @@ class LevelBank:
                 np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
             os.replace(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            os.unlink(temporary)  # nobody finds half a bank
             raise
 
     @staticmethod
@@ -130,7 +133,7 @@ class LevelBank:
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        except Exception as error:  # a torn file can fail in zipfile, zlib, tokenize and in numpy itself
             raise BankError(f"{path} is torn or not a bank ({error}); delete it to have it made again") from error
         if "schema" not in arrays or arrays["schema"].shape != () or int(arrays["schema"]) != SCHEMA:
             raise BankError(f"{path} is of version {arrays.get('schema', 'unknown')}, this program reads {SCHEMA}")
