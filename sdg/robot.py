@@ -16,6 +16,7 @@ from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
 from sdg.roles import Judge, Skill, World
+from skills.guard import GuardError
 from skills.features import NO_TARGET
 
 MAX_ARGUMENT_CHARS = 200
@@ -136,8 +137,20 @@ class Robot:
             except ValueError as error:
                 advice = "name one color and type, or give a record"
                 raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
-            self._checks[command] = self._judge(check)
+            self._checks[command] = _false_on_error(self._judge(check))
         return self._checks[command]
+
+
+def _false_on_error(fires: Callable[[Perception], bool]) -> Callable[[Perception], bool]:
+    """A generated check that fails on what it sees (an empty list, say) has not fired; in training it counts the same."""
+
+    def judge(perception: Perception) -> bool:
+        try:
+            return fires(perception)
+        except GuardError:
+            return False
+
+    return judge
 
 
 def describe_argument(argument: object) -> str:

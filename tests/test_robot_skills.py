@@ -92,6 +92,12 @@ def test_the_check_ends_the_skill_at_once_and_counts_from_its_own_beginning() ->
         assert (performed.reached, performed.steps, performed.attempts) == (True, 3, 1)
 
 
+def test_a_check_that_fails_on_what_it_sees_has_not_fired() -> None:
+    robot, _ = robot_in("GoToLocal", attempts=1, discover=spinning("return [True][3 - get_steps()]", horizon=9))
+    performed = robot.perform(Command("discover", "the red ball"))
+    assert (performed.reached, performed.steps) == (True, 3)
+
+
 def test_the_time_limit_ends_everything() -> None:
     robot, world = robot_in("GoToLocal", attempts=1000, discover=spinning("return False"))
     performed = robot.perform(Command("discover", "the red ball"))
