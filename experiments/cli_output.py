@@ -111,6 +111,8 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{key}: {cell(item)}" for key, item in value.items())
     text = readable(value if isinstance(value, str) else str(value)).replace("\n", "\\n")
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
 

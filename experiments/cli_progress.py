@@ -56,6 +56,9 @@ class Lines:
 
     @contextlib.contextmanager
     def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+        if done == total:  # An earlier run did it all: there is nothing to tell.
+            yield Quiet()
+            return
         meter = Meter(name, total=total, unit=unit, done=done)
         under_way = _LineStage(meter, self._seconds)
         try:
@@ -129,6 +132,9 @@ class Bars:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
+        if done == total:
+            yield Quiet()
+            return
         columns = (
             TextColumn("{task.description:<12}", markup=False),
             BarColumn(bar_width=30),
