@@ -202,8 +202,9 @@ class Builtins:
         numbers = self._meter.bulk(items)
         if not NUMBERS.issuperset(map(type, numbers)) or type(start) not in NUMBERS:
             raise TypeError("sum takes numbers")
-        for number in numbers if len(numbers) > 1 else ():
-            _small(number)
+        if len(numbers) > 1:
+            _small(max(numbers))
+            _small(min(numbers))
         return sum(numbers, _small(start))
 
     def extreme_flat(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ class Kinds:
 
     def learn(self, tree: ast.Module) -> None:
         """Find the kind of every name by iteration to the greatest fixpoint."""
-        bindings = _Bindings()
+        bindings = _Bindings(_calls_of_helpers(tree))
         bindings.visit(tree)
         self.names = dict.fromkeys(bindings.found, NUMBER)
         changed = True
@@ -228,8 +228,9 @@ class _Binding:
 class _Bindings(ast.NodeVisitor):
     """Everything that is bound to each name."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: Mapping[str, list[ast.Call]]) -> None:
         self.found: dict[str, list[_Binding]] = {}
+        self._calls = calls
 
     def _bind(self, target: ast.expr, value: ast.expr | None, *, each: bool = False) -> None:
         if isinstance(target, ast.Name):
@@ -288,9 +289,42 @@ class _Bindings(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._add(node.name, _Binding(None))
+        if node.name in self._calls and not node.args.kwonlyargs and not node.args.posonlyargs:
+            for place, argument in enumerate(node.args.args):
+                for call in self._calls[node.name]:
+                    self._add(argument.arg, _Binding(_given(call, place, argument.arg, node.args)))
+            for statement in node.body:
+                self.visit(statement)
+            return
         self.generic_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
             self._add(node.name, _Binding(None))
         self.generic_visit(node)
+
+
+def _calls_of_helpers(tree: ast.Module) -> dict[str, list[ast.Call]]:
+    """Calls of each function that is defined once and only ever called: its parameters are what these calls give."""
+    defined = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    calls: dict[str, list[ast.Call]] = {name: [] for name in defined if defined.count(name) == 1}
+    uses: dict[str, int] = dict.fromkeys(calls, 0)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in uses:
+            uses[node.id] += 1
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls:
+            calls[node.func.id].append(node)
+    return {name: found for name, found in calls.items() if found and len(found) == uses[name]}
+
+
+def _given(call: ast.Call, place: int, name: str, arguments: ast.arguments) -> ast.expr | None:
+    """What a call gives for a parameter, None when that can't be told."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    if place < len(call.args):
+        return call.args[place]
+    for word in call.keywords:
+        if word.arg == name:
+            return word.value
+    default = place - (len(arguments.args) - len(arguments.defaults))
+    return arguments.defaults[default] if default >= 0 else None

@@ -46,6 +46,7 @@ class Weaver(ast.NodeTransformer):
         self._calls_only = 0
         self._temporaries = 0
         self._returns: list[bool] = []
+        self._leaves: frozenset[str] = frozenset()
 
     def visit(self, node: ast.AST) -> Any:
         """Weave one node; what replaces it stands on its line."""
@@ -82,6 +83,7 @@ class Weaver(ast.NodeTransformer):
     # -- definitions
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
+        self._leaves = self._find_leaves(node)
         node.body = [self.visit(statement) for statement in node.body]
         return node
 
@@ -101,6 +103,19 @@ class Weaver(ast.NodeTransformer):
         node.returns = None
         return node
 
+    def _find_leaves(self, tree: ast.Module) -> frozenset[str]:
+        """Functions that call nothing which could call them: themselves leaves, or calling only leaves."""
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        names = [function.name for function in functions]
+        rebound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        rebound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        for _ in functions:
+            found = {f.name for f in functions if names.count(f.name) == 1 and not self._may_recur(f)} - rebound
+            if found == self._leaves:
+                break
+            self._leaves = frozenset(found)
+        return self._leaves
+
     def visit_arguments(self, node: ast.arguments) -> ast.arguments:
         with self._by_calls():
             node.defaults = [self.visit(default) for default in node.defaults]
@@ -119,8 +134,10 @@ class Weaver(ast.NodeTransformer):
         function = call.func
         if isinstance(function, ast.Attribute):
             return function.attr == "sort"
-        if not isinstance(function, ast.Name) or function.id in self._kinds.variables:
+        if not isinstance(function, ast.Name):
             return True
+        if function.id in self._kinds.variables:
+            return function.id not in self._leaves
         return function.id in _CALLBACKS and _passes_functions(call, self._kinds.variables)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
