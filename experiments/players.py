@@ -26,7 +26,7 @@ from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
 from sdg.roles import Skill
-from skills.check import GuardedCheck
+from skills.reward import compiled
 
 LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
 
@@ -65,7 +65,7 @@ class PlannerRecipe:
             self.agent,
             _Planners(_model(self.model), self.sampling),
             skills,
-            GuardedCheck.compile,
+            compiled,
             gate_of=rules_gate if self.gated else _open_gate,
             settings=self.settings,
             restarts=self.restarts,

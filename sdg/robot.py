@@ -16,8 +16,8 @@ from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
 from sdg.roles import Judge, Skill, World
-from skills.guard import GuardError
 from skills.features import NO_TARGET
+from skills.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200
 NOTHING = Target(*NO_TARGET)
@@ -142,7 +142,7 @@ class Robot:
 
 
 def _false_on_error(fires: Callable[[Perception], bool]) -> Callable[[Perception], bool]:
-    """A generated check that fails on what it sees (an empty list, say) has not fired; in training it counts the same."""
+    """A generated check that fails on what it sees (an empty list, say) has not fired, as in training."""
 
     def judge(perception: Perception) -> bool:
         try:
