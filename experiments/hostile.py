@@ -25,7 +25,7 @@ MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.5
 MEMORY_BYTES = 512 * MEGABYTE
 SECRET = "MARKER-9f31"
-_DATA = Path(__file__).parents[1] / "tests" / "data"
+DATA = Path(__file__).parents[1] / "tests" / "data"
 
 
 def run_corpus(snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -92,7 +92,7 @@ def read_json(path: Path) -> Any:
 
 def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
     """The world's data: the file that was named, the one beside the corpus, or the one shipped with the tests."""
-    places = [world] if world else [corpus.with_name("hostile-world.json"), _DATA / "hostile-world.json"]
+    places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
     found: Mapping[str, Any] = read_json(next((place for place in places if place.exists()), places[0]))
     return found
 

@@ -20,7 +20,9 @@ MAX_SKILL_CALLS = 200
 MAX_NAME_CHARACTERS = 64
 MAX_WAIT_STEPS = 50
 _EXPECTED_EVENTS = frozenset({"compile", "exec", "builtins.id"})
-_OWN_EVENTS = frozenset({("open", "<unknown>"), *(("object.__getattr__", name) for name in ("tb_frame", "f_code"))})
+_OWN_EVENTS = frozenset(
+    {("open", "<unknown>"), ("open", "<generated>"), *(("object.__getattr__", name) for name in ("tb_frame", "f_code"))}
+)
 """What the guard itself asks for: line numbers of errors, and the parser's search for the text of a wrong line."""
 _MARK = "MARKER"
 
