@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sdg.pipeline import one_by_one
+
+SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +30,25 @@ class Workers:
 
         with parallel_config(backend="loky", inner_max_num_threads=1):
             results = Parallel(n_jobs=self.processes, return_as="generator_unordered")(
-                delayed(_numbered)(function, number, job) for number, job in enumerate(jobs)
+                delayed(_numbered)(function, number, job, home=os.getpid()) for number, job in enumerate(jobs)
             )
             for number, result in results:
                 yield jobs[number], result
 
 
-def _numbered(function: Callable[[Any], Any], number: int, job: Any) -> tuple[int, Any]:
+def _numbered(function: Callable[[Any], Any], number: int, job: Any, *, home: int) -> tuple[int, Any]:
+    if os.getppid() == home:
+        _end_with(home)
     return number, function(job)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """A worker of a run that was killed ends as well, instead of idling for loky's five minutes with its pipes open."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
