@@ -113,6 +113,32 @@ def test_same_actions_same_everything(bank: LevelBank) -> None:
     assert (engines[0].state == engines[1].state).all()
 
 
+def test_threads_share_the_rows_and_results_do_not_race(bank: LevelBank) -> None:
+    def played(threads: int) -> tuple[np.ndarray, np.ndarray]:
+        engine = BabyAIEngine(bank, 7, seed=1, threads=threads)
+        engine.reset(layouts=np.arange(7))
+        sums = np.zeros(7)
+        for step in actions(9, 200, 7):
+            sums += engine.step(step).rewards
+        return sums, engine.state.copy()
+
+    (sums, state), (again, same) = played(3), played(3)
+    assert (sums == again).all()
+    assert (state == same).all()
+    alone = BabyAIEngine(bank, 7, auto_reset=False)
+    shared = BabyAIEngine(bank, 7, auto_reset=False, threads=2)
+    for engine in (alone, shared):
+        engine.reset(layouts=np.arange(7))
+    for step in actions(10, 60, 7):
+        for mine, its in zip(alone.step(step), shared.step(step), strict=True):
+            assert (mine == its).all()
+    with pytest.raises(ValueError, match="action 7 of environment 6"):
+        shared.step(np.array([0, 0, 0, 0, 0, 0, 7]))
+    assert (alone.state == shared.state).all(), "nothing moved"
+    with pytest.raises(ValueError, match="threads"):
+        BabyAIEngine(bank, 2, threads=3)
+
+
 def test_vector_env_equals_gymnasiums_own_over_minigrid(bank: LevelBank) -> None:
     """The same spaces, observations, rewards and final observations as SyncVectorEnv in same-step mode."""
     mine = BabyAIVectorEnv(bank, N)

@@ -7,41 +7,19 @@ a check into one loop of their own.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from envs.babyai.actions import N_ACTIONS, act_row
 from envs.babyai.bank import LevelBank
-from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
+from envs.babyai.cells import EMPTY
 from envs.babyai.kernels import kernel, row_kernel
 from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, N_CLAUSES, PAD, PROGRAM_SIZE, SIDE, State, copy_rows, create
 from envs.babyai.verifier import FAILURE, SUCCESS, verify_row
-from envs.babyai.view import FORWARD, VIEW, view_row
-
-N_ACTIONS = 7
-"""left, right, forward, pickup, drop, toggle, done (which does nothing)."""
-
-_TURN = np.array([3, 1, 0, 0, 0, 0, 0], np.uint8)
-"""By action: quarter turns to the right."""
-
-
-def _kinds(*kinds: int) -> int:
-    return sum(1 << kind for kind in kinds)
-
-
-_HAPPENS = np.array(
-    [
-        0,
-        0,
-        _kinds(EMPTY, DOOR_OPEN),
-        _kinds(KEY, BALL, BOX),
-        _kinds(EMPTY),
-        _kinds(DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, BOX),
-        0,
-    ],
-    np.int64,
-)
-"""By action: bits of the kinds of cell ahead on which it can have an effect."""
+from envs.babyai.view import VIEW, view_row
 
 __all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "copy_rows", "reset_row", "step_row", "view_row"]
 
@@ -54,81 +32,6 @@ class Step(NamedTuple):
     rewards: np.ndarray  # f32 [N]
     terminated: np.ndarray  # bool [N]
     truncated: np.ndarray  # bool [N]
-
-
-@row_kernel
-def object_at(row, spot):  # type: ignore[no-untyped-def]
-    """Index of the object or door at a spot of an environment, -1 if there is none."""
-    for k in range(MAX_OBJECTS):
-        if row.where[k] == spot:
-            return k
-    return -1
-
-
-@row_kernel
-def _pick_up(row, front):  # type: ignore[no-untyped-def]
-    if row.carried:
-        return
-    k = object_at(row, front)
-    row.carried = k + 1
-    row.where[k] = 0
-    row.cells[front] = EMPTY
-    row.moved = 1
-
-
-@row_kernel
-def _drop(row, front):  # type: ignore[no-untyped-def]
-    held = row.carried
-    if held == 0:
-        return
-    row.carried = 0
-    row.where[held - 1] = front
-    row.cells[front] = row.code[held - 1]
-    row.moved = 1
-
-
-@row_kernel
-def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
-    if kind == DOOR_OPEN:
-        row.cells[front] = DOOR_CLOSED | colour
-    elif kind == DOOR_CLOSED:
-        row.cells[front] = DOOR_OPEN | colour
-    elif kind == DOOR_LOCKED:
-        held = row.carried
-        if held and row.code[held - 1] == KEY | colour:
-            row.cells[front] = DOOR_OPEN | colour
-    else:
-        box = object_at(row, front)
-        content = row.inside[box]
-        row.where[box] = 0
-        row.cells[front] = EMPTY
-        row.moved = 1
-        if content:
-            row.where[content - 1] = front
-            row.cells[front] = row.code[content - 1]
-
-
-@row_kernel
-def act_row(row, action):  # type: ignore[no-untyped-def]
-    """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move.
-
-    Written with few branches: which action comes is what a processor cannot foresee, that nothing happens is likely.
-    """
-    direction = row.direction
-    spot = np.int64(row.spot)
-    front = spot + FORWARD[direction]
-    code = row.cells[front]
-    kind = code & KIND_MASK
-    happens = (_HAPPENS[action] >> kind) & 1
-    row.direction = (direction + _TURN[action]) & 3
-    row.spot = front if happens & (action == 2) else spot
-    if happens & (action > 2):
-        if action == 3:
-            _pick_up(row, front)
-        elif action == 4:
-            _drop(row, front)
-        else:
-            _toggle(row, front, kind, code - kind)
 
 
 @row_kernel
@@ -246,6 +149,8 @@ class BabyAIEngine:
     `max_steps` overrides the layouts' own limit (as gym.make(id, max_steps=...) does; it scales the reward too).
     `time_limit=False` lifts the limit: nothing is truncated. `auto_reset=False`: episodes run on after their end until
     the caller resets or replaces the rows. Auto-resets go through the bank in an order shuffled by `seed`.
+    `threads` above 1 divides the rows among threads that sleep between steps (no spin-waiting); each share of the rows
+    goes through the bank from a place of its own, so that results depend on how many there are, not on their race.
     """
 
     def __init__(
@@ -257,9 +162,12 @@ class BabyAIEngine:
         time_limit: bool = True,
         auto_reset: bool = True,
         seed: int = 0,
+        threads: int = 1,
     ) -> None:
         if n_envs < 1:
             raise ValueError(f"n_envs must be at least 1, got {n_envs}")
+        if not 1 <= threads <= n_envs:
+            raise ValueError(f"threads must be between 1 and n_envs = {n_envs}, got {threads}")
         if max_steps is not None and max_steps < 1:
             raise ValueError(f"max_steps must be at least 1, got {max_steps}")
         self.bank = bank
@@ -268,11 +176,20 @@ class BabyAIEngine:
         self.time_limit = time_limit
         self.auto_reset = auto_reset
         self._limit = max_steps or 0
+        bounds = np.linspace(0, n_envs, threads + 1).astype(int)
+        self._shares = [slice(first, last) for first, last in pairwise(bounds)]
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
         self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
         self.final = Final(views.copy(), directions.copy(), np.zeros(n_envs, np.int32), np.zeros(n_envs, np.int32))
+        # Taken apart once: numba looks at a plain array faster than at a record array, and slicing takes time.
+        self._layouts, everything = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
+        self._arrays = [
+            (everything[rows], tuple(a[rows] for a in self._step), tuple(a[rows] for a in self.final))
+            for rows in self._shares
+        ]
 
     def reset(self, rows: np.ndarray | None = None, layouts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Begin layouts (rows of the bank) in the given environments (default: all, the next layouts of the bank).
@@ -281,12 +198,7 @@ class BabyAIEngine:
         Raises ValueError on rows or layouts out of range or of the wrong shape or dtype.
         """
         chosen_rows = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
-        if layouts is None:
-            order, cursor = self._following
-            chosen = order[(cursor[0] + np.arange(len(chosen_rows))) % len(self.bank)].astype(np.int64)
-            cursor[0] += len(chosen_rows)
-        else:
-            chosen = _indices(layouts, below=len(self.bank), name="layouts")
+        chosen = self._next(chosen_rows) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
         if len(chosen) != len(chosen_rows):
             raise ValueError(f"{len(chosen_rows)} rows but {len(chosen)} layouts")
         _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, tuple(self._step))
@@ -297,25 +209,49 @@ class BabyAIEngine:
         actions = np.asarray(actions)
         if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
-        wrong = _step_all(
-            self.state,
-            self.bank.layouts,
-            self._following,
-            actions.astype(np.int64, copy=False),
-            self._limit,
-            self.time_limit,
-            self.auto_reset,
-            tuple(self._step),
-            tuple(self.final),
-        )
+        actions = actions.astype(np.int64, copy=False)
+        if self._pool is None:
+            wrong = self._step_share(0, actions)
+        else:
+            strays = np.flatnonzero((actions < 0) | (actions >= N_ACTIONS))
+            wrong = int(strays[0]) if len(strays) else -1
+            if wrong < 0:
+                list(self._pool.map(lambda share: self._step_share(share, actions), range(len(self._shares))))
         if wrong >= 0:
             raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
         return self._step
 
+    def _step_share(self, share: int, actions: np.ndarray) -> int:
+        state, step, final = self._arrays[share]
+        wrong: int = _step_all(
+            state,
+            self._layouts,
+            self._following[share],
+            actions[self._shares[share]],
+            self._limit,
+            self.time_limit,
+            self.auto_reset,
+            step,
+            final,
+        )
+        return wrong
+
     def reshuffle(self, seed: int) -> None:
         """Shuffle anew the order in which layouts are begun, and start from its beginning."""
         order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
-        self._following = (order, np.zeros(1, np.int64))  # and how many were begun so far
+        starts = (share * len(order) // len(self._shares) for share in range(len(self._shares)))
+        self._following = [
+            (np.roll(order, -start), np.zeros(1, np.int64)) for start in starts
+        ]  # and how many were begun
+
+    def _next(self, rows: np.ndarray) -> np.ndarray:
+        """The layouts that come next in the order of each row's share."""
+        chosen = np.zeros(len(rows), np.int64)
+        for share, (order, cursor) in zip(self._shares, self._following, strict=True):
+            mine = np.flatnonzero((rows >= share.start) & (rows < share.stop))
+            chosen[mine] = order[(cursor[0] + np.arange(len(mine))) % len(order)]
+            cursor[0] += len(mine)
+        return chosen
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
         """Draw all views anew (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
@@ -334,7 +270,7 @@ class BabyAIEngine:
     @property
     def reuse(self) -> float:
         """How often a layout of the bank has been played on average."""
-        return float(self._following[1][0] / len(self.bank))
+        return float(sum(cursor[0] for _, cursor in self._following) / len(self.bank))
 
 
 @kernel
