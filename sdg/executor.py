@@ -22,11 +22,15 @@ class IllegalCommand(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """What became of a command: did its check fire, in how many steps and attempts (0 steps: it was so already)."""
+    """What became of a command: did its check fire, in how many steps and attempts (0 steps: it was so already).
+
+    `note` may say why it was given up.
+    """
 
     reached: bool
     steps: int
     attempts: int
+    note: str = ""
 
 
 class Body(Protocol):
@@ -71,7 +75,8 @@ class GatedExecutor:
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error), verdicts=(feasible,))
         if not performed.reached:
-            reason = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+            tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+            reason = f"{tried}: {performed.note}" if performed.note else tried
             return Outcome(command, False, performed.steps, reason=reason, verdicts=(feasible,))
         complete = self._complete(command, performed, before=before)
         return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=(feasible, complete))

@@ -20,6 +20,10 @@ from skills.features import NO_TARGET
 from skills.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200
+PATIENCE = 12
+"""Steps without a newly seen cell after which an attempt at something that was never seen is given up."""
+
+NOTHING_TO_SEE = "nothing like it was ever seen, and no new place comes into view from here"
 NOTHING = Target(*NO_TARGET)
 """What skills that take no argument are shown: a target that marks nothing, as in training."""
 
@@ -81,10 +85,11 @@ class Robot:
     def perform(self, command: Command) -> Performed:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
+        What was never seen isn't looked for longer than new places come into view: it must be elsewhere.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
         skill = self._skill(command)
-        target = self._target(command).row()
+        self._target(command)
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
@@ -92,20 +97,35 @@ class Robot:
         if fires(self.perception()):
             return Performed(True, 0, 0)
         for attempt in range(1, self.attempts + 1):
-            if self._attempt(skill, target, fires=fires):
+            seen = self._cells_seen()
+            if self._attempt(skill, command, fires=fires):
                 return Performed(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
+            if self._cells_seen() == seen and not self._knows(command):
+                return Performed(False, len(self.actions) - began, attempt, NOTHING_TO_SEE)
         return Performed(False, len(self.actions) - began, attempt)
 
-    def _attempt(self, skill: Skill, target: np.ndarray, *, fires: Callable[[Perception], bool]) -> bool:
+    def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
+        """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
+        target, seen, idle = self._target(command).row(), self._cells_seen(), 0
         for _ in range(skill.horizon):
             if self.ending.over:
                 return False
             self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
             if fires(self.perception()):
                 return True
+            seen, idle = self._cells_seen(), idle + 1 if self._cells_seen() == seen else 0
+            if idle >= PATIENCE and not self._knows(command):
+                return False
         return False
+
+    def _cells_seen(self) -> int:
+        return int(np.count_nonzero(self._world.memory.cells[0]))
+
+    def _knows(self, command: Command) -> bool:
+        """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
+        return not command.argument or bool(self.functions()["find_objects"](command.argument))
 
     def _step(self, action: int) -> None:
         result = self._world.step(action)

@@ -29,7 +29,7 @@ def test_an_instruction_in_baby_language_is_judged() -> None:
 
 
 def test_restarting_keeps_the_instruction() -> None:
-    wasting = "def program():\n    discover('red door')\n    discover('red door')\n"
+    wasting = "def program():\n    while True:\n        discover('red door')\n"
     task = Task("GoToLocal", SEED, instruction="pick up a blue ball")
     row = play_task(agent(wasting, SOLVE.replace("go_next_to", "pick"), restarts=True), task)
     assert (row["success"], row["interactions"], row["instruction"]) == (True, 2, "pick up a blue ball")

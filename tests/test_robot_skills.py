@@ -12,7 +12,7 @@ from envs.babyai.world import BabyAIWorld
 from envs.perception import Object
 from sdg.executor import IllegalCommand
 from sdg.gate.verdict import Command
-from sdg.robot import Robot, describe_argument
+from sdg.robot import NOTHING_TO_SEE, PATIENCE, Robot, describe_argument
 from skills.subgoal import CheckFunction
 
 SEED = 2_000_000
@@ -79,7 +79,9 @@ def test_what_is_so_already_takes_no_step() -> None:
 
 def test_attempts_times_horizon_bounds_a_skill_that_fails() -> None:
     robot, _ = robot_in("GoToLocal", attempts=3, discover=spinning("return False", horizon=4))
-    performed = robot.perform(Command("discover", "the red ball"))
+    robot.perform(Command("discover", "the red ball"))
+    del robot.actions[:]
+    performed = robot.perform(Command("discover", "object"))
     assert (performed.reached, performed.steps, performed.attempts) == (False, 12, 3)
     assert robot.actions == [0] * 12
     assert not robot.ending.over
@@ -92,6 +94,18 @@ def test_the_check_ends_the_skill_at_once_and_counts_from_its_own_beginning() ->
         assert (performed.reached, performed.steps, performed.attempts) == (True, 3, 1)
 
 
+def test_what_was_never_seen_is_given_up_when_nothing_new_comes_into_view() -> None:
+    robot, _ = robot_in("GoToLocal", attempts=5, discover=spinning("return False", horizon=30))
+    performed = robot.perform(Command("discover", "the purple door"))
+    # Turning on the spot shows new cells three times at most; a second attempt shows none.
+    assert performed.attempts == 2
+    assert 2 * PATIENCE <= performed.steps <= 2 * PATIENCE + 3
+    assert performed.note == NOTHING_TO_SEE
+    roaming = replace(spinning("return False", horizon=30), takes_argument=False)
+    robot, _ = robot_in("GoToLocal", attempts=2, discover=roaming)
+    assert robot.perform(Command("discover")).steps == 60
+
+
 def test_a_check_that_fails_on_what_it_sees_has_not_fired() -> None:
     robot, _ = robot_in("GoToLocal", attempts=1, discover=spinning("return [True][3 - get_steps()]", horizon=9))
     performed = robot.perform(Command("discover", "the red ball"))
@@ -100,7 +114,7 @@ def test_a_check_that_fails_on_what_it_sees_has_not_fired() -> None:
 
 def test_the_time_limit_ends_everything() -> None:
     robot, world = robot_in("GoToLocal", attempts=1000, discover=spinning("return False"))
-    performed = robot.perform(Command("discover", "the red ball"))
+    performed = robot.perform(Command("discover", "object"))
     assert performed.steps == world.max_steps == len(robot.actions)
     assert robot.ending.out_of_time
     assert not robot.ending.done
@@ -119,7 +133,7 @@ def test_attempts_draw_fresh_randomness() -> None:
 
     skill = replace(spinning("return False", horizon=2), policy=Drawing())
     robot, _ = robot_in("GoToLocal", attempts=4, discover=skill)
-    robot.perform(Command("discover", "the red ball"))
+    robot.perform(Command("discover", "object"))
     assert len(set(drawn)) == 8
 
 
