@@ -114,6 +114,8 @@ class Calls:
 
     def _len(self, node: ast.Call) -> Value:
         value = self._argument(node, "stream", "rooms", "items")
+        if value.stream is not None and value.stream.lazy:
+            raise CannotLower("a generator has no length, so the check raises")
         if value.kind == "rooms":
             return self._asm.fresh("int", m.POPCOUNT, value.registers[0])
         if value.kind == "items" and isinstance(value.constant, tuple):
@@ -143,7 +145,8 @@ class Calls:
         return replace(self._argument(node, "rooms"), constant="set")
 
     def _list(self, node: ast.Call) -> Value:
-        return self._argument(node, "stream")
+        value = self._argument(node, "stream")
+        return replace(value, stream=replace(value.stream, lazy=False)) if value.stream is not None else value
 
     def _next(self, node: ast.Call) -> Value:
         if not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], ast.GeneratorExp):

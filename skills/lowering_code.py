@@ -32,7 +32,8 @@ class Stream:
     """A list that was never built: loops, conditions and an element expression, compiled where the list is used.
 
     Either a `source` of objects, or a comprehension's `generators` and `element` with the names of the scope it stands
-    in; `changing` says that one of them may be bound again, so that the list must be used on the spot.
+    in; `changing` says that one of them may be bound again, so that the list must be used on the spot, and `lazy` that
+    it is a generator expression: true whatever it yields, without a length, and used up by the first look.
     """
 
     source: Source | None = None
@@ -41,6 +42,7 @@ class Stream:
     variables: Mapping[str, Value] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
     changing: bool = False
+    lazy: bool = False
 
 
 @dataclass(frozen=True)

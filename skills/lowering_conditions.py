@@ -75,6 +75,8 @@ class Conditions:
             self._always(True, label, when=when)
         elif value.kind in ("int", "bool", "status", "rooms"):
             self._asm.emit(m.JUMP_NE_C if when else m.JUMP_EQ_C, value.registers[0], 0, label)
+        elif value.stream is not None and value.stream.lazy:
+            self._always(True, label, when=when)
         elif value.kind == "stream":
             self._exists(value, label, when=when)
         elif isinstance(value.constant, tuple):
@@ -191,7 +193,7 @@ class Conditions:
         elif right.kind == "text" and left.kind == "status":
             index = STATUSES.index(str(right.constant)) if right.constant in STATUSES else m.NO_TEXT
             self._asm.emit(jumps[1], left.registers[0], index, label)
-        elif left.kind == "stream" and right.constant == ():
+        elif left.stream is not None and not left.stream.lazy and right.constant == ():
             self._exists(left, label, when=not when)
         else:
             raise CannotLower(f"a comparison of {left.kind} and {right.kind} has no lowered form")

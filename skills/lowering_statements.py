@@ -181,8 +181,10 @@ class Statements:
                 raise CannotLower("this unpacking has no lowered form")
             self._scope.bind(target, self._settled(value))
         else:
-            if value.stream is not None and value.stream.changing:
-                raise CannotLower("a list that is made of values which change has no lowered form")
+            if value.stream is not None and (value.stream.changing or value.stream.lazy):
+                raise CannotLower(
+                    "a generator, or a list made of values which change, has no lowered form in a variable"
+                )
             self._scope.bind(target, self._settled(value))
         return False
 

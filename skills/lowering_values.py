@@ -103,7 +103,7 @@ class Values:
             raise CannotLower("this subscript has no lowered form")
         if value.kind == "pair":
             return parts(value)[index] if value.constant else Value("int", (value.registers[index],))
-        if value.kind == "stream" and index == 0:
+        if value.stream is not None and not value.stream.lazy and index == 0:
             return self._w.loops.first(value, default=None)
         raise CannotLower("this subscript has no lowered form")
 
@@ -187,6 +187,7 @@ class Values:
             element=node.elt,
             variables=dict(self._scope.variables),
             assigned=frozenset(self._scope.assigned),
+            lazy=isinstance(node, ast.GeneratorExp),
             changing=bool((free & self._scope.variables.keys()) - self._scope.single),
         )
         return Value("stream", stream=stream)
