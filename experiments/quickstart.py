@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,23 +31,25 @@ def quickstart(
     """Ground, learn and solve; the table is printed, the run folder kept, the report written."""
     from experiments.cli_output import output
     from experiments.report import write
+    from sdg.runlog.folder import read_artefact
 
     began = time.monotonic()
     config, folder = cli.resolve(CONFIG, out, overlay=assignments or [], seed=None)
     cli.do("run", config, folder, fresh=not resume, as_json=as_json, quiet=quiet)
     report = write(folder)
     with output(as_json=as_json) as lines:
+        if not as_json:
+            lines.text("\nhypotheses verified, share of the grounding instructions:")
+            lines.rows(read_artefact(folder / "results.json")["verification"])
         if times:
             lines.text("")
-            lines.rows(stage_rows(folder, total=time.monotonic() - began))
+            stages = read_artefact(folder / "results.json")["stages"]
+            lines.rows(stage_rows(stages, total=time.monotonic() - began))
         lines.text(f"report: {report}")
 
 
-def stage_rows(folder: Path, *, total: float) -> list[dict[str, Any]]:
+def stage_rows(stages: Mapping[str, Mapping[str, float]], *, total: float) -> list[dict[str, Any]]:
     """Seconds of each stage, and of everything from start to report."""
-    from sdg.runlog.folder import read_artefact
-
-    stages = read_artefact(folder / "results.json")["stages"]
     rows = [{"stage": name, "seconds": round(stage["seconds"], 1)} for name, stage in stages.items()]
     return [*rows, {"stage": "all", "seconds": round(total, 1)}]
 

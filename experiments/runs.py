@@ -46,6 +46,13 @@ def skills(path: Path) -> Iterable[Row]:
     ]
 
 
+SHOWN = (
+    *("level", "agent", "success_rate", "low", "high", "episodes"),
+    *("median_steps", "steps_to_bot", "llm_calls", "tokens", "new_texts"),
+)
+"""Columns of the table that is printed; results.json has all."""
+
+
 class _Run:
     """One run on its way through the stages; seconds of each stage are added up over resumptions."""
 
@@ -67,7 +74,9 @@ class _Run:
         """The rows of the stage asked for."""
         if stage == "hypothesize":
             return self._timed("hypothesize", lambda: _hypothesis_rows(self.grounding.hypothesize()))
-        rows = self._timed("verify", self._verify)
+        self._timed("hypothesize", self.grounding.hypothesize)
+        self._timed("verify", self.grounding.ground)
+        rows = self._timed("random search", self._verify)
         if stage == "verify":
             return rows
         rows = self._timed("induce", self._induce)
@@ -126,9 +135,15 @@ class _Run:
                 heard = lambda row: stage.advance(steps=row["steps"])  # noqa: E731
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
                 played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
-        rows: list[Row] = list(summarise(played, seed=self.config.seed))
+        rows = [row | {"new_texts": self._new_texts(row["level"], played)} for row in summarise(played)]
         self._write({"rows": rows, "verification": self._verify()})
-        return rows
+        return [{key: row[key] for key in SHOWN} for row in rows]
+
+    def _new_texts(self, level: str, played: Sequence[Row]) -> float | None:
+        """Share of a level's evaluation instructions whose text no grounding instruction had."""
+        known = {row["instruction"] for row in self.grounding.ground()}
+        texts = [row["instruction"] for row in played if row["level"] == level]
+        return sum(text not in known for text in texts) / len(texts) if texts else None
 
 
 def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:

@@ -27,13 +27,12 @@ def library(
     policies: Mapping[int, Policy],
     *,
     measured: Mapping[int, Mapping[str, Any]],
-    horizon: int,
     reserved: Collection[str],
     provenance: Mapping[str, Any],
 ) -> SkillLibrary:
     """A skill for each cluster that has a policy and a check that can be asked about something else.
 
-    `measured` has success_rate, low, high, episodes and environment_steps of each; `reserved` are names that
+    `measured` has success_rate, low, high, episodes, environment_steps and horizon of each; `reserved` are names that
     programs use for something else.
     """
     entries: dict[int, Skill] = {}
@@ -41,7 +40,7 @@ def library(
         checks = templates(found.members[label])
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, measured=measured[label], horizon=horizon, taken=taken)
+            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken)
     usages = {entry.name: asdict(_usage(found.members[label], entry)) for label, entry in entries.items()}
     return SkillLibrary(
         skills=tuple(entries.values()),
@@ -56,7 +55,6 @@ def _entry(
     *,
     checks: tuple[CheckTemplate, ...],
     measured: Mapping[str, Any],
-    horizon: int,
     taken: set[str],
 ) -> Skill:
     members = found.members[label]
@@ -71,7 +69,7 @@ def _entry(
         argument_examples=tuple(text for text, _ in arguments.most_common(8) if text),
         members=tuple(text for text, _ in texts.most_common(MAX_MEMBERS)),
         checks=checks,
-        horizon=horizon,
+        horizon=measured["horizon"],
         success_rate=measured["success_rate"],
         success_interval=(measured["low"], measured["high"]),
         episodes=measured["episodes"],

@@ -116,6 +116,7 @@ class Grounding:
         self.plan, self.folder, self.model, self.search = plan, folder, model, search
         self.progress, self.parallel = progress, parallel
         self._banks: dict[tuple[str, str], LevelBank] = {}
+        self._grounded: list[Row] = []
 
     # Stages 1 and 2 --------------------------------------------------------------------------------------------------
 
@@ -205,6 +206,11 @@ class Grounding:
 
     def ground(self) -> list[Row]:
         """Stages 1 and 2 with all their rounds; the last verification of every instruction."""
+        if not self._grounded:
+            self._grounded = self._all_rounds()
+        return self._grounded
+
+    def _all_rounds(self) -> list[Row]:
         for attempt in range(self.plan.retries + 1):
             self.hypothesize(attempt)
             self.verify(attempt)
@@ -290,7 +296,6 @@ class Grounding:
             found,
             self.policies(rows),
             measured=measured,
-            horizon=self.plan.induce.train.horizon,
             reserved=reserved,
             provenance={"levels": list(self.plan.levels), "seed": self.plan.seed, "model": self.model.name},
         )
@@ -310,6 +315,7 @@ class Grounding:
             "high": sure.high,
             "episodes": best["episodes"],
             "environment_steps": spent,
+            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), 4, self.plan.induce.train.horizon)),
         }
 
     def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:

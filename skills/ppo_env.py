@@ -53,12 +53,13 @@ class ArenaVecEnv(RowsVecEnv):
     """An arena for stable-baselines3. A row ends when its check fires or its horizon is over.
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
-    not a truncation to bootstrap from.
+    not a truncation to bootstrap from. Taking or dropping something on the way costs `side_effect_cost`: whoever called
+    the skill counts on full hands staying full and empty ones empty.
     """
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0) -> None:
         super().__init__(len(arena.age))
-        self.arena = arena
+        self.arena, self.side_effect_cost = arena, side_effect_cost
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
@@ -68,8 +69,10 @@ class ArenaVecEnv(RowsVecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
+        held = self.arena.memory.carried.copy()
         fired, over, _ = self.arena.step(self._actions)
         rewards = fired.astype(np.float32)
+        rewards[(self.arena.memory.carried != held) & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.arena.age >= self.arena.horizon)
         ended = np.flatnonzero(dones)
         self.episodes += len(ended)

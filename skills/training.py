@@ -27,18 +27,21 @@ class TrainSettings:
     enough: float = 0.995
     patience: int = 6
     validation_starts: int = 400
+    side_effect_cost: float = 0.2
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a learning curve; rates are in [0, 1], `validation_steps` the mean steps of held-out episodes."""
+    """One point of a learning curve: rates in [0, 1], the mean steps of held-out episodes and the steps within which
+    99 % of those that succeeded did."""
 
     environment_steps: int
     train_success: float
     validation_success: float
     validation_steps: float
+    steps_99: float
     episodes: int
     seconds: float
 
@@ -74,7 +77,8 @@ def train(
 
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
-    env = ArenaVecEnv(Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed))
+    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
+    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
     learner = PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
     steps = learner.learn(settings.total_timesteps, watch=watcher)
@@ -93,7 +97,7 @@ class _Watcher:
         self.env, self.validation, self.settings, self.seed, self.heard = env, validation, settings, seed, heard
         self.curve: list[Point] = []
         self.policy: Policy | None = None
-        self.best = Point(0, 0.0, -1.0, float("inf"), 0, 0.0)
+        self.best = Point(0, 0.0, -1.0, float("inf"), 0.0, 0, 0.0)
         self.since_best = self.good = 0
         self.began = time.monotonic()
 
@@ -110,7 +114,8 @@ class _Watcher:
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
         seconds = round(time.monotonic() - self.began, 3)
-        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), len(reached), seconds)
+        slowest = float(np.quantile(taken[reached], 0.99)) if reached.any() else 0.0
+        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), slowest, len(reached), seconds)
         self.curve.append(point)
         self.heard(point)
         self.good = self.good + 1 if point.validation_success >= self.settings.enough else 0
