@@ -1,7 +1,8 @@
 """The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, checks in batch, the first call.
 
 python -m experiments.bench_engine [--json] [--seed 0]     the table (about two minutes)
-python -m experiments.bench_engine --exactness [--json]    lockstep on all ids: 100,000 steps and 200 endings a level
+python -m experiments.bench_engine --exactness [--jobs 2]   lockstep on all ids: 100,000 steps and 200 endings a level
+                                                           (about an hour of one core)
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 from envs.babyai.levels import PAPER_LEVELS, all_levels, level_name
@@ -38,22 +42,37 @@ def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dic
 
 
 def exactness(
-    *, steps: int = LONG_STEPS, endings: int = LONG_ENDINGS, seed: int = 0, levels: Sequence[str] | None = None
+    *,
+    steps: int = LONG_STEPS,
+    endings: int = LONG_ENDINGS,
+    seed: int = 0,
+    levels: Sequence[str] | None = None,
+    jobs: int = 1,
 ) -> Iterator[dict[str, Any]]:
-    """Lockstep with minigrid: a row for each level. A third of the steps has a time limit of 64, for more endings."""
-    for level in all_levels() if levels is None else levels:
-        plain = compare(level, steps=steps - steps // 3, seed=seed)
-        hurried = compare(level, steps=steps // 3, endings=endings - plain.endings, max_steps=64, seed=seed + 1)
-        yield {
-            "table": "exactness",
-            "level": level,
-            "compared_steps": plain.steps + hurried.steps,
-            "successes": plain.successes + hurried.successes,
-            "failures": plain.failures + hurried.failures,
-            "timeouts": plain.timeouts + hurried.timeouts,
-            "mismatches": plain.mismatches.total() + hurried.mismatches.total(),
-            "first": plain.first or hurried.first,
-        }
+    """Lockstep with minigrid: a row for each level, made by `jobs` processes."""
+    chosen = all_levels() if levels is None else levels
+    work = partial(_compare_long, steps=steps, endings=endings, seed=seed)
+    if jobs == 1:
+        yield from map(work, chosen)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(work, chosen)
+
+
+def _compare_long(level: str, *, steps: int, endings: int, seed: int) -> dict[str, Any]:
+    """A third of the steps has a time limit of 64, for more endings."""
+    plain = compare(level, steps=steps - steps // 3, seed=seed)
+    hurried = compare(level, steps=steps // 3, endings=endings - plain.endings, max_steps=64, seed=seed + 1)
+    return {
+        "table": "exactness",
+        "level": level,
+        "compared_steps": plain.steps + hurried.steps,
+        "successes": plain.successes + hurried.successes,
+        "failures": plain.failures + hurried.failures,
+        "timeouts": plain.timeouts + hurried.timeouts,
+        "mismatches": plain.mismatches.total() + hurried.mismatches.total(),
+        "first": plain.first or hurried.first,
+    }
 
 
 def as_text(row: Mapping[str, Any]) -> str:
@@ -71,10 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--levels", type=lambda text: [level_name(name) for name in text.split(",")], default=None)
     parser.add_argument("--steps", type=int, default=LONG_STEPS, help="compared steps a level (with --exactness)")
     parser.add_argument("--endings", type=int, default=LONG_ENDINGS, help="episode endings a level (with --exactness)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (with --exactness)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     if options.exactness:
-        made = exactness(steps=options.steps, endings=options.endings, seed=options.seed, levels=options.levels)
+        made = exactness(
+            steps=options.steps, endings=options.endings, seed=options.seed, levels=options.levels, jobs=options.jobs
+        )
     else:
         made = rows(seed=options.seed, levels=options.levels or PAPER_LEVELS)
     mismatches = 0

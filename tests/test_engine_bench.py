@@ -25,7 +25,10 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_rows_of_a_level_can_be_read_by_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_a_level_can_be_read_by_a_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_engine, "first_calls", lambda seed: {"cold_seconds": 1.0, "warm_seconds": 0.1})
     assert bench_engine.main(["--json", "--levels", "GoToObjS4"]) == 0
     rows = printed(capsys)
     (level,) = (row for row in rows if row["table"] == "level")
@@ -47,8 +50,12 @@ def test_rows_of_a_level_can_be_read_by_a_machine(capsys: pytest.CaptureFixture[
     checks = [row for row in rows if row["table"] == "check"]
     assert checks
     assert all(row["path"] == "lowered" and row["mismatches"] == 0 for row in checks)
-    (first,) = (row for row in rows if row["table"] == "first call")
-    assert first["warm_seconds"] < first["cold_seconds"] / 2, "the compiled kernels were not found in the cache"
+
+
+@pytest.mark.slow
+def test_the_second_process_finds_the_kernels_compiled() -> None:
+    first = engine_speed.first_calls()
+    assert first["warm_seconds"] < 1 < first["cold_seconds"] < 15
 
 
 def test_exactness_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
