@@ -23,6 +23,9 @@ MAX_ARGUMENT_CHARS = 200
 PATIENCE = 12
 """Steps without a newly seen cell after which an attempt at something that was never seen is given up."""
 
+FRUITLESS_ATTEMPTS = 2
+"""Attempts in a row, none of which showed a new cell, after which such a skill is given up."""
+
 NOTHING_TO_SEE = "nothing like it was ever seen, and no new place comes into view from here"
 NOTHING = Target(*NO_TARGET)
 """What skills that take no argument are shown: a target that marks nothing, as in training."""
@@ -96,13 +99,15 @@ class Robot:
         began = len(self.actions)
         if fires(self.perception()):
             return Performed(True, 0, 0)
+        fruitless = 0
         for attempt in range(1, self.attempts + 1):
             seen = self._cells_seen()
             if self._attempt(skill, command, fires=fires):
                 return Performed(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
-            if self._cells_seen() == seen and not self._knows(command):
+            fruitless = fruitless + 1 if self._cells_seen() == seen else 0
+            if fruitless == FRUITLESS_ATTEMPTS and not self._knows(command):
                 return Performed(False, len(self.actions) - began, attempt, NOTHING_TO_SEE)
         return Performed(False, len(self.actions) - began, attempt)
 
