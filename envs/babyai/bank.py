@@ -34,8 +34,7 @@ from envs.babyai.levels import level_name
 from envs.babyai.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
 
 SCHEMA = 1
-"""Version of the file format; files of another one are refused."""
-
+"""Version of the file format and of what is written; files of another one are refused."""
 
 _THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
 
@@ -166,7 +165,7 @@ def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
 
 def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:
     default = os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
-    made_by = f"{SCHEMA} {importlib.metadata.version('minigrid')} {level} ".encode()
+    made_by = f"{SCHEMA} {LAYOUT.descr} {importlib.metadata.version('minigrid')} {level} ".encode()
     digest = hashlib.sha256(made_by + seeds.tobytes()).hexdigest()[:16]
     return Path(cache_dir or default).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
 

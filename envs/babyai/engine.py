@@ -1,6 +1,6 @@
 """N BabyAI environments stepped at once by compiled kernels, exactly as minigrid 3.2 would step them one by one.
 
-One thread, no Python objects, no hidden state: everything about environment i is row i of `engine.state`. The row
+One thread unless more are asked for, no Python objects, no hidden state: everything about environment i is row i of `engine.state`. The row
 functions (`step_row`, `reset_row`, `view_row`) are numba functions, so that others can put a step, a memory update and
 a check into one loop of their own.
 """
@@ -32,6 +32,18 @@ class Step(NamedTuple):
     rewards: np.ndarray  # f32 [N]
     terminated: np.ndarray  # bool [N]
     truncated: np.ndarray  # bool [N]
+
+
+class Final(NamedTuple):
+    """The last moment of episodes that ended: rows are valid where the last step said terminated or truncated."""
+
+    views: np.ndarray  # u8 [N, 7, 7]
+    directions: np.ndarray  # u8 [N]
+    steps: np.ndarray  # i32 [N] length of the episode
+    layouts: np.ndarray  # i32 [N] row of the bank it was played in
+
+
+# Kernels are given plain tuples: numba's cache on disk pickles the class of a named one, and stumbles if it is renamed.
 
 
 @row_kernel
@@ -129,18 +141,6 @@ def _step_all(state, layouts, following, actions, limit, timed, auto_reset, step
             view_row(row, views, i)
         directions[i] = row.direction
     return -1
-
-
-# Kernels are given plain tuples: numba's cache on disk pickles the class of a named one, and stumbles if it is renamed.
-
-
-class Final(NamedTuple):
-    """The last moment of episodes that ended: rows are valid where the last step said terminated or truncated."""
-
-    views: np.ndarray  # u8 [N, 7, 7]
-    directions: np.ndarray  # u8 [N]
-    steps: np.ndarray  # i32 [N] length of the episode
-    layouts: np.ndarray  # i32 [N] row of the bank it was played in
 
 
 class BabyAIEngine:
