@@ -1,8 +1,8 @@
 """N BabyAI environments stepped at once by compiled kernels, exactly as minigrid 3.2 would step them one by one.
 
-One thread unless more are asked for, no Python objects, no hidden state: everything about environment i is row i of `engine.state`. The row
-functions (`step_row`, `reset_row`, `view_row`) are numba functions, so that others can put a step, a memory update and
-a check into one loop of their own.
+One thread unless more are asked for, no Python objects, no hidden state: everything about environment i is row i of
+`engine.state`. The row functions (`step_row`, `reset_row`, `view_row`) are numba functions, so that others can put a
+step, a memory update and a check into one loop of their own.
 """
 
 from __future__ import annotations
