@@ -198,6 +198,12 @@ def test_unknown_levels_and_bad_seeds_are_refused(tmp_path: Path) -> None:
             LevelBank.build("GoToLocal", seeds, cache_dir=tmp_path)  # type: ignore[arg-type]
 
 
+def test_missions_that_wait_for_done_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minigrid.envs.babyai.core.verifier.use_done_actions", "1")
+    with pytest.raises(LayoutError, match="BABYAI_DONE_ACTIONS"):
+        LevelBank.build("GoToLocal", SEEDS, cache_dir=tmp_path)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failing_generation_names_level_and_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int

@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX
 from minigrid.envs.babyai.core import roomgrid_level
+from minigrid.envs.babyai.core import verifier as minigrid_verifier
 from minigrid.envs.babyai.core.verifier import (
     AfterInstr,
     AndInstr,
@@ -64,7 +65,12 @@ def generate(level: str, seeds: Sequence[int] | np.ndarray) -> tuple[np.recarray
 
 
 def make_minigrid(level: str, **options: Any) -> Any:
-    """One minigrid environment (`options` are its own) without wrappers, that prints no rejected samples to stdout."""
+    """One minigrid environment (`options` are its own) without wrappers, that prints no rejected samples to stdout.
+
+    Raises LayoutError when minigrid was told to wait for the `done` action: then its missions mean something else.
+    """
+    if minigrid_verifier.use_done_actions:
+        raise LayoutError("BABYAI_DONE_ACTIONS is set: unset it, missions here are done without the action `done`")
     # minigrid prints "Sampling rejected" from this one module. Redirecting stdout would be process-wide (other threads
     # lose their output); a module-level name is seen by that module alone.
     roomgrid_level.print = lambda *_: None  # type: ignore[attr-defined]
