@@ -19,7 +19,7 @@ from envs.babyai.memory import Memory
 from skills import lowering_kernel as m
 from skills.guard import Refused
 from skills.guard_syntax import parse
-from skills.guard_weave import NODES_PER_STEP, size_of
+from skills.guard_weave_counting import NODES_PER_STEP, size_of
 from skills.lowering_code import CannotLower, Value
 from skills.lowering_kernel import FALSE, FAULT, N_SLOTS, SCRATCH, TRUE, evaluate_row
 from skills.lowering_statements import Statements
