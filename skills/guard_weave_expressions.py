@@ -173,7 +173,7 @@ class ExpressionWeaver(CallWeaver):
     def visit_Set(self, node: ast.Set) -> ast.expr:
         unpacks = starred(node)
         node.elts = [self.visit(item) if isinstance(item, ast.Starred) else self._key(item) for item in node.elts]
-        return call("set", ast.List(elts=node.elts, ctx=ast.Load())) if unpacks else node
+        return call(".set", ast.List(elts=node.elts, ctx=ast.Load())) if unpacks else node
 
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
         if isinstance(node.ctx, ast.Store):
