@@ -93,8 +93,8 @@ def _carried_over(
         if ours is None:
             stand_ins.append(_missing(theirs, kind))
         elif careful:
-            wrapped[theirs] = f"try_{ours}"
-            stand_ins.append(_wrapper(ours, takes=ARITY[kind] == 1))
+            wrapped[theirs] = f"try_{theirs}"
+            stand_ins.append(_wrapper(theirs, ours, takes=ARITY[kind] == 1))
         else:
             wrapped[theirs] = ours
     return _fitted(_used("\n\n\n".join([*stand_ins, _renamed(source, names | wrapped)])))
@@ -137,10 +137,10 @@ def _missing(name: str, kind: str) -> str:
     return f"def {name}({parameter}):\n    return {kind == 'face'}"
 
 
-def _wrapper(name: str, *, takes: bool) -> str:
+def _wrapper(theirs: str, ours: str, *, takes: bool) -> str:
     argument = "thing" if takes else ""
     return (
-        f"def try_{name}({argument}):\n    try:\n        return {name}({argument})\n"
+        f"def try_{theirs}({argument}):\n    try:\n        return {ours}({argument})\n"
         "    except Exception:\n        return False"
     )
 
