@@ -15,6 +15,7 @@ from envs.babyai.bank import LevelBank
 from envs.babyai.description import mentions, parse
 from skills.arena import play
 from skills.policy import Policy
+from skills.reward import BatchReward
 from skills.rows import begin_subgoals
 from skills.starts import Starts, join, restored, target_row
 from skills.subgoal import CheckFunction
@@ -69,7 +70,7 @@ def fresh_starts(
 ) -> Starts | None:
     """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if none is."""
     rng = np.random.default_rng(seed)
-    playable = [m for m in members if m.level in banks and all(stage.skill in policies for stage in m.before)]
+    playable = [m for m in members if m.level in banks and all(stage.skill >= 0 for stage in m.before)]
     if not playable:
         return None
     parts = []
@@ -151,9 +152,12 @@ def _advance(
     kept_rows, kept = [], []
     for skill in np.unique(skills):
         mine = np.flatnonzero(skills == skill)
-        reached, _, after = play(
-            policies[int(skill)], waiting.take(mine), horizon=horizon, seed=int(rng.integers(2**31))
-        )
+        here = waiting.take(mine)
+        if int(skill) in policies:
+            drawn = int(rng.integers(2**31))
+            reached, _, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+        else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
+            reached, after = BatchReward(here.checks)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):
             kept_rows.append(rows[mine[good]])
