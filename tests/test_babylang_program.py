@@ -156,6 +156,25 @@ def test_of_two_skills_the_one_with_more_of_the_kind_is_called() -> None:
     assert "mixed(" in source(MISSIONS[0], without)
 
 
+class Doors(RoomSkill):
+    @property
+    def examples(self) -> tuple[str, ...]:
+        return (
+            ("walk up to the red door", "reach a door") if self.kind == "goto" else ("find the red door", "spot a door")
+        )
+
+
+@pytest.mark.parametrize("failure", [None, FAILURE])
+def test_skills_that_were_learned_on_doors_are_called_for_doors(failure: Failure | None) -> None:
+    skills = {**room_skills(), "reach_door": Doors("reach_door", "goto"), "find_door": Doors("find_door", "discover")}
+    program = source(MISSIONS[2], skills, failure=failure)
+    load(program, skills)
+    assert re.search(r'if thing\.type == "door":\n\s+return reach_door\(thing\)', program)
+    assert re.search(r'if "door" in thing:\n\s+return find_door\(thing\)', program)
+    only = {name: skill for name, skill in skills.items() if name not in ("go_next_to", "discover")}
+    assert "reach_door(" in source(MISSIONS[0], only)
+
+
 def test_a_repair_leaves_out_what_is_done_and_bears_errors() -> None:
     calls = (
         "line 9: go_next_to('red ball #3') -> True after 4 steps (something changed)",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sdg.llm.babylang import grammar, primitive, reading
 from sdg.llm.babylang.grammar import Clause
-from sdg.llm.babylang.skills import ARITY, by_kind, primitives
+from sdg.llm.babylang.skills import ARITY, DOOR, by_kind, primitives
 
 _MAIN = re.compile(r"^def program\(\):\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
 _DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
@@ -87,17 +87,20 @@ def _carried_over(
     ]
     source = _without_comments(lesson.helpers) + "\n".join(["def program():", *lesson.opening, *calls])
     names = _own_names(source, taken)
-    wrapped, stand_ins = {}, []
+    renamed, own = {}, []
     for kind, theirs in lesson.skills.items():
-        ours = kinds.get(kind)
-        if ours is None:
-            stand_ins.append(_missing(theirs, kind))
-        elif careful:
-            wrapped[theirs] = f"try_{theirs}"
-            stand_ins.append(_wrapper(theirs, ours, takes=ARITY[kind] == 1))
+        ours = kinds.get(kind, "")
+        doors = kinds.get(kind + DOOR, ours)
+        if kind.endswith(DOOR):
+            continue
+        if not ours:
+            own.append(_missing(theirs, kind))
+        elif careful or doors != ours:
+            renamed[theirs] = f"use_{theirs}"
+            own.append(_use(theirs, kind, skills=(ours, doors), careful=careful))
         else:
-            wrapped[theirs] = ours
-    return _fitted(_used("\n\n\n".join([*stand_ins, _renamed(source, names | wrapped)])))
+            renamed[theirs] = ours
+    return _fitted(_used("\n\n\n".join([*own, _renamed(source, names | renamed)])))
 
 
 def _fitted(source: str) -> str:
@@ -137,12 +140,17 @@ def _missing(name: str, kind: str) -> str:
     return f"def {name}({parameter}):\n    return {kind == 'face'}"
 
 
-def _wrapper(theirs: str, ours: str, *, takes: bool) -> str:
-    argument = "thing" if takes else ""
-    return (
-        f"def try_{theirs}({argument}):\n    try:\n        return {ours}({argument})\n"
-        "    except Exception:\n        return False"
-    )
+def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str:
+    """A function that calls a skill, or the one of two that was learned on doors; `careful` makes errors False."""
+    ours, doors = skills
+    argument = "thing" if ARITY[kind] == 1 else ""
+    lines = [f"return {ours}({argument})"]
+    if doors != ours:
+        is_door = '"door" in thing' if kind == "discover" else 'thing.type == "door"'
+        lines = [f"if {is_door}:", f"    return {doors}(thing)", *lines]
+    if careful:
+        lines = ["try:", *(f"    {line}" for line in lines), "except Exception:", "    return False"]
+    return "\n".join([f"def use_{name}({argument}):", *(f"    {line}" for line in lines)])
 
 
 def _without_comments(source: str) -> str:

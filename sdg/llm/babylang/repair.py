@@ -9,7 +9,7 @@ from sdg.llm.babylang import grammar, reading
 from sdg.llm.babylang.grammar import Clause
 from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.program import written
-from sdg.llm.babylang.skills import by_kind
+from sdg.llm.babylang.skills import DOOR, by_kind
 
 _CALL = re.compile(r"(\w+)\((?:'([^'\n]*)'|\"([^\"\n]*)\")?\) -> (True|False|refused)")
 
@@ -19,7 +19,9 @@ def answer(text: str) -> str:
     groups = grammar.parse(reading.block(reading.section(text, "Instruction to carry out")))
     calls = _CALL.findall(reading.section(text, "Skill calls it made"))
     kinds = {name: kind for kind, name in by_kind(reading.functions(reading.section(text, "Skills"))).items()}
-    done = [(kinds.get(name, ""), one or other) for name, one, other, result in calls if result == "True"]
+    done = [
+        (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
+    ]
     names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
     first = f"{names['forget']}()" if "forget" in names else ""
     return written(text, _remaining(groups, done), careful=True, first=first)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from sdg.llm.babylang.grammar import type_of
 from sdg.llm.babylang.phrases import meaning
 from sdg.llm.babylang.reading import Function
 
@@ -26,6 +27,10 @@ ARITY: Mapping[str, int] = {
 }
 """Arguments that a skill of each kind takes."""
 
+DOOR = " door"
+ON_DOORS = frozenset({"discover", "goto"})
+"""Kinds that a library may have learned apart for doors."""
+
 PRIMITIVES: Mapping[str, str] = {
     "left": r"turn\w* left",
     "right": r"turn\w* right",
@@ -38,13 +43,20 @@ PRIMITIVES: Mapping[str, str] = {
 
 
 def by_kind(functions: Iterable[Function]) -> dict[str, str]:
-    """Kind of subgoal -> the skill that reaches it: the one with the largest share of such subgoals among its own."""
+    """Kind of subgoal -> the skill that reaches it: the one with the largest share of such subgoals among its own.
+
+    Kinds that are practised on doors apart are there a second time with DOOR behind them, such as "goto door".
+    """
     best: dict[str, tuple[float, str]] = {}
     for function in functions:
         for kind, share in _shares(function).items():
-            if function.arity == ARITY[kind] and (share, function.name) > best.get(kind, (0.0, "")):
+            fits = function.arity == ARITY[kind.removesuffix(DOOR)]
+            if fits and (share, function.name) > best.get(kind, (0.0, "")):
                 best[kind] = (share, function.name)
-    return {kind: name for kind, (_, name) in best.items()}
+    chosen = {kind: name for kind, (_, name) in best.items()}
+    for kind in ON_DOORS & {name.removesuffix(DOOR) for name in chosen if name.endswith(DOOR)}:
+        chosen.setdefault(kind, chosen[kind + DOOR])
+    return chosen
 
 
 def primitives(functions: Iterable[Function]) -> dict[str, str]:
@@ -54,9 +66,14 @@ def primitives(functions: Iterable[Function]) -> dict[str, str]:
     return {part: names[0] for part, names in found.items() if names}
 
 
+def _kind(text: str) -> str:
+    read = meaning(text)
+    return read.kind + DOOR if read.kind in ON_DOORS and type_of(read.argument) == "door" else read.kind
+
+
 def _shares(function: Function) -> dict[str, float]:
     """Share of each kind among the quoted subgoals of a skill's description; rare ones, under a tenth, are left out."""
     texts = re.findall(r'"([^"\n]+)"', function.description)
-    kinds = Counter(meaning(text).kind for text in texts)
+    kinds = Counter(_kind(text) for text in texts)
     kinds.pop("", None)
     return {kind: count / len(texts) for kind, count in kinds.items() if 10 * count >= len(texts)}
