@@ -6,8 +6,9 @@ Not BabyAI on purpose: the guard takes the functions and records it exposes as a
 from __future__ import annotations
 
 import builtins
+import encodings.unicode_escape  # noqa: F401  the parser imports this and the next when a source needs them
 import sys
-import unicodedata  # noqa: F401  the parser imports it when it meets a name that isn't ASCII
+import unicodedata  # noqa: F401
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -146,7 +147,7 @@ class _Watch:
 
 
 _watch: list[_Watch] = []
-_state: list[tuple[int, int, int]] = []
+_state: list[frozenset[str]] = []
 
 
 def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
@@ -161,8 +162,10 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     outcome, message = _outcome(request, world)
     events, _watch[0].events = _watch[0].events, None
     effects = [f"event {event}" for event in events]
-    if _interpreter_state() != _state[0]:
-        effects.append("interpreter state changed")
+    changed = sorted(_interpreter_state() ^ _state[0])
+    if changed:
+        effects.append(f"interpreter changed: {', '.join(changed[:5])}")
+        _state[0] = _interpreter_state()
     if _MARK in message:
         effects.append("secret in the message")
     if World(request["world"]).get_observed_objects() != world.get_observed_objects():
@@ -185,5 +188,9 @@ def _outcome(request: dict[str, Any], world: World) -> tuple[str, str]:
         return "timeout", f"more than {MAX_SKILL_CALLS} skill calls"
 
 
-def _interpreter_state() -> tuple[int, int, int]:
-    return len(vars(builtins)), sys.getrecursionlimit(), len(sys.modules)
+def _interpreter_state() -> frozenset[str]:
+    """What a snippet could leave behind in the interpreter, by name."""
+    limit = f"recursion limit {sys.getrecursionlimit()}"
+    return frozenset(
+        (limit, *(f"builtin {name}" for name in vars(builtins)), *(f"module {name}" for name in sys.modules))
+    )

@@ -204,8 +204,8 @@ def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str
     names |= {f".{name}": error for name, error in errors.items()}
     names |= {
         ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged, ".set": builtins.calls["set"],
-        ".sorted_flat": builtins.sorted_flat,
+        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
+        ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat,
         ".error": lambda kind, *text: kind(*map(meter.text, text)),
         ".formatted": lambda value: _formatted(value, meter),
         ".deeper": lambda function: _deeper(function, meter),
