@@ -209,7 +209,7 @@ def _llm_overlay(llm: str | None) -> list[str]:
     return [f"model.kind={kind}", *([f"model.{key}={name}"] if name else [])]
 
 
-def command(function: Callable[..., None]) -> int:
+def command(function: Callable[..., int | None]) -> int:
     """Run one function as a command of its own, under the same rules as `sdg`."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command()(function)
