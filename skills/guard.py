@@ -72,7 +72,12 @@ class Guard:
 
         Raises `Refused`, with a line number where one is known.
         """
-        tree = parse(source)
+        try:
+            return self._load(parse(source), source, entry=entry)
+        except RecursionError:
+            raise Refused("The code is nested too deeply.") from None
+
+    def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
         Inspector(fields=self.fields, functions=self.signatures, errors=self.errors).inspect(tree)
         entry = _entry(tree, entry)
         kinds = Kinds(fields=self.fields, functions=self.signatures, variables=_bound(tree))

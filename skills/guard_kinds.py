@@ -17,6 +17,7 @@ from skills.guard_signature import ANY, FLAT, NUMBER, Signature
 
 _TO_NUMBER = frozenset({"len", "abs", "int", "float", "round", "sum", "ord", "bool", "isinstance", "any", "all"})
 _ALWAYS_NUMBER = (ast.Div, ast.FloorDiv, ast.Pow, ast.LShift, ast.RShift)
+_PASSES = 25
 _SMALL_RESULTS = frozenset({"len", "bool", "isinstance", "any", "all", "ord"})
 
 
@@ -29,26 +30,34 @@ class Kinds:
     variables: frozenset[str]
     names: dict[str, int] = field(default_factory=dict)
     limited: set[str] = field(default_factory=set)
+    _known: dict[ast.expr, int] = field(default_factory=dict)
+    _known_limits: dict[ast.expr, bool] = field(default_factory=dict)
 
     def learn(self, tree: ast.Module) -> None:
         """Find the kind of every name by iteration to the greatest fixpoint."""
         bindings = _Bindings(_calls_of_helpers(tree))
         bindings.visit(tree)
-        self.names = dict.fromkeys(bindings.found, NUMBER)
-        changed = True
-        while changed:
-            changed = False
-            for name, bound in bindings.found.items():
-                kind = min(self._bound_kind(binding) for binding in bound)
-                if kind < self.names[name]:
-                    self.names[name], changed = kind, True
-        changed = True
-        while changed:
-            found = {
-                n for n, bound in bindings.found.items() if n not in self.limited and all(map(self._bound_limit, bound))
-            }
+        self._settle_names(bindings.found)
+        for _ in range(_PASSES):
+            self._known_limits.clear()
+            names = (name for name in bindings.found if name not in self.limited)
+            found = {name for name in names if all(map(self._bound_limit, bindings.found[name]))}
+            if not found:
+                break
             self.limited |= found
-            changed = bool(found)
+        self._known_limits.clear()
+
+    def _settle_names(self, found: Mapping[str, list[_Binding]]) -> None:
+        """Downwards until nothing changes; a chain of names that takes longer leaves all of them ANY."""
+        self.names = dict.fromkeys(found, NUMBER)
+        for _ in range(_PASSES):
+            self._known.clear()
+            names = {name: min(self._bound_kind(binding) for binding in bound) for name, bound in found.items()}
+            if names == self.names:
+                return
+            self.names = {name: min(kind, self.names[name]) for name, kind in names.items()}
+        self.names = dict.fromkeys(found, ANY)
+        self._known.clear()
 
     def _bound_kind(self, binding: _Binding) -> int:
         value = binding.value
@@ -70,6 +79,12 @@ class Kinds:
 
     def is_limited(self, node: ast.expr) -> bool:
         """Whether a flat expression cannot grow from one loop to the next, because no name in it depends on itself."""
+        known = self._known_limits.get(node)
+        if known is None:
+            known = self._known_limits[node] = self._judge_limit(node)
+        return known
+
+    def _judge_limit(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Constant | ast.Compare):
             return True
         if isinstance(node, ast.Name):
@@ -96,8 +111,13 @@ class Kinds:
 
     def of(self, node: ast.expr | None) -> int:
         """The kind of an expression; ANY for whatever is not listed."""
-        judge = _JUDGES.get(type(node))
-        return judge(self, node) if judge and node is not None else ANY
+        if node is None:
+            return ANY
+        kind = self._known.get(node)
+        if kind is None:
+            judge = _JUDGES.get(type(node))
+            kind = self._known[node] = judge(self, node) if judge else ANY
+        return kind
 
     def element(self, node: ast.expr) -> int:
         """The kind of what iterating over an expression yields."""

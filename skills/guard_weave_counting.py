@@ -12,6 +12,7 @@ from skills.guard_meter import COUNTER
 
 NODES_PER_STEP = 24
 CALL_NODES = 24
+_PASSES = 10
 _CALLBACKS = frozenset({"map", "filter", "sorted", "min", "max"})
 
 
@@ -86,7 +87,7 @@ class Counting(ast.NodeTransformer):
         names = [function.name for function in functions]
         rebound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         rebound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-        for _ in functions:
+        for _ in range(_PASSES):
             found = {f.name for f in functions if names.count(f.name) == 1 and not self._may_recur(f)} - rebound
             if found == self._leaves:
                 break
