@@ -3,8 +3,8 @@
     python -m experiments.hostile FILE.json [--world WORLD.json]     one JSON row a snippet
     python -m experiments.hostile FILE.json --overhead               what the guard costs a call, against plain exec
 
-A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), message
-and calls. When a snippet says what to expect, `expected` is in its row and the exit status is 1 if any differs.
+A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
+(well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is in its row and the exit status is 1 if any differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from skills.worker import Limits, Worker, WorkerCrashed, WorkerError, WorkerHung
 from skills.worker_confine import MEGABYTE
 
 MAX_CORPUS_BYTES = 64 * MEGABYTE
-TIMEOUT_SECONDS = 1.5
+TIMEOUT_SECONDS = 1.2
 MEMORY_BYTES = 512 * MEGABYTE
 SECRET = "MARKER-9f31"
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -52,6 +52,7 @@ def _row(snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker
         "outcome": answer["outcome"],
         "seconds": round(time.perf_counter() - began, 4),
         "effects": [*answer["effects"], *_traces(scratch)],
+        "worker": answer.get("worker", "well"),
         "message": answer["message"],
         "calls": answer["calls"],
     }
@@ -65,10 +66,10 @@ def _ask(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = worker.ask(request, timeout_seconds=TIMEOUT_SECONDS)
     except WorkerHung as error:
-        answer = {"outcome": "timeout", "message": str(error), "effects": ["worker killed"], "calls": []}
+        answer = {"outcome": "timeout", "message": str(error), "effects": [], "calls": [], "worker": "killed"}
         worker.start()
     except WorkerCrashed as error:
-        answer = {"outcome": "error", "message": str(error), "effects": ["worker crashed"], "calls": []}
+        answer = {"outcome": "error", "message": str(error), "effects": [], "calls": [], "worker": "crashed"}
         worker.start()
     except (WorkerError, ValueError) as error:
         answer = {"outcome": "error", "message": str(error), "effects": ["fault of the harness"], "calls": []}
@@ -116,8 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     wrong = 0
     for row in run_corpus(snippets, world):
-        bad = row.get("expected", row["outcome"]) != row["outcome"] or bool(row["effects"])
-        wrong += bad
+        bad = row.get("expected", row["outcome"]) != row["outcome"] or row["effects"] or row["worker"] == "crashed"
+        wrong += bool(bad)
         if bad or not options.wrong:
             print(json.dumps(row), flush=True)
     return min(wrong, 1)

@@ -40,6 +40,7 @@ def test_every_snippet_ends_as_expected(rows: list[dict[str, Any]]) -> None:
 
 def test_no_snippet_has_a_side_effect(rows: list[dict[str, Any]]) -> None:
     assert [(row["name"], row["effects"]) for row in rows if row["effects"]] == []
+    assert [row["name"] for row in rows if row["worker"] == "crashed"] == []
 
 
 def test_every_denial_of_service_ends_within_two_seconds(rows: list[dict[str, Any]]) -> None:
