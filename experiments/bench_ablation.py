@@ -18,7 +18,7 @@ from experiments.comparison import Equipping, compare
 from experiments.episodes import Recipe, Row
 from experiments.players import PlannerRecipe, recipes
 from experiments.statistics import wilson_interval
-from experiments.table1 import ALL, Table1Settings
+from experiments.table1 import Table1Settings
 from sdg.deduce import DeductionSettings
 
 WHICH = ("interactions", "attempts", "gate", "skills")
@@ -56,7 +56,6 @@ def rows(
         raise UserError(str(error)) from None
     config = equipping.config(base) | {"which": which}
     table = compare(chosen, settings, folder=folder, config=config, processes=processes)
-    table = [row for row in table if row["level"] != ALL]
     found = _over_interactions(table, most) if which == "interactions" else table
     note = "plumbing test: the model is rule-based" if llm.split(":")[0] in RULE_BASED else ""
     return [{"figure": which, "note": note if which == "interactions" else "", **row} for row in found]

@@ -16,7 +16,7 @@ from experiments.cli_progress import Stage, progress
 from experiments.episodes import BOT, Recipe, Row
 from experiments.formats import comma_separated, latex, markdown
 from experiments.players import PlannerRecipe
-from experiments.table1 import Table1Settings, columns, run_table1, wide, wide_columns
+from experiments.table1 import ALL, Table1Settings, columns, run_table1, wide, wide_columns
 from sdg.deduce import DeductionSettings
 from sdg.llm.registry import ModelSettings
 from sdg.runlog import RunFolder, RunSettings, atomic_write
@@ -81,8 +81,9 @@ def compare(
     config: Mapping[str, Any],
     processes: int = 0,
 ) -> list[dict[str, Any]]:
-    """Play what the folder lacks and write its table; the rows. `processes` 0 means one for each core.
+    """Play what the folder lacks and write its table; the rows of levels. `processes` 0 means one for each core.
 
+    The rows over all levels, which are no success rates but interquartile means, are in the folder and told.
     Raises RunFolderError when the folder was begun with another library, model or limit.
     """
     asked = {
@@ -101,8 +102,11 @@ def compare(
         with told.stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
             table = run_table1(chosen, settings, journal=journal, processes=processes or _cores(), done=_Heard(stage))
         _write(table, settings.levels, run=run)
+        for row in (row for row in table if row["level"] == ALL):
+            low, middle, high = (100 * row[key] for key in ("low", "success_rate", "high"))
+            told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} % [{low:.1f}, {high:.1f}]")
         told.note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
-    return table
+    return [row for row in table if row["level"] != ALL]
 
 
 @dataclass(frozen=True)

@@ -70,23 +70,30 @@ def summarise(episodes: Sequence[Row], *, seed: int = 0) -> list[Row]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in episodes:
         groups.setdefault((row["level"], row["agent"]), []).append(row)
-    rows = [_level_row(level, agent, rows=group) for (level, agent), group in groups.items()]
+    rows = [_level_row(level, agent, rows=group, seed=seed) for (level, agent), group in groups.items()]
     agents = dict.fromkeys(agent for _, agent in groups)
     return rows + [_agent_row(agent, [row for row in episodes if row["agent"] == agent], seed=seed) for agent in agents]
 
 
-def _level_row(level: str, agent: str, *, rows: Sequence[Row]) -> Row:
+def _level_row(level: str, agent: str, *, rows: Sequence[Row], seed: int) -> Row:
+    """One level: Wilson's interval over its episodes, and the interquartile mean over its repeats."""
     wins = sum(row["success"] for row in rows)
-    return _summary(level, agent, rows=rows, rate=wilson_interval(wins, len(rows)))
+    iqm = iqm_interval([_rates(rows)], seed=seed)
+    means = {"iqm": iqm.value, "iqm_low": iqm.low, "iqm_high": iqm.high}
+    return _summary(level, agent, rows=rows, rate=wilson_interval(wins, len(rows))) | means
 
 
 def _agent_row(agent: str, rows: Sequence[Row], *, seed: int) -> Row:
     """Over all levels: the interquartile mean of the success rates of levels x repeats, resampled within levels."""
-    scores: dict[str, dict[int, list[bool]]] = {}
-    for row in rows:
-        scores.setdefault(row["level"], {}).setdefault(row["repeat"], []).append(row["success"])
-    strata = [[statistics.fmean(wins) for wins in repeats.values()] for repeats in scores.values()]
+    levels = dict.fromkeys(row["level"] for row in rows)
+    strata = [_rates([row for row in rows if row["level"] == level]) for level in levels]
     return _summary(ALL, agent, rows=rows, rate=iqm_interval(strata, seed=seed))
+
+
+def _rates(rows: Sequence[Row]) -> list[float]:
+    """The success rate of each repeat."""
+    repeats = dict.fromkeys(row["repeat"] for row in rows)
+    return [statistics.fmean(row["success"] for row in rows if row["repeat"] == repeat) for repeat in repeats]
 
 
 def _summary(level: str, agent: str, *, rows: Sequence[Row], rate: Interval) -> Row:
