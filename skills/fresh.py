@@ -2,17 +2,21 @@
 
 A verified hypothesis says which skills come before a subgoal. On another layout of the same level the same skills are
 played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
+
+A program doesn't always call skills in the order of a hypothesis, so some plans are varied: a stage before the last is
+left out, or a plan that is about rooms is gone through again, with the rooms forgotten that were visited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
 from envs.babyai.description import mentions, parse
+from envs.babyai.memory import forget_visited_rooms
 from skills.arena import play
 from skills.policy import Policy
 from skills.reward import BatchReward
@@ -24,11 +28,15 @@ from skills.template import Unfit, rewrite
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check."""
+    """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check.
+
+    `forgets`: the rooms visited so far are forgotten before it.
+    """
 
     skill: int
     argument: str
     check: CheckFunction
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ def fresh_starts(
         chosen = [member for member in drawn if member.level == level]
         layouts = rng.integers(len(banks[level]), size=len(chosen))
         plans = [_transfer(member, banks[level].mission(int(at))) for member, at in zip(chosen, layouts, strict=True)]
-        fit = [(i, plan) for i, plan in enumerate(plans) if plan is not None]
+        fit = [(i, vary(plan, rng)) for i, plan in enumerate(plans) if plan is not None]
         if fit:
             numbers = layouts[[i for i, _ in fit]]
             found = _play_through(banks[level], numbers, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
@@ -97,6 +105,22 @@ def _transfer(member: Member, mission: str) -> tuple[Stage, ...] | None:
         return tuple(_restage(stage, words) for stage in (*member.before, member.stage))
     except Unfit:
         return None
+
+
+LEFT_OUT, AGAIN = 0.3, 0.4
+"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about rooms only)."""
+
+
+def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
+    """The plan, or in some cases one with a stage less or gone through twice."""
+    drawn = rng.random()
+    if not any(stage.argument for stage in plan):
+        again = (replace(plan[0], forgets=True), *plan[1:])
+        plan = (*plan, *again) if drawn < AGAIN else plan
+        drawn = rng.random()
+    if len(plan) > 2 and drawn < LEFT_OUT:
+        plan = (*plan[:-2], plan[-1])
+    return tuple(plan)
 
 
 def _restage(stage: Stage, words: Mapping[str, str]) -> Stage:
@@ -166,6 +190,9 @@ def _advance(
         return np.zeros(0, np.int64), waiting
     order = np.concatenate(kept_rows)
     joined = join(kept)
+    for i, row in enumerate(order):
+        if plans[row][t + 1].forgets:
+            forget_visited_rooms(joined.memory, i)
     begin_subgoals(joined.memory)
     return order, _starts(joined.state, joined.memory, [plans[row][t + 1] for row in order])
 
