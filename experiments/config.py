@@ -43,7 +43,7 @@ class ModelConfig(Section):
     )
     transcript: str | None = Field(None, description="transcript.jsonl of the run to replay; replay only")
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
-    max_tokens: Count = Field(1500, description="longest reply, tokens")
+    max_tokens: Count = Field(4000, description="longest reply, tokens")
     timeout_seconds: Positive = Field(60.0, description="how long to wait for one reply")
     retries: Annotated[int, Field(ge=0)] = Field(4, description="how often a request that failed is sent again")
     cache: bool = Field(True, description="answer repeated requests from a cache in the run folder")

@@ -69,7 +69,7 @@ class Plan:
     retries: int = 1
     repairs: int = 1
     temperature: float = 0.0
-    max_tokens: int = 1500
+    max_tokens: int = 4000
     training_layouts: int = 1000
     validation_layouts: int = 300
     verify: VerifySettings = field(default_factory=VerifySettings)

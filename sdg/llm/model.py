@@ -21,7 +21,7 @@ class Sampling:
 
     temperature: float = 0.0
     seed: int = 0
-    max_tokens: int = 1500
+    max_tokens: int = 4000
     json_mode: bool = False
 
 
