@@ -105,10 +105,11 @@ def stand_in_corpus(*, n_items: int, seed: int, levels: Sequence[str] = LEVELS) 
     ][:n_items]
     calls = translate([subgoal.description for subgoal in subgoals], model=model)
     items = tuple(ClusterItem(call, subgoal) for call, subgoal in zip(calls, subgoals, strict=True))
-    return Corpus(items, tuple(_kind_of_stand_in(item) for item in items))
+    return Corpus(items, tuple(kind_of_stand_in(item) for item in items))
 
 
-def _kind_of_stand_in(item: ClusterItem) -> str:
+def kind_of_stand_in(item: ClusterItem) -> str:
+    """What the rule-based stand-in means by a subgoal: its true kind, for scoring a clustering and nothing else."""
     from sdg.llm.babylang.phrases import meaning
 
     kind = {"goto": "go next to", "unlock": "open"}.get(word := meaning(item.subgoal.description).kind, word)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.assembly import LIBRARY, RESERVED, language_model, plan_of, recipes, search_of, search_settings
+from experiments.clusterings import kind_of_stand_in
 from experiments.config import RunConfig
 from experiments.table1 import summarise
 from experiments.workers import Workers
@@ -68,6 +69,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes),
+            kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
         )
 
     def until(self, stage: str) -> list[Row]:

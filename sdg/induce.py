@@ -16,7 +16,7 @@ import numpy as np
 
 from envs.babyai.bank import LevelBank
 from skills.cluster_review import Review, review
-from skills.clustering import Clustering, cluster
+from skills.clustering import Clustering, adjusted_rand, cluster
 from skills.embedding import ClusterItem, representation
 from skills.experience import Experience
 from skills.fresh import Member, Stage, fresh_starts, restored_starts
@@ -95,13 +95,24 @@ class Discovery:
 
 
 def discover(
-    experiences: Sequence[Experience], calls: Sequence[SkillCall], settings: InduceSettings, *, seed: int
+    experiences: Sequence[Experience],
+    calls: Sequence[SkillCall],
+    settings: InduceSettings,
+    *,
+    seed: int,
+    kind_of: Callable[[ClusterItem], str] | None = None,
 ) -> Discovery:
-    """Cluster subgoals by meaning. Raises ValueError when there are none."""
+    """Cluster subgoals by meaning. Raises ValueError when there are none.
+
+    `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
+    """
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
     reviewed = review(items, clustering.labels)
+    if kind_of is not None:
+        kinds = [kind_of(item) for item in items]
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     stages: dict[tuple[str, int], list[Stage]] = {}

@@ -26,6 +26,7 @@ from sdg.llm.model import LanguageModel, Sampling
 from sdg.runlog import RunFolder
 from sdg.translate import translate
 from sdg.verify import Verification, VerifySettings, verify
+from skills.embedding import ClusterItem
 from skills.experience import Experience
 from skills.features import NO_TARGET
 from skills.library import SkillLibrary
@@ -112,9 +113,10 @@ class Grounding:
         search: Search,
         progress: Progress,
         parallel: Parallel = one_by_one,
+        kind_of: Callable[[ClusterItem], str] | None = None,
     ) -> None:
         self.plan, self.folder, self.model, self.search = plan, folder, model, search
-        self.progress, self.parallel = progress, parallel
+        self.progress, self.parallel, self.kind_of = progress, parallel, kind_of
         self._banks: dict[tuple[str, str], LevelBank] = {}
         self._grounded: list[Row] = []
 
@@ -232,7 +234,9 @@ class Grounding:
                 model=self.model,
                 sampling=self.plan.sampling("translate"),
             )
-            found = discover(experiences, calls, self.plan.induce, seed=self.plan.seed_of("cluster"))
+            found = discover(
+                experiences, calls, self.plan.induce, seed=self.plan.seed_of("cluster"), kind_of=self.kind_of
+            )
             stage.advance()
         return found
 
