@@ -24,6 +24,7 @@ Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CONFIG = "quickstart"
+BABYLANG = "model: babylang, a rule-based stand-in that reads only the prompt (not a language model)"
 
 app = typer.Typer(
     name="sdg",
@@ -88,7 +89,39 @@ def _stage(until: Until, about: str) -> None:
 _stage("hypothesize", "Stage 1: split grounding instructions into subgoals with check functions.")
 _stage("verify", "Stages 1 and 2: search every subgoal until its check fires and the task is done.")
 _stage("induce", "Stages 1 to 3: cluster what was grounded and learn a skill from each cluster.")
-_stage("solve", "Stages 1 to 4: solve unseen instructions by programs over the skills.")
+
+
+@app.command()
+def solve(
+    config: ConfigOption = None,
+    out: OutOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    llm: LlmOption = None,
+    fresh: FreshOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    level: Annotated[str | None, typer.Option("--level", help="play one instruction of this level instead")] = None,
+    instruction: Annotated[str | None, typer.Option(help="with --level: your own words, in Baby Language")] = None,
+    library: Annotated[Path | None, typer.Option(metavar="DIR", help="with --level: whose skills")] = None,
+) -> None:
+    """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, one instruction of a level
+    (the one of --seed, or your own) with a library that is there already; no run folder is made."""
+    from experiments.cli_solve import means_of, refuse_other_options, solve_one
+
+    overlay = [*_llm_overlay(llm), *(assignments or [])]
+    if level is None:
+        refuse_other_options({"--instruction": instruction, "--library": library}, why="needs --level")
+        resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
+        do("solve", resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        return
+    refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
+    resolved, _ = resolve(config, None, overlay=overlay, seed=None)
+    if resolved.model.kind == "babylang" and not quiet:
+        print(f"sdg: {BABYLANG}", file=sys.stderr)
+    solve_one(level, seed or 0, instruction=instruction, means=means_of(resolved, library), as_json=as_json)
+
+
 _stage("run", "The whole of a run: all four stages, and the agents they are compared with.")
 
 
@@ -244,7 +277,7 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
     settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, command)
     with output(as_json=as_json) as lines, RunFolder.start(path, settings) as folder:
         if config.model.kind == "babylang":
-            told.note("model: babylang, a rule-based stand-in that reads only the prompt (not a language model)")
+            told.note(BABYLANG)
         try:
             lines.rows(_runs().run(config, folder, until=until, progress=told))
         finally:

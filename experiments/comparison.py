@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import skills
 from experiments.cli_errors import UserError
 from experiments.cli_progress import Stage, progress
 from experiments.episodes import BOT, Recipe, Row
@@ -21,7 +22,10 @@ from sdg.deduce import DeductionSettings
 from sdg.llm.registry import ModelSettings
 from sdg.runlog import RunFolder, RunSettings, atomic_write
 
-LIBRARIES = (Path("library"), Path("runs/quickstart/library"))
+SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
+"""The library that comes with the package."""
+
+LIBRARIES = (Path("library"), SHIPPED, Path("runs/quickstart/library"))
 """Where a library is looked for when none is named."""
 
 MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
@@ -43,7 +47,7 @@ class Equipping:
 
     def recipe(self, folder: Path) -> PlannerRecipe:
         """The recipe of `sdg`. Raises UserError when there is no library."""
-        place = _library(self.library) if self.with_library else None
+        place = find_library(self.library) if self.with_library else None
         return PlannerRecipe("sdg", place, model=self._model(folder), settings=self.deduction)
 
     def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
@@ -132,7 +136,8 @@ def _write(table: list[dict[str, Any]], levels: Sequence[str], *, run: RunFolder
     run.write_json("results.json", {"rows": table})
 
 
-def _library(name: str) -> Path:
+def find_library(name: str = "") -> Path:
+    """The folder of a library by name, a run's folder too, or the first of LIBRARIES. Raises UserError for none."""
     places = [Path(name)] if name else list(LIBRARIES)
     for place in places:
         for folder in (place, place / "library"):
