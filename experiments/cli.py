@@ -151,15 +151,27 @@ def doctor(as_json: JsonOption = False) -> int:
 
 
 @app.command()
-def skills(run: RunArgument, as_json: JsonOption = False) -> None:
-    """List the skills of a run, or of a library folder."""
+def skills(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run folder or a library folder")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the skills of a run or of a library folder; of the library that is shipped where none is named."""
     from experiments.cli_output import output
 
-    if not run.is_dir():
-        raise UserError(f"{run} is no folder. Name a run folder, or a library folder.")
+    place = run if run is not None else _shipped()
+    if not place.is_dir():
+        raise UserError(f"{place} is no folder. Name a run folder, or a library folder.")
     with output(as_json=as_json) as lines:
-        if not lines.rows(_runs().skills(run)):
-            raise UserError(f"{run} has no skills yet: `sdg induce --out {run}` learns them")
+        if not lines.rows(_runs().skills(place)):
+            raise UserError(f"{place} has no skills yet: `sdg induce --out {place}` learns them")
+
+
+def _shipped() -> Path:
+    from experiments.comparison import SHIPPED
+
+    if not (SHIPPED / "library.json").is_file():
+        raise UserError("no library is shipped here. `sdg run` trains one; then `sdg skills runs/NAME` lists it")
+    return SHIPPED
 
 
 @app.command()

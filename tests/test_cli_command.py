@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
+from experiments import cli, comparison
 from sdg.llm.model import BudgetExceeded
 from sdg.runlog import RunError, RunFolder, read_journal
 
@@ -138,6 +138,7 @@ def test_debugging_shows_the_traceback(
         (["report", "empty"], "holds no run"),
         (["skills", "nowhere"], "nowhere is no folder"),
         (["skills", "empty"], "has no skills yet"),
+        (["skills"], "no library is shipped here. `sdg run` trains one"),
         (["show", "GoToLocl"], "did you mean"),
         (["show", "GoToLocal", "--split", "test"], "there are grounding, validation"),
         (["show", "GoToLocal", "--layout", "5"], "it belongs to grounding"),
@@ -149,13 +150,18 @@ def test_debugging_shows_the_traceback(
     ],
 )
 def test_what_can_be_asked_differently_exits_with_2(
-    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    runs: Callable[[Run], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
 ) -> None:
     runs(one_row)
     for folder in ("empty", "strange"):
         Path(folder).mkdir()
     Path("strange/thesis.tex").touch()
     Path("file").touch()
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
     assert cli.main(arguments) == 2
     captured = capsys.readouterr()
     assert message in captured.err
@@ -204,6 +210,18 @@ def test_show_lists_instructions_and_units(runs: Callable[[Run], None], capsys: 
     assert "unit: done" in capsys.readouterr().out
     assert cli.main(["show", "runs/fast", "don"]) == 2
     assert "did you mean done" in capsys.readouterr().err
+
+
+def test_skills_without_a_folder_are_those_of_the_shipped_library(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("shipped").mkdir()
+    Path("shipped/library.json").touch()
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
+    runs(one_row)
+    sys.modules["experiments.runs"].skills = lambda path: [{"name": "look_for", "library": str(path)}]  # type: ignore[attr-defined]
+    assert cli.main(["skills", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"name": "look_for", "library": "shipped"}
 
 
 def test_doctor_finds_this_machine_ready(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:
