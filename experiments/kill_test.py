@@ -80,21 +80,22 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def kills(config: str, folder: Path, *, count: int, seconds: float, seed: int, log: Path) -> Iterator[Row]:
-    """Kill and go on `count` times, spread over a run that takes `seconds`; a row for each kill."""
+def kills(config: str, folder: Path, *, count: int, seed: int, log: Path) -> Iterator[Row]:
+    """Kill and go on `count` times; a row for each kill. It ends early when the run does."""
     drawn, before = random.Random(seed), units(folder)
     for number in range(1, count + 1):
-        process = start(config, folder, log)
-        wait = drawn.uniform(0.3, 1.0) * max(2.0, 2.0 * seconds / count) + drawn.uniform(0, START_SECONDS)
-        try:
-            process.wait(timeout=wait)
+        process, began = start(config, folder, log), time.monotonic()
+        wanted = len(before) + (drawn.random() < PROGRESS)
+        while len(units(folder)) < wanted and time.monotonic() - began < PATIENCE_SECONDS and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(drawn.uniform(0, LINGER_SECONDS))
+        if process.poll() is not None:
             return
-        except subprocess.TimeoutExpired:
-            kill(process)
+        kill(process)
         after = units(folder)
         yield {
             "kill": number,
-            "after_seconds": round(wait, 2),
+            "after_seconds": round(time.monotonic() - began, 2),
             "finished_units": len(after),
             "new_units": len(after) - len(before),
             "lost_or_changed": sum(after.get(key) != text for key, text in before.items()),
@@ -102,8 +103,10 @@ def kills(config: str, folder: Path, *, count: int, seconds: float, seed: int, l
         before = after
 
 
-START_SECONDS = 6.0
-"""About what it takes until a run that goes on does something new."""
+PROGRESS = 0.3
+"""Share of kills that wait for the next unit to be finished; the others come while a run is starting or in a unit."""
+PATIENCE_SECONDS = 120.0
+LINGER_SECONDS = 3.0
 
 
 def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
@@ -113,7 +116,7 @@ def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Map
     if start(config, alone, log).wait():
         raise RuntimeError(f"the run that was left alone failed: {log.read_text('utf-8', 'replace')[-2000:]}")
     seconds = time.monotonic() - began
-    done = list(kills(config, broken, count=count, seconds=seconds, seed=seed, log=log))
+    done = list(kills(config, broken, count=count, seed=seed, log=log))
     yield from done
     if start(config, broken, log).wait():
         raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
