@@ -18,17 +18,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from experiments.hostile_world import SECRET
 from skills.worker import Limits, Worker, WorkerCrashed, WorkerError, WorkerHung
 from skills.worker_confine import MEGABYTE
 
 MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.2
 MEMORY_BYTES = 512 * MEGABYTE
-SECRET = "MARKER-9f31"
 DATA = Path(__file__).parents[1] / "tests" / "data"
 
 
-def run_corpus(snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def run_corpus(
+    snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> Iterator[dict[str, Any]]:
     """One row a snippet, in order. Snippets run one after another in one worker, which is replaced when it is lost."""
     with TemporaryDirectory() as folder:
         scratch = Path(folder) / "scratch"
@@ -39,18 +41,21 @@ def run_corpus(snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any]) 
         with Worker(target, limits=limits, environment={"SEC_MARKER": SECRET}, folder=Path(folder)) as worker:
             worker.start()
             for snippet in snippets:
-                yield _row(snippet, world, worker=worker, scratch=scratch)
+                yield _row(snippet, world, worker=worker, scratch=scratch, timeout=timeout_seconds)
 
 
-def _row(snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker, scratch: Path) -> dict[str, Any]:
+def _row(
+    snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker, scratch: Path, timeout: float
+) -> dict[str, Any]:
     request = {"code": snippet["code"], "api": snippet.get("api", "check"), "world": world}
     began = time.perf_counter()
-    answer = _ask(worker, request)
+    answer = _ask(worker, request, timeout=timeout)
     row = {
         "name": snippet["name"],
         "kind": snippet.get("kind", ""),
         "outcome": answer["outcome"],
         "seconds": round(time.perf_counter() - began, 4),
+        "work_seconds": answer.get("work_seconds"),
         "effects": [*answer["effects"], *_traces(scratch)],
         "worker": answer.get("worker", "well"),
         "message": answer["message"],
@@ -61,10 +66,10 @@ def _row(snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker
     return row
 
 
-def _ask(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
+def _ask(worker: Worker, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
     """What came of a request; a lost worker is started again before the next, and that is part of the time."""
     try:
-        answer: dict[str, Any] = worker.ask(request, timeout_seconds=TIMEOUT_SECONDS)
+        answer: dict[str, Any] = worker.ask(request, timeout_seconds=timeout)
     except WorkerHung as error:
         answer = {"outcome": "timeout", "message": str(error), "effects": [], "calls": [], "worker": "killed"}
         worker.start()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import encodings.unicode_escape  # noqa: F401  the parser imports this and the next when a source needs them
 import sys
+import time
 import unicodedata  # noqa: F401
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ _OWN_EVENTS = frozenset(
     {("open", "<unknown>"), ("open", "<generated>"), *(("object.__getattr__", name) for name in ("tb_frame", "f_code"))}
 )
 """What the guard itself asks for: line numbers of errors, and the parser's search for the text of a wrong line."""
-_MARK = "MARKER"
+SECRET = "MARKER-9f31"
+"""What the scratch folder and the environment hide; a snippet that tells it has read one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +160,27 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
         world = World(request["world"])
         load("def check():\n    return get_steps() > 0\n", api="check", data=request["world"])(world.perception())
     world = World(request["world"])
+    began = time.process_time()
     _watch[0].events = []
     outcome, message = _outcome(request, world)
     events, _watch[0].events = _watch[0].events, None
+    work = round(time.process_time() - began, 4)
     effects = [f"event {event}" for event in events]
     changed = sorted(_interpreter_state() ^ _state[0])
     if changed:
         effects.append(f"interpreter changed: {', '.join(changed[:5])}")
         _state[0] = _interpreter_state()
-    if _MARK in message:
+    if SECRET in message and SECRET not in request["code"]:
         effects.append("secret in the message")
     if World(request["world"]).get_observed_objects() != world.get_observed_objects():
         effects.append("world changed")
-    return {"outcome": outcome, "message": message[:300], "calls": world.calls, "effects": effects}
+    return {
+        "outcome": outcome,
+        "message": message[:300],
+        "calls": world.calls,
+        "effects": effects,
+        "work_seconds": work,
+    }
 
 
 def _outcome(request: dict[str, Any], world: World) -> tuple[str, str]:

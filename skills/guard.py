@@ -210,7 +210,7 @@ def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str
     names |= {
         ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
         ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
-        ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat,
+        ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat, ".getter": builtins.getter,
         ".error": lambda kind, *text: kind(*map(meter.text, text)),
         ".formatted": lambda value: _formatted(value, meter),
         ".deeper": lambda function: _deeper(function, meter),

@@ -104,6 +104,12 @@ class Builtins:
             raise TooLarge(f"a dict of {len(items)} items; at most {MAX_ITEMS} are allowed")
         return items
 
+    def getter(self, items: Any) -> Any:
+        """`items.get` as a function of its own: never the method itself."""
+        if type(items) is not dict:
+            raise AttributeError(f"a value of type {type(items).__name__} has no method get()")
+        return lambda wanted, default=None: items.get(self._meter.key(wanted), default)
+
     def divmod(self, left: Any, right: Any) -> Any:
         if type(left) not in NUMBERS or type(right) not in NUMBERS:
             raise TypeError("divmod takes two numbers")

@@ -69,6 +69,9 @@ class Methods:
 
         def method(text: str, *arguments: Any) -> Any:
             charge(len(text) // 4)
+            for argument in arguments:
+                if type(argument) is tuple or type(argument) is str:
+                    charge(len(argument))
             if len(text) > MAX_CHARACTERS:
                 raise TooLarge(f"a text of {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
             return function(text, *arguments)
@@ -130,6 +133,7 @@ class Methods:
         def method(items: Any, wanted: Any, *bounds: int) -> Any:
             meter.charge(len(items))
             if type(wanted) not in SCALARS:
+                meter.weigh(wanted)  # also where nothing is like it: the error's text shows it
                 for item in items:
                     if type(item) in CONTAINERS:
                         meter.weigh(wanted)

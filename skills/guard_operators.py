@@ -69,6 +69,7 @@ class Operators:
         if type(right) in (int, bool):
             if type(left) is str:
                 _fit(len(left) * right, most=MAX_CHARACTERS)
+                self._meter.charge(len(left) * right // 8)
             elif type(left) in (list, tuple):
                 _fit(len(left) * right, most=MAX_ITEMS)
                 self._meter.charge(len(left) * right)
@@ -127,26 +128,30 @@ class Operators:
                 self._meter.weigh(item)
 
     def _sets(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """An operator of numbers and sets. On numbers it is linear; sets are charged by their sizes."""
-        charge_hashes, weigh = self._meter.charge_hashes, self._meter.weigh
+        """An operator of numbers, sets and dicts. On numbers it is linear; the others are charged by what they hold."""
+        few = self._few
 
         def apply(left: Any, right: Any) -> Any:
-            if type(left) is set and type(right) is set and len(left) < _SHORT and len(right) < _SHORT:
-                return function(left, right)
-            if type(left) in _SETS:
-                charge_hashes(len(left))
-                if type(right) in _SETS:
-                    charge_hashes(len(right))
-                    if type(left) in VIEWS or type(right) in VIEWS:
-                        weigh(left)
-                        weigh(right)
-            elif type(left) is dict and type(right) is dict:
-                charge_hashes(len(left) + len(right))
-            else:
+            kind, other = type(left), type(right)
+            if kind in NUMBERS and other in NUMBERS:
                 return _bounded(function(left, right))
+            if (kind not in _SETS or other not in _SETS) and not (kind is other is dict):
+                raise TypeError("this operator takes two numbers, two sets or two dicts")
+            if not (few(left) and few(right)):
+                self._charge_members(left)
+                self._charge_members(right)
             return function(left, right)
 
         return apply
+
+    def _few(self, items: Any) -> bool:
+        return len(items) < _SHORT and SCALARS.issuperset(map(type, items)) and type(items) not in VIEWS
+
+    def _charge_members(self, items: Any) -> None:
+        """Equal hashes, which can be had on purpose, make members be compared with one another."""
+        self._meter.charge_hashes(len(items))
+        if not SCALARS.issuperset(map(type, items)):
+            self._meter.weigh(set(items) if type(items) is dict else items)
 
     def _compare(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         weigh, scalars = self._meter.weigh, SCALARS

@@ -34,6 +34,9 @@ class Counting(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """Weave one node; what replaces it stands on its line."""
         woven = super().visit(node)
+        for part in woven if isinstance(woven, list) else ():
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, node)
         if isinstance(woven, ast.expr | ast.stmt) and not hasattr(woven, "lineno"):
             ast.copy_location(woven, node)
         return woven

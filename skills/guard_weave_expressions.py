@@ -142,6 +142,8 @@ class ExpressionWeaver(CallWeaver):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if self._kinds.is_builtin(node.value, "str") and node.attr in TEXT_FUNCTIONS:
             return load(f".str_{node.attr}")
+        if node.attr == "get":  # key=counts.get is how dicts are asked for their largest value
+            return call(".getter", self.visit(node.value))
         if node.attr not in self._kinds.fields:
             raise Refused(
                 f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)", line=node.lineno
