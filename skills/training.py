@@ -27,7 +27,7 @@ class TrainSettings:
     enough: float = 0.995
     patience: int = 6
     validation_starts: int = 400
-    side_effect_cost: float = 0.4
+    side_effect_cost: float = 0.3
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
 
