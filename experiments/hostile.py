@@ -4,7 +4,8 @@
     python -m experiments.hostile FILE.json --overhead               what the guard costs a call, against plain exec
 
 A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
-(well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is in its row and the exit status is 1 if any differs.
+(well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
+in its row and the exit status is 1 if any differs.
 """
 
 from __future__ import annotations
