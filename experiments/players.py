@@ -95,7 +95,7 @@ class _Planners:
         self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
 
     def __call__(self, seed: int) -> Planner:
-        return Planner(self._model, self._prompts, replace(self._sampling, seed=seed % 2**31))
+        return Planner(self._model, self._prompts, replace(self._sampling, seed=seed % 2**31, stage="solve"))
 
 
 @lru_cache(maxsize=4)

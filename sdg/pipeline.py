@@ -38,6 +38,8 @@ from skills.statistics import wilson_interval
 from skills.training import Trained
 
 Row = dict[str, Any]
+ASKING = {"hypothesis": "hypothesize", "translate": "induce"}
+"""First part of a completion's name -> the stage that a transcript is told."""
 
 
 class Stage(Protocol):
@@ -84,7 +86,8 @@ class Plan:
 
     def sampling(self, *names: object) -> Sampling:
         """How a completion for a unit is drawn."""
-        return Sampling(temperature=self.temperature, seed=self.seed_of(*names), max_tokens=self.max_tokens)
+        seed, stage = self.seed_of(*names), ASKING.get(str(names[0]), "")
+        return Sampling(temperature=self.temperature, seed=seed, max_tokens=self.max_tokens, stage=stage)
 
 
 class Parallel(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,8 +36,8 @@ class Scripted:
         return Completion(reply, self.name, prompt_tokens=100, completion_tokens=10)
 
 
-def ask(model: LanguageModel, text: str = "hi", **sampling: int) -> str:
-    return model.complete((Message("user", text),), sampling=Sampling(**sampling)).text
+def ask(model: LanguageModel, text: str = "hi", *, seed: int = 0) -> str:
+    return model.complete((Message("user", text),), sampling=Sampling(seed=seed)).text
 
 
 def test_a_transcript_replays_what_was_said_in_order(tmp_path: Path) -> None:
@@ -65,6 +66,39 @@ def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path) -> None:
     ask(Recorded(Scripted("two"), path), "again")
     assert [entry["reply"]["text"] for entry in entries(path)] == ["one", "two"]
     assert path.read_bytes().startswith(whole)
+
+
+def append_many(path: Path, who: int) -> None:
+    recorded = Recorded(Scripted("reply " * 20_000), path)
+    for number in range(20):
+        ask(recorded, f"{who}/{number}", seed=who)
+
+
+def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append_many, args=(path, who)) for who in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+        assert writer.exitcode == 0
+    asked = [entry["messages"][0]["content"] for entry in entries(path)]
+    assert sorted(asked) == sorted(f"{who}/{number}" for who in range(4) for number in range(20))
+    for who in range(4):
+        own = [each for each in asked if each.startswith(f"{who}/")]
+        assert own == [f"{who}/{number}" for number in range(20)]
+
+
+def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Cached(Scripted("one", "two"), tmp_path / "replies.sqlite"), path)
+    message = (Message("user", "hi"),)
+    for stage in ("hypothesize", "solve"):
+        assert recorded.complete(message, sampling=Sampling(stage=stage)).text == "one"
+    assert [entry["stage"] for entry in entries(path)] == ["hypothesize", "solve"]
+    assert len({entry["key"] for entry in entries(path)}) == 1
+    assert ask(Replayed(path)) == "one"
 
 
 def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:

@@ -81,9 +81,13 @@ def test_a_server_s_model_grounds_and_its_transcript_replays_the_run(tmp_path: P
     served, replayed = tmp_path / "served", tmp_path / "replayed"
     with openai_server() as server:
         url = f"http://127.0.0.1:{server.server_port}/v1"
-        rows = sdg("--llm", "openai:stand-in", "--set", f"model.base_url={url}", "--out", served)
+        address = f"model.base_url={url}"
+        rows = sdg("--llm", "openai:stand-in", "--set", address, "--set", "processes=2", "--out", served)
         assert server.requests > 3  # type: ignore[attr-defined]
     assert rows[0]["llm_calls"]
+    said = [json.loads(line) for line in (served / "transcript.jsonl").read_text().splitlines()]
+    assert {line["stage"] for line in said} == {"hypothesize", "induce", "solve"}
+    assert sum(line["stage"] == "solve" for line in said) == rows[0]["llm_calls"], "two workers wrote, and all of it"
     again = sdg("--llm", f"replay:{served / 'transcript.jsonl'}", "--out", replayed)
     assert [row["success_rate"] for row in again] == [row["success_rate"] for row in rows]
     theirs, ours = units(served), units(replayed)

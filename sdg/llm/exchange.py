@@ -13,13 +13,18 @@ from sdg.llm.model import Completion, Message, Sampling
 
 def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
     """SHA-256 of model, conversation and sampling: the prompts' own text is in it, so a changed prompt is a new key."""
-    asked = {"model": model, "messages": plain_messages(messages), "sampling": asdict(sampling)}
+    asked = {"model": model, "messages": plain_messages(messages), "sampling": plain_sampling(sampling)}
     return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
     """The conversation as dicts with role and content."""
     return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def plain_sampling(sampling: Sampling) -> dict[str, Any]:
+    """How the completion was drawn, as a dict; who asked for it changes nothing in that."""
+    return {name: value for name, value in asdict(sampling).items() if name != "stage"}
 
 
 def plain_reply(completion: Completion) -> dict[str, Any]:

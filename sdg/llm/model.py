@@ -17,12 +17,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a completion is drawn. `seed` makes repeats differ and replays agree."""
+    """How a completion is drawn. `seed` makes repeats differ and replays agree.
+
+    `stage` says who asks (hypothesize, induce, solve), for the transcript; it is no part of the question.
+    """
 
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int = 4000
     json_mode: bool = False
+    stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,9 @@ class Recorded:
             "schema": SCHEMA,
             "key": exchange.key(self.name, messages, sampling),
             "model": self.name,
+            "stage": sampling.stage,
             "messages": exchange.plain_messages(messages),
-            "sampling": asdict(sampling),
+            "sampling": exchange.plain_sampling(sampling),
         }
         try:
             completion = self._model.complete(messages, sampling=sampling)
@@ -53,11 +54,11 @@ class Recorded:
     def _append(self, entry: Mapping[str, Any]) -> None:
         line = json.dumps(_redacted(entry, self._secrets), ensure_ascii=True).encode() + b"\n"
         try:
-            with open(self._path, "ab+") as file:
+            with open(self._path, "ab+", buffering=0) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 _cut_torn_line(file)
-                file.write(line)
-                file.flush()
+                while line:  # One write a line: only a full disk makes it more, and then the next cuts what is torn.
+                    line = line[file.write(line) :]
                 os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The transcript {self._path} can't be written: {error.strerror or error}.") from error
@@ -128,7 +129,7 @@ def _said(entry: Mapping[str, Any]) -> Completion | str:
     return exchange.reply_of(entry["reply"]) if "reply" in entry else str(entry["error"])
 
 
-def _cut_torn_line(file: Any) -> None:
+def _cut_torn_line(file: FileIO) -> None:
     size = file.seek(0, os.SEEK_END)
     if not size:
         return
@@ -137,8 +138,12 @@ def _cut_torn_line(file: Any) -> None:
         return
     start = max(0, size - 2**22)
     file.seek(start)
-    end = file.read().rfind(b"\n")
+    end = _rest(file).rfind(b"\n")
     file.truncate(start + end + 1 if end >= 0 else start)
+
+
+def _rest(file: FileIO) -> bytes:
+    return b"".join(iter(lambda: file.read(2**20), b""))
 
 
 def _redacted(value: Any, secrets: Sequence[str]) -> Any:
