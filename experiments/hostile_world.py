@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from skills.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature, extract_code
-from skills.guard_signature import NUMBER
+from skills.guard.signature import NUMBER
 
 MAX_SKILL_CALLS = 200
 MAX_NAME_CHARACTERS = 64

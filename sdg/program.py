@@ -16,7 +16,7 @@ from sdg.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.robot import Robot, describe_argument
 from skills.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature
-from skills.guard_signature import NUMBER
+from skills.guard.signature import NUMBER
 
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""

@@ -3,7 +3,7 @@
     with Worker("experiments.hostile:run_snippet") as worker:
         value = worker.ask({"source": ...}, timeout_seconds=1.0)     # raises WorkerHung, WorkerCrashed, WorkerError
 
-The guard (`skills/guard.py`) bounds generated code; this bounds the process it runs in, should the guard have a hole.
+The guard (`skills/guard`) bounds generated code; this bounds the process it runs in, should the guard have a hole.
 The two talk in lines of JSON of bounded length, never in pickles. A lost worker is started anew by the next request.
 """
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skills.guard_errors import Refused
+from skills.guard.errors import Refused
 from skills.worker import Worker, WorkerLost
 
 SCHEMA = 1

@@ -23,7 +23,7 @@ from sdg.prompting import text
 from sdg.roles import Skill
 from skills.check import GuardedCheck
 from skills.guard import Guard, extract_code
-from skills.guard_signature import Signature
+from skills.guard.signature import Signature
 
 MODEL = BabyLang()
 PROMPTS = Prompts(api_text())

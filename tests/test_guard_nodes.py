@@ -7,9 +7,9 @@ import ast
 import pytest
 
 from skills.guard import Guard, Refused, Signature, extract_code
-from skills.guard_builtins import Builtins
-from skills.guard_meter import Meter
-from skills.guard_syntax import FIELDS
+from skills.guard.builtins import Builtins
+from skills.guard.meter import Meter
+from skills.guard.syntax import FIELDS
 
 GUARD = Guard({"look": Signature("look")}, returns=bool)
 

@@ -9,8 +9,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from skills.guard_errors import TooLarge
-from skills.guard_meter import CONTAINERS, MAX_BITS, MAX_CHARACTERS, MAX_ITEMS, NUMBERS, SCALARS, VIEWS, Meter
+from skills.guard.errors import TooLarge
+from skills.guard.meter import CONTAINERS, MAX_BITS, MAX_CHARACTERS, MAX_ITEMS, NUMBERS, SCALARS, VIEWS, Meter
 
 _SHORT = 32
 """Sizes below which an operation costs no more than its node does anyway."""

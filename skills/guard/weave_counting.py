@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-from skills.guard_kinds import Kinds
-from skills.guard_meter import COUNTER
+from skills.guard.kinds import Kinds
+from skills.guard.meter import COUNTER
 
 NODES_PER_STEP = 24
 CALL_NODES = 24

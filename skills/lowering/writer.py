@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from skills.lowering_calls import Calls
-from skills.lowering_code import Label, Value
-from skills.lowering_conditions import Conditions
-from skills.lowering_loops import Loops
-from skills.lowering_scope import Scope
-from skills.lowering_values import DOMAINS, Values
+from skills.lowering.calls import Calls
+from skills.lowering.code import Label, Value
+from skills.lowering.conditions import Conditions
+from skills.lowering.loops import Loops
+from skills.lowering.scope import Scope
+from skills.lowering.values import DOMAINS, Values
 
 
 class Writer:

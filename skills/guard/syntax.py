@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from skills.guard_builtins import EXCEPTIONS, PLAIN_TYPES
-from skills.guard_errors import Refused
-from skills.guard_methods import METHODS
+from skills.guard.builtins import EXCEPTIONS, PLAIN_TYPES
+from skills.guard.errors import Refused
+from skills.guard.methods import METHODS
 
 MAX_SOURCE_BYTES = 8 * 1024
 MAX_NESTING = 60

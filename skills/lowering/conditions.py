@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import ANY, Target
 from envs.babyai.table import STATUSES
-from skills import lowering_kernel as m
-from skills.lowering_calls import halves
-from skills.lowering_code import CannotLower, Label, Value
+from skills.lowering import kernel as m
+from skills.lowering.calls import halves
+from skills.lowering.code import CannotLower, Label, Value
 
 if TYPE_CHECKING:
-    from skills.lowering_writer import Writer
+    from skills.lowering.writer import Writer
 
 _JUMPS: dict[type, tuple[int, int]] = {
     ast.Eq: (m.JUMP_EQ_C, m.JUMP_NE_C), ast.NotEq: (m.JUMP_NE_C, m.JUMP_EQ_C), ast.Lt: (m.JUMP_LT_C, m.JUMP_GE_C),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from skills.guard_builtins import Builtins
-from skills.guard_errors import TooLarge
-from skills.guard_meter import CONTAINERS, MAX_CHARACTERS, MAX_ITEMS, SCALARS, Meter
+from skills.guard.builtins import Builtins
+from skills.guard.errors import TooLarge
+from skills.guard.meter import CONTAINERS, MAX_CHARACTERS, MAX_ITEMS, SCALARS, Meter
 
 Method = Callable[..., Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from skills import lowering_kernel as m
-from skills.lowering_code import Assembler, CannotLower, Label, Value, parts
+from skills.lowering import kernel as m
+from skills.lowering.code import Assembler, CannotLower, Label, Value, parts
 
 
 class Scope:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any, cast
 
-from skills.guard_errors import Refused
-from skills.guard_signature import FLAT
-from skills.guard_syntax import TEXT_FUNCTIONS
-from skills.guard_weave_calls import CallWeaver
-from skills.guard_weave_counting import call, constant, load, size_of, starred
+from skills.guard.errors import Refused
+from skills.guard.signature import FLAT
+from skills.guard.syntax import TEXT_FUNCTIONS
+from skills.guard.weave_calls import CallWeaver
+from skills.guard.weave_counting import call, constant, load, size_of, starred
 
 BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.Pow: "pow", ast.LShift: "lshift", ast.Mod: "mod",

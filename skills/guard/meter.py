@@ -7,7 +7,7 @@ from itertools import islice
 from types import GeneratorType
 from typing import Any
 
-from skills.guard_errors import BudgetStop, TooLarge
+from skills.guard.errors import BudgetStop, TooLarge
 
 COUNTER = ".n"
 """Name of the step counter in the namespace of generated code. No source can spell it."""

@@ -9,8 +9,8 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from skills.guard_errors import TooLarge
-from skills.guard_meter import CONTAINERS, MAX_BITS, MAX_ITEMS, NUMBERS, SCALARS, Meter
+from skills.guard.errors import TooLarge
+from skills.guard.meter import CONTAINERS, MAX_BITS, MAX_ITEMS, NUMBERS, SCALARS, Meter
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)

@@ -18,20 +18,20 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType
 from typing import Any
 
-from skills.guard_border import Border, Functions, HostFault
-from skills.guard_builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
-from skills.guard_errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
-from skills.guard_extract import extract_code
-from skills.guard_kinds import Kinds
-from skills.guard_meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
-from skills.guard_methods import Methods
-from skills.guard_operators import Operators
-from skills.guard_signature import Signature, fields_of, signatures_of
-from skills.guard_syntax import TEXT_FUNCTIONS, Inspector, parse
-from skills.guard_weave import Weaver
+from skills.guard.border import Border, Functions, HostFault
+from skills.guard.builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
+from skills.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
+from skills.guard.extract import extract_code
+from skills.guard.kinds import Kinds
+from skills.guard.meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
+from skills.guard.methods import Methods
+from skills.guard.operators import Operators
+from skills.guard.signature import Signature, fields_of, signatures_of
+from skills.guard.syntax import TEXT_FUNCTIONS, Inspector, parse
+from skills.guard.weave import Weaver
 
 __all__ = [
-    "BudgetSpent", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
+    "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
     "extract_code",
 ]  # fmt: skip
 

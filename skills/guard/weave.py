@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from typing import cast
 
-from skills.guard_errors import Refused
-from skills.guard_meter import COUNTER
-from skills.guard_weave_counting import call, constant, load, size_of
-from skills.guard_weave_expressions import BINARY, ExpressionWeaver
+from skills.guard.errors import Refused
+from skills.guard.meter import COUNTER
+from skills.guard.weave_counting import call, constant, load, size_of
+from skills.guard.weave_expressions import BINARY, ExpressionWeaver
 
 
 class Weaver(ExpressionWeaver):

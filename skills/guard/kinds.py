@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from skills.guard_methods import TEXT_TESTS, TEXT_TO_TEXT
-from skills.guard_signature import ANY, FLAT, NUMBER, Signature
+from skills.guard.methods import TEXT_TESTS, TEXT_TO_TEXT
+from skills.guard.signature import ANY, FLAT, NUMBER, Signature
 
 _TO_NUMBER = frozenset({"len", "abs", "int", "float", "round", "sum", "ord", "bool", "isinstance", "any", "all"})
 _ALWAYS_NUMBER = (ast.Div, ast.FloorDiv, ast.Pow, ast.LShift, ast.RShift)

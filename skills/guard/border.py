@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from skills.guard_errors import TooLarge
-from skills.guard_meter import NUMBERS, SCALARS, Meter
-from skills.guard_signature import FLAT, NUMBER, Signature
+from skills.guard.errors import TooLarge
+from skills.guard.meter import NUMBERS, SCALARS, Meter
+from skills.guard.signature import FLAT, NUMBER, Signature
 
 Functions = Mapping[str, Callable[..., Any]]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType
 from typing import Any
 
-from skills.guard_methods import METHODS
+from skills.guard.methods import METHODS
 
 ANY, FLAT, NUMBER = 0, 1, 2
 """Kinds of expressions: anything; a text, number, bool, None or short tuple of these; a number or bool.

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from envs.babyai.description import parse
-from skills import lowering_kernel as m
-from skills.lowering_code import CannotLower, Source, Stream, Value, parts
+from skills.lowering import kernel as m
+from skills.lowering.code import CannotLower, Source, Stream, Value, parts
 
 if TYPE_CHECKING:
-    from skills.lowering_writer import Writer
+    from skills.lowering.writer import Writer
 
 _FACTS = {
     "get_current_room": ("int", "room"), "get_steps": ("int", "steps"), "get_start_steps": ("int", "began_at"),

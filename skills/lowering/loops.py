@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from skills import lowering_kernel as m
-from skills.lowering_code import CannotLower, Source, Stream, Value, joined, width
+from skills.lowering import kernel as m
+from skills.lowering.code import CannotLower, Source, Stream, Value, joined, width
 
 if TYPE_CHECKING:
-    from skills.lowering_writer import Writer
+    from skills.lowering.writer import Writer
 
 _MAX_UNROLLED = 8
 _MAX_NESTED = 2

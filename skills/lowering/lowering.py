@@ -16,13 +16,13 @@ import numpy as np
 
 from envs.babyai.description import Target
 from envs.babyai.memory import Memory
-from skills import lowering_kernel as m
 from skills.guard import Refused
-from skills.guard_syntax import parse
-from skills.guard_weave_counting import NODES_PER_STEP, size_of
-from skills.lowering_code import CannotLower, Value
-from skills.lowering_kernel import FALSE, FAULT, N_SLOTS, SCRATCH, TRUE, evaluate_row
-from skills.lowering_statements import Statements
+from skills.guard.syntax import parse
+from skills.guard.weave_counting import NODES_PER_STEP, size_of
+from skills.lowering import kernel as m
+from skills.lowering.code import CannotLower, Value
+from skills.lowering.kernel import FALSE, FAULT, N_SLOTS, SCRATCH, TRUE, evaluate_row
+from skills.lowering.statements import Statements
 from skills.subgoal import CheckFunction
 
 __all__ = [

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from envs.babyai.description import Target
-from skills import lowering_kernel as m
-from skills.lowering_code import CannotLower, Label, Value, joined, width
-from skills.lowering_values import is_boolean
-from skills.lowering_writer import Writer
+from skills.lowering import kernel as m
+from skills.lowering.code import CannotLower, Label, Value, joined, width
+from skills.lowering.values import is_boolean
+from skills.lowering.writer import Writer
 
 _STATIC = frozenset({"stream", "items", "text", "rooms"})
 """Kinds of values that variables hold by name alone, so that they can be bound only once."""

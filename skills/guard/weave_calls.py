@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import cast
 
-from skills.guard_builtins import PLAIN_TYPES, RAW
-from skills.guard_errors import Refused
-from skills.guard_methods import METHODS, TEXT_TESTS, TEXT_TO_TEXT
-from skills.guard_signature import FLAT, NUMBER
-from skills.guard_syntax import TEXT_FUNCTIONS, is_type_list
-from skills.guard_weave_counting import NODES_PER_STEP, Counting, call, load, size_of, starred
+from skills.guard.builtins import PLAIN_TYPES, RAW
+from skills.guard.errors import Refused
+from skills.guard.methods import METHODS, TEXT_TESTS, TEXT_TO_TEXT
+from skills.guard.signature import FLAT, NUMBER
+from skills.guard.syntax import TEXT_FUNCTIONS, is_type_list
+from skills.guard.weave_counting import NODES_PER_STEP, Counting, call, load, size_of, starred
 
 
 class CallWeaver(Counting):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.table import STATUSES
-from skills import lowering_kernel as m
-from skills.lowering_code import CannotLower, Stream, Value, joined, parts, width
+from skills.lowering import kernel as m
+from skills.lowering.code import CannotLower, Stream, Value, joined, parts, width
 
 if TYPE_CHECKING:
-    from skills.lowering_writer import Writer
+    from skills.lowering.writer import Writer
 
 NUMBERS = frozenset({"int", "bool"})
 DOMAINS: dict[str, tuple[str, ...]] = {

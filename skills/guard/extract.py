@@ -7,7 +7,7 @@ import re
 import textwrap
 import warnings
 
-from skills.guard_errors import Refused
+from skills.guard.errors import Refused
 
 MAX_REPLY_CHARACTERS = 200_000
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^`\n]*$")

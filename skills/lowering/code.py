@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from envs.babyai.description import Target
-from skills import lowering_kernel as m
+from skills.lowering import kernel as m
 
 
 class CannotLower(Exception):
