@@ -304,7 +304,13 @@ class Grounding:
             self.policies(rows),
             measured=measured,
             reserved=reserved,
-            provenance={"levels": list(self.plan.levels), "seed": self.plan.seed, "model": self.model.name},
+            provenance={
+                "levels": list(self.plan.levels),
+                "instructions_per_level": self.plan.instructions,
+                "seed": self.plan.seed,
+                "model": self.model.name,
+                "searched_steps": sum(row["searched_steps"] for row in self.folder.journal("verifications")),
+            },
         )
 
     def _measured(self, label: int, row: Row) -> dict[str, Any]:

@@ -40,7 +40,12 @@ DOORS: dict[str, tuple[str, ...]] = {
     "stable_baselines3": ("skills/learner.py", "skills/ppo*.py"),
     "tensorboard": ("sdg/runlog/*", "sdg/runlog*.py"),
     "torch": ("skills/learner.py", "skills/ppo*.py"),
-    "typer": ("experiments/cli*.py", "experiments/quickstart.py", "experiments/kill_test.py"),
+    "typer": (
+        "experiments/cli*.py",
+        "experiments/quickstart.py",
+        "experiments/kill_test.py",
+        "experiments/train_library.py",
+    ),
     "yaml": ("experiments/config*.py",),
 }
 """Third-party package -> the only files that may import it (patterns of paths)."""
