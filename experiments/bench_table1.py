@@ -2,6 +2,7 @@
 
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
 
+`--agents chat` adds the model that names one action a turn; it asks once a step, which with a real model costs.
 The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
 
@@ -18,7 +19,7 @@ from experiments.table1 import Table1Settings
 from sdg.deduce import DeductionSettings
 
 AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
-NEED_NO_LIBRARY = {"sdg-action", "random", "bot"}
+NEED_NO_LIBRARY = {"sdg-action", "chat", "random", "bot"}
 
 
 def rows(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import skills
+from envs.babyai.levels import instructions
 from experiments.cli_errors import UserError
 from experiments.cli_progress import Stage, progress
 from experiments.episodes import BOT, Recipe, Row
@@ -21,6 +22,7 @@ from experiments.table1 import ALL, Table1Settings, columns, run_table1, wide, w
 from sdg.deduce import DeductionSettings
 from sdg.llm.registry import ModelSettings
 from sdg.runlog import RunFolder, RunSettings, atomic_write
+from skills.library_io import load_library
 
 SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
 """The library that comes with the package."""
@@ -104,13 +106,37 @@ def compare(
     with RunFolder.start(folder, about, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
         with told.stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
-            table = run_table1(chosen, settings, journal=journal, processes=processes or _cores(), done=_Heard(stage))
+            table = run_table1(
+                chosen,
+                settings,
+                journal=journal,
+                processes=processes or _cores(),
+                done=_Heard(stage),
+                known=_grounded(chosen),
+            )
         _write(table, settings.levels, run=run)
         for row in (row for row in table if row["level"] == ALL):
             low, middle, high = (100 * row[key] for key in ("low", "success_rate", "high"))
             told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} % [{low:.1f}, {high:.1f}]")
         told.note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
     return [row for row in table if row["level"] != ALL]
+
+
+def _grounded(chosen: Sequence[Recipe]) -> frozenset[str] | None:
+    """Texts of all instructions that the library of these agents was grounded on; None where it doesn't say them."""
+    places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
+    return grounding_texts(load_library(places[0]).provenance) if places else None
+
+
+def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
+    """Texts of the grounding instructions that a library's provenance counts; None where it says nothing usable."""
+    try:
+        levels, seed = list(provenance["levels"]), int(provenance["seed"])
+        count = int(provenance["instructions_per_level"])
+        drawn = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return frozenset(each.text for part in drawn for each in part)
 
 
 @dataclass(frozen=True)

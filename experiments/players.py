@@ -7,6 +7,7 @@
 | sdg-ungated | the same with an open gate |
 | sdg-action | the same planner with the six primitive actions in place of skills |
 | random-skills | the planner with the library's skills and random weights |
+| chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
 | random | each action with equal chance |
 | bot | minigrid's bot, which sees the hidden state |
 """
@@ -85,6 +86,21 @@ class PlannerRecipe:
         return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
 
 
+@dataclass(frozen=True, slots=True)
+class ChatRecipe:
+    """The model acts directly, one action a turn."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=Sampling)
+    agent: str = "chat"
+
+    def build(self) -> Agent:
+        """The agent. Raises ModelError for a model that can't be used."""
+        from sdg.chat import ChatAgent
+
+        return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
+
+
 class _Planners:
     """Makes a task's planner: one model for all, sampling by the task's own seed."""
 
@@ -119,6 +135,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe) -> list[Recipe]:
         "sdg-ungated": lambda: replace(base, agent="sdg-ungated", gated=False),
         "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
+        "chat": lambda: ChatRecipe(base.model, base.sampling),
         "random": RandomRecipe,
         BOT: BotRecipe,
     }

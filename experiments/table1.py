@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +50,11 @@ def run_table1(
     journal: Journal,
     processes: int = 1,
     done: Done = unheard,
+    known: Collection[str] | None = None,
 ) -> list[Row]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
 
+    `known` are the texts of the instructions that were grounded, where that is known.
     Raises ValueError for levels or counts that can't be had, and what agents raise; finished episodes stay recorded.
     """
     tasks = evaluation_tasks(
@@ -62,17 +64,29 @@ def run_table1(
     for recipe in recipes:
         jobs = with_bot_steps(recipe, tasks, journal=journal, processes=processes, done=done)
         episodes[recipe.agent] = run_jobs(jobs, journal=journal, processes=processes, done=done)
-    return summarise([row for rows in episodes.values() for row in rows], seed=settings.seed)
+    return summarise([row for rows in episodes.values() for row in rows], seed=settings.seed, known=known)
 
 
-def summarise(episodes: Sequence[Row], *, seed: int = 0) -> list[Row]:
-    """Table rows of journal rows: per level and agent in order of appearance, then per agent over all its levels."""
+def summarise(episodes: Sequence[Row], *, seed: int = 0, known: Collection[str] | None = None) -> list[Row]:
+    """Table rows of journal rows: per level and agent in order of appearance, then per agent over all its levels.
+
+    `new_texts` is the share of instructions whose text is not among the `known` ones; None where those aren't given.
+    """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in episodes:
         groups.setdefault((row["level"], row["agent"]), []).append(row)
-    rows = [_level_row(level, agent, rows=group, seed=seed) for (level, agent), group in groups.items()]
-    agents = dict.fromkeys(agent for _, agent in groups)
-    return rows + [_agent_row(agent, [row for row in episodes if row["agent"] == agent], seed=seed) for agent in agents]
+    rows = [
+        _level_row(level, agent, rows=group, seed=seed) | {"new_texts": _new_texts(group, known)}
+        for (level, agent), group in groups.items()
+    ]
+    for agent in dict.fromkeys(agent for _, agent in groups):
+        own = [row for row in episodes if row["agent"] == agent]
+        rows.append(_agent_row(agent, own, seed=seed) | {"new_texts": _new_texts(own, known)})
+    return rows
+
+
+def _new_texts(rows: Sequence[Row], known: Collection[str] | None) -> float | None:
+    return None if known is None else statistics.fmean(row["instruction"] not in known for row in rows)
 
 
 def _level_row(level: str, agent: str, *, rows: Sequence[Row], seed: int) -> Row:
@@ -145,6 +159,7 @@ def columns() -> Mapping[str, Cell]:
         "episodes": lambda row: str(row["episodes"]),
         "median steps": lambda row: f"{row['median_steps']:g}",
         "steps / bot": lambda row: _number(row["steps_to_bot"], ".2f"),
+        "new texts %": lambda row: _number(row["new_texts"] and 100 * row["new_texts"], ".0f"),
         "LLM calls": lambda row: str(row["llm_calls"]),
         "tokens / solved": lambda row: _number(row["tokens_per_solved"], ".0f"),
     }

@@ -38,8 +38,7 @@ from skills.statistics import wilson_interval
 from skills.training import Trained
 
 Row = dict[str, Any]
-ASKING = {"hypothesis": "hypothesize", "translate": "induce"}
-"""First part of a completion's name -> the stage that a transcript is told."""
+ASKING = {"hypothesis": "hypothesize", "translate": "induce"}  # What is asked for -> the stage that asks.
 
 
 class Stage(Protocol):
@@ -86,8 +85,8 @@ class Plan:
 
     def sampling(self, *names: object) -> Sampling:
         """How a completion for a unit is drawn."""
-        seed, stage = self.seed_of(*names), ASKING.get(str(names[0]), "")
-        return Sampling(temperature=self.temperature, seed=seed, max_tokens=self.max_tokens, stage=stage)
+        stage = ASKING.get(str(names[0]), "")
+        return Sampling(self.temperature, self.seed_of(*names), max_tokens=self.max_tokens, stage=stage)
 
 
 class Parallel(Protocol):

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.babyai.levels import instructions
 from experiments import bench_ablation, bench_table1
 from experiments.cli import main
 from experiments.cli_errors import UserError
 from experiments.cli_options import parse_options
+from experiments.comparison import grounding_texts
 from experiments.players import PlannerRecipe, recipes
+from experiments.table1 import summarise
 from skills.library import CheckTemplate, Skill, SkillLibrary
 from skills.library_io import save_library
 from skills.policy import random_policy
@@ -133,6 +136,20 @@ def test_another_library_needs_another_folder(
     assert "library" in capsys.readouterr().err
 
 
+def test_new_texts_are_those_that_no_grounding_instruction_has() -> None:
+    provenance = {"levels": ["GoToLocal"], "instructions_per_level": 40, "seed": 2, "model": "x"}
+    known = grounding_texts(provenance) or frozenset()
+    assert set(known) == {each.text for each in instructions("GoToLocal", split="grounding", count=40, seed=2)}
+    assert grounding_texts({"levels": ["GoToLocal"], "seed": 2}) is None
+    assert grounding_texts(provenance | {"levels": ["GoToMars"]}) is None
+    shared = {"agent": "a", "level": "L", "repeat": 0, "success": True, "steps": 1, "max_steps": 9,
+              "bot_steps": 1, "interactions": 1, "skill_calls": 0, "llm_calls": 0, "tokens": 0,
+              "seconds": 0.0, "cause": ""}  # fmt: skip
+    rows = [shared | {"instruction": text} for text in ("go to the sea", *sorted(known)[:3])]
+    assert [row["new_texts"] for row in summarise(rows, known=known)] == [0.25, 0.25]
+    assert [row["new_texts"] for row in summarise(rows)] == [None, None]
+
+
 def test_options_are_read_from_the_function() -> None:
     def rows(*, seed: int, share: float = 0.5, names: tuple[str, ...] = (), about: object = None) -> None: ...
 
@@ -149,7 +166,8 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
     import pickle
 
     base = PlannerRecipe("sdg", library)
-    for recipe in recipes(("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "random", "bot"), base):
+    everyone = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "chat", "random", "bot")
+    for recipe in recipes(everyone, base):
         again = pickle.loads(pickle.dumps(recipe))
         assert again == recipe
         assert hash(again) == hash(recipe)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sdg.llm.babylang import hypothesis, program, reading, repair, translation
+from sdg.llm.babylang import chat, hypothesis, program, reading, repair, translation
 from sdg.llm.babylang.grammar import NotBabyLanguage
 from sdg.llm.model import Completion, Message, Sampling
 
@@ -14,6 +14,7 @@ _JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
     ("Task to split", lambda text, seed: hypothesis.answer(text, seed=seed)),
     ("Subgoals to translate", lambda text, seed: translation.answer(text)),
     ("Program that failed", lambda text, seed: repair.answer(text)),
+    ("Next action", lambda text, seed: chat.answer(text)),
     ("Instruction to carry out", lambda text, seed: program.answer(text)),
 )
 
