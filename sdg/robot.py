@@ -27,6 +27,7 @@ FRUITLESS_ATTEMPTS = 2
 """Attempts in a row, none of which showed a new cell, after which such a skill is given up."""
 
 NOTHING_TO_SEE = "nothing like it was ever seen, and no new place comes into view from here"
+STRAYED = "it ended in another room than it began in"
 NOTHING = Target(*NO_TARGET)
 """What skills that take no argument are shown: a target that marks nothing, as in training."""
 
@@ -88,7 +89,8 @@ class Robot:
     def perform(self, command: Command) -> Performed:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
-        What was never seen isn't looked for longer than new places come into view: it must be elsewhere.
+        What was never seen isn't looked for longer than new places come into view: it must be elsewhere. An attempt
+        that ends in another room is the last: skills are practised within a room, and there are ways back.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
         skill = self._skill(command)
@@ -96,7 +98,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began = len(self.actions)
+        began, room = len(self.actions), self._room()
         if fires(self.perception()):
             return Performed(True, 0, 0)
         fruitless = 0
@@ -106,6 +108,8 @@ class Robot:
                 return Performed(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
+            if self._room() != room:
+                return Performed(False, len(self.actions) - began, attempt, STRAYED)
             fruitless = fruitless + 1 if self._cells_seen() == seen else 0
             if fruitless == FRUITLESS_ATTEMPTS and not self._knows(command):
                 return Performed(False, len(self.actions) - began, attempt, NOTHING_TO_SEE)
@@ -124,6 +128,9 @@ class Robot:
             if idle >= PATIENCE and not self._knows(command):
                 return False
         return False
+
+    def _room(self) -> object:
+        return self.functions()["get_current_room"]()
 
     def _cells_seen(self) -> int:
         return int(np.count_nonzero(self._world.memory.cells[0]))

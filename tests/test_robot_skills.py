@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from scripted_skills import ScriptedSkill, judge, scripted_skills
+from scripted_skills import ScriptedSkill, Walker, judge, scripted_skills
 
 from envs.babyai.world import BabyAIWorld
 from envs.perception import Object
 from sdg.executor import IllegalCommand
 from sdg.gate.verdict import Command
-from sdg.robot import FRUITLESS_ATTEMPTS, NOTHING_TO_SEE, PATIENCE, Robot, describe_argument
+from sdg.robot import FRUITLESS_ATTEMPTS, NOTHING_TO_SEE, PATIENCE, STRAYED, Robot, describe_argument
 from skills.subgoal import CheckFunction
 
 SEED = 2_000_000
@@ -179,3 +179,11 @@ def test_what_is_seen_is_read_once_a_step() -> None:
     before = robot.perception()
     robot.perform(Command("discover", "the red ball"))
     assert robot.perception() is not before
+
+
+def test_an_attempt_that_ends_in_another_room_is_the_last() -> None:
+    roaming = replace(spinning("return False", horizon=60), policy=Walker(None))
+    robot, world = robot_in("BossLevel", attempts=5, discover=roaming)
+    performed = robot.perform(Command("discover", "the grey ball #39"))
+    assert world.perception().functions()["get_current_room"]() != 0
+    assert (performed.reached, performed.attempts, performed.note) == (False, 1, STRAYED)
