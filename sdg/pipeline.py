@@ -85,8 +85,7 @@ class Plan:
 
     def sampling(self, *names: object) -> Sampling:
         """How a completion for a unit is drawn."""
-        stage = ASKING.get(str(names[0]), "")
-        return Sampling(self.temperature, self.seed_of(*names), max_tokens=self.max_tokens, stage=stage)
+        return Sampling(self.temperature, self.seed_of(*names), self.max_tokens, stage=ASKING.get(str(names[0]), ""))
 
 
 class Parallel(Protocol):
