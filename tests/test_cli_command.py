@@ -253,8 +253,20 @@ def shell(*arguments: str, folder: Path, **more: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", code, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_listen_to_interrupts,
+        **more,
     )
+
+
+def _listen_to_interrupts() -> None:
+    """A shell starts background jobs deaf to SIGINT, and children inherit that: the tests may be such a job."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(path: Path) -> None:
