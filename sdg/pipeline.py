@@ -218,7 +218,7 @@ class Grounding:
             self.hypothesize(attempt)
             self.verify(attempt)
         latest = {(row["level"], row["seed"]): row for row in self.folder.journal("verifications")}
-        return list(latest.values())
+        return [latest[task] for task in self._tasks()]  # not as jobs happened to finish: what follows depends on it
 
     def experiences(self) -> list[Experience]:
         """What the last verification of every instruction grounded."""
