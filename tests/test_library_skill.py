@@ -12,7 +12,6 @@ from library_samples import a_library, a_skill
 
 from skills.experience import Experience
 from skills.experience_io import experience_from_json, experience_to_json
-from skills.holdout import split_members
 from skills.library import SkillLibrary, is_skill_name, name_skill
 from skills.library_card import write_card
 from skills.strict_json import canonical, loads
@@ -120,27 +119,3 @@ def test_damaged_experience_is_refused(change: dict[str, object]) -> None:
     assert experience_from_json(good)
     with pytest.raises(ValueError, match="experience"):
         experience_from_json({**good, **change})
-
-
-def told(instruction: str, index: int = 0) -> Experience:
-    return Experience(instruction, "L", 0, index, Subgoal("g", CheckFunction("f", "")), (), ())
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from([f"instruction {n}" for n in range(12)]), max_size=40), st.integers(0, 5))
-def test_no_instruction_is_on_both_sides(instructions: list[str], seed: int) -> None:
-    members = [told(text) for text in instructions]
-    train, validation = split_members(members, seed=seed)
-    assert sorted(train + validation) == list(range(len(members)))
-    assert not {instructions[n] for n in train} & {instructions[n] for n in validation}
-    if len(set(instructions)) > 1:
-        assert train
-        assert validation
-
-
-def test_the_split_follows_the_seed_and_not_the_order() -> None:
-    members = [told(f"instruction {n}") for n in range(20)]
-    held_out = {members[n].instruction for n in split_members(members, seed=3)[1]}
-    assert held_out == {members[::-1][n].instruction for n in split_members(members[::-1], seed=3)[1]}
-    assert len(held_out) == 4
-    assert any(held_out != {members[n].instruction for n in split_members(members, seed=s)[1]} for s in range(5))
