@@ -2,7 +2,8 @@
 
 python -m experiments.bench_engine [--json] [--seed 0]     the table (about two minutes)
 python -m experiments.bench_engine --exactness [--jobs 2]   lockstep on all ids: 100,000 steps and 200 endings a level
-                                                           (about an hour of one core)
+                                                           (about an hour of one core; the same command with the
+                                                           same --journal FILE goes on where it was stopped)
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from functools import partial
-from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
-from envs.babyai.levels import PAPER_LEVELS, all_levels, level_name
+from envs.babyai.levels import PAPER_LEVELS, level_name
 from experiments.engine_checks import measure_checks
+from experiments.engine_exactness import LONG_ENDINGS, LONG_STEPS, exactness
 from experiments.engine_speed import curve, first_calls, measure
 from experiments.lockstep import compare
 
 SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
-LONG_STEPS, LONG_ENDINGS = 100_000, 200
 SHORT_STEPS, SHORT_ENDINGS = 6_000, 20
 
 
@@ -39,40 +38,6 @@ def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dic
     for row in measure_checks(levels[-1], seed=seed):
         yield {"table": "check", **row}
     yield {"table": "first call", **first_calls(seed=seed)}
-
-
-def exactness(
-    *,
-    steps: int = LONG_STEPS,
-    endings: int = LONG_ENDINGS,
-    seed: int = 0,
-    levels: Sequence[str] | None = None,
-    jobs: int = 1,
-) -> Iterator[dict[str, Any]]:
-    """Lockstep with minigrid: a row for each level, made by `jobs` processes."""
-    chosen = all_levels() if levels is None else levels
-    work = partial(_compare_long, steps=steps, endings=endings, seed=seed)
-    if jobs == 1:
-        yield from map(work, chosen)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, chosen)
-
-
-def _compare_long(level: str, *, steps: int, endings: int, seed: int) -> dict[str, Any]:
-    """A third of the steps has a time limit of 64, for more endings."""
-    plain = compare(level, steps=steps - steps // 3, seed=seed)
-    hurried = compare(level, steps=steps // 3, endings=endings - plain.endings, max_steps=64, seed=seed + 1)
-    return {
-        "table": "exactness",
-        "level": level,
-        "compared_steps": plain.steps + hurried.steps,
-        "successes": plain.successes + hurried.successes,
-        "failures": plain.failures + hurried.failures,
-        "timeouts": plain.timeouts + hurried.timeouts,
-        "mismatches": plain.mismatches.total() + hurried.mismatches.total(),
-        "first": plain.first or hurried.first,
-    }
 
 
 def as_text(row: Mapping[str, Any]) -> str:
@@ -91,17 +56,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=LONG_STEPS, help="compared steps a level (with --exactness)")
     parser.add_argument("--endings", type=int, default=LONG_ENDINGS, help="episode endings a level (with --exactness)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (with --exactness)")
+    parser.add_argument("--journal", type=Path, default=None, help="where --exactness keeps its rows, to go on from")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     if options.exactness:
         made = exactness(
-            steps=options.steps, endings=options.endings, seed=options.seed, levels=options.levels, jobs=options.jobs
+            steps=options.steps,
+            endings=options.endings,
+            seed=options.seed,
+            levels=options.levels,
+            jobs=options.jobs,
+            journal=options.journal,
         )
     else:
         made = rows(seed=options.seed, levels=options.levels or PAPER_LEVELS)
     mismatches = 0
     for row in made:
-        mismatches += row.get("mismatches", 0)
+        mismatches += row.get("mismatches", 0)  # a summary counts again what its rows counted: 0 stays 0
         print(json.dumps(row) if options.json else as_text(row), flush=True)
     return 1 if mismatches else 0
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from experiments import bench_engine, engine_speed
+from experiments import bench_engine, engine_exactness, engine_speed
+from experiments.lockstep import Comparison
 
 
 @pytest.fixture(autouse=True)
@@ -70,11 +71,33 @@ def test_exactness_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
         "5",
     ]
     assert bench_engine.main(arguments) == 0
-    rows = printed(capsys)
+    *rows, everything = printed(capsys)
     assert [row["level"] for row in rows] == ["GoToObjS4", "OpenRedDoor"]
+    assert everything["levels"] == 2
+    assert everything["compared_steps"] == sum(row["compared_steps"] for row in rows)
     for row in rows:
         assert row["compared_steps"] >= 90
         assert row["successes"] + row["failures"] + row["timeouts"] >= 5
+
+
+def test_a_long_comparison_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def watched(level: str, **options: Any) -> Comparison:
+        compared.append(level)
+        return compare(level, **options)
+
+    compare = engine_exactness.compare
+    monkeypatch.setattr(engine_exactness, "compare", watched)
+    few: dict[str, Any] = {"steps": 12, "endings": 0, "journal": tmp_path / "journal.jsonl"}
+    first, _ = engine_exactness.exactness(levels=["GoToObjS4"], **few)
+    again, other, _ = engine_exactness.exactness(levels=["GoToObjS4", "OpenRedDoor"], **few)
+    assert again == first
+    assert set(compared) == {"GoToObjS4", "OpenRedDoor"}
+    assert compared.count("GoToObjS4") == 2, "two halves, once"
+    assert other["level"] == "OpenRedDoor"
+    assert len(list(engine_exactness.exactness(levels=["GoToObjS4"], **{**few, "seed": 5}))) == 2
+    assert compared.count("GoToObjS4") == 4, "another seed is another comparison"
 
 
 def test_a_mismatch_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
