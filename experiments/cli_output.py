@@ -13,6 +13,8 @@ from experiments.cli_errors import ReaderLeft, readable
 
 Row = Mapping[str, Any]
 MAX_CELL = 72
+RATES = {"success_rate": "success %", "verified": "verified %", "area": "area %", "difference": "difference %"}
+"""What `low` and `high` may be the interval of, and the heading of both together."""
 
 
 class Output:
@@ -88,7 +90,7 @@ def output(*, as_json: bool) -> Iterator[Output]:
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Rows as aligned lines: numbers to the right, a rate with its interval as one column in percent."""
-    shown = [_with_interval(row) for row in rows]
+    shown = [with_interval(row) for row in rows]
     columns = list(dict.fromkeys(key for row in shown for key in row))
     if not columns:
         return []
@@ -117,14 +119,12 @@ def cell(value: Any) -> str:
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
 
 
-def _with_interval(row: Row) -> dict[str, Any]:
-    """A row in which `success_rate`, `low` and `high` are one column, in percent."""
-    shown: dict[str, Any] = {}
-    for key, value in row.items():
-        if key == "success_rate" and isinstance(value, int | float) and {"low", "high"} <= row.keys():
-            low, high = row["low"], row["high"]
-            ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and high is not None else ""
-            shown["success %"] = f"{100 * value:5.1f}{ends}"
-        elif not (key in ("low", "high") and isinstance(row.get("success_rate"), int | float)):
-            shown[key] = value
-    return shown
+def with_interval(row: Row) -> dict[str, Any]:
+    """A row in which its rate (the first of RATES that it has) and `low` and `high` are one column, in percent."""
+    rate = next((key for key in RATES if isinstance(row.get(key), int | float)), None)
+    if rate is None or not {"low", "high"} <= row.keys():
+        return dict(row)
+    low, high = row["low"], row["high"]
+    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and high is not None else ""
+    shown = {RATES[rate] if key == rate else key: value for key, value in row.items() if key not in ("low", "high")}
+    return shown | {RATES[rate]: f"{100 * row[rate]:5.1f}{ends}"}

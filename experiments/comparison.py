@@ -50,7 +50,7 @@ class Equipping:
     def recipe(self, folder: Path) -> PlannerRecipe:
         """The recipe of `sdg`. Raises UserError when there is no library."""
         place = find_library(self.library) if self.with_library else None
-        return PlannerRecipe("sdg", place, model=self._model(folder), settings=self.deduction)
+        return PlannerRecipe("sdg", place, model=self.model(folder), settings=self.deduction)
 
     def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
         """What the folder is held to; the library by the checksum of its index, which names those of its weights."""
@@ -63,7 +63,8 @@ class Equipping:
             "attempts": self.deduction.attempts,
         }
 
-    def _model(self, folder: Path) -> ModelSettings:
+    def model(self, folder: Path) -> ModelSettings:
+        """Which model, with its transcript and cache in the folder where it is a real one."""
         kind, _, name = self.llm.partition(":")
         if kind == "replay":
             return ModelSettings(kind, transcript=Path(name))

@@ -10,6 +10,7 @@ from experiments.cli_errors import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which people with colour-blindness can tell apart; markers differ as well."""
@@ -31,12 +32,12 @@ def success_plot(rows: Sequence[Mapping[str, Any]]) -> bytes:
             xs = [levels.index(str(row["level"])) + offset for row in mine]
             ys = [100 * float(row["success_rate"]) for row in mine]
             ends = [[_below(row) for row in mine], [_above(row) for row in mine]]
-            axes.errorbar(xs, ys, yerr=ends, label=label(agent), linestyle="none", capsize=3, **_style(index))
+            axes.errorbar(xs, ys, yerr=ends, label=label(agent), linestyle="none", capsize=3, **style(index))
         axes.set_xticks(range(len(levels)), [label(level) for level in levels])
         axes.set_xlim(-0.6, len(levels) - 0.4)
         axes.set_ylim(-4, 104)
         axes.set_ylabel("success, %")
-        _legend(axes, outside=True)
+        legend(axes, outside=True)
 
     return figure(draw, width=max(6.4, 1.6 * len(levels) + 1))
 
@@ -47,14 +48,14 @@ def learning_plot(name: str, lines: Mapping[str, Sequence[Point]]) -> bytes:
 
     def draw(axes: Axes) -> None:
         for index, (title, points) in enumerate(lines.items()):
-            style = _style(index) | {"markersize": 3}
-            axes.plot([x for x, _ in points], [100 * y for _, y in points], label=label(title), **style)
+            own = style(index) | {"markersize": 3}
+            axes.plot([x for x, _ in points], [100 * y for _, y in points], label=label(title), **own)
         axes.set_ylim(-4, 104)
         axes.set_xlabel("environment steps")
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_ylabel("success, %")
         axes.set_title(label(name))
-        _legend(axes)
+        legend(axes)
 
     return figure(draw, width=4.2, height=2.8)
 
@@ -70,7 +71,7 @@ def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> by
                 axes.plot(
                     [k], [score], "o", color=COLOURS[1], markersize=10, fillstyle="none", label=f"chosen, k = {k}"
                 )
-                _legend(axes)
+                legend(axes)
         axes.set_xlabel("clusters k")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("Calinski-Harabasz score")
@@ -83,16 +84,33 @@ def cluster_plot(clusters: Mapping[str, Sequence[Point]]) -> bytes:
 
     def draw(axes: Axes) -> None:
         for index, (name, points) in enumerate(clusters.items()):
-            style = _style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
-            axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **style)
+            own = style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
+            axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **own)
         axes.set_axis_off()
-        _legend(axes, outside=True)
+        legend(axes, outside=True)
 
     return figure(draw, width=6.4, height=4.0)
 
 
 def figure(draw: Callable[[Axes], None], *, width: float = 6.0, height: float = 3.4) -> bytes:
     """An SVG of one pair of axes, width and height in inches; the same drawing gives the same bytes."""
+
+    def whole(page: Figure) -> None:
+        axes = page.add_subplot()
+        quiet_grid(axes)
+        draw(axes)
+
+    return page(whole, width=width, height=height)
+
+
+def quiet_grid(axes: Axes) -> None:
+    """Faint horizontal lines behind what is drawn."""
+    axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def page(draw: Callable[[Figure], None], *, width: float, height: float, form: str = "svg") -> bytes:
+    """A whole figure as "svg" or "png", width and height in inches; the same drawing gives the same bytes."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -105,14 +123,12 @@ def figure(draw: Callable[[Axes], None], *, width: float = 6.0, height: float = 
         "text.parse_math": False,
     }
     with matplotlib.rc_context(settings):
-        page = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasSVG(page)
-        axes = page.add_subplot()
-        axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-        draw(axes)
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasSVG(drawn)
+        draw(drawn)
         out = io.BytesIO()
-        page.savefig(out, format="svg", metadata={"Date": None})
+        dateless: Any = {"Date": None} if form == "svg" else {"Software": None}
+        drawn.savefig(out, format=form, metadata=dateless, dpi=150)
     return out.getvalue()
 
 
@@ -122,11 +138,13 @@ def label(text: str) -> str:
     return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"
 
 
-def _style(index: int) -> dict[str, Any]:
+def style(index: int) -> dict[str, Any]:
+    """Colour and marker of the line with this number."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
 
 
-def _legend(axes: Axes, *, outside: bool = False) -> None:
+def legend(axes: Axes, *, outside: bool = False) -> None:
+    """A legend where there is anything to name."""
     if axes.get_legend_handles_labels()[1]:
         place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": "best"}
         axes.legend(frameon=False, fontsize=8, **place)
