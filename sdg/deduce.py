@@ -17,7 +17,7 @@ from sdg.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.program import NO_PROGRAM, Program, Ran, Scope, run_program
-from sdg.robot import Robot
+from sdg.robot import Heard, Robot, unheard
 from sdg.roles import Judge, Skill, World
 from skills.guard import Refused, extract_code
 
@@ -77,11 +77,12 @@ class Planner:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a planner's robot acts with: skills by name, the gate before them and who judges their checks."""
+    """What a planner's robot acts with: skills by name, the gate before them, who judges checks and who listens."""
 
     skills: Mapping[str, Skill]
     gate: Gate
     judge: Judge
+    heard: Heard = unheard
 
 
 def deduce(
@@ -129,7 +130,7 @@ def deduce(
 
 
 def _embody(world: World, equipment: Equipment, *, rng: np.random.Generator, attempts: int) -> Robot:
-    return Robot(world, equipment.skills, judge=equipment.judge, rng=rng, attempts=attempts)
+    return Robot(world, equipment.skills, judge=equipment.judge, rng=rng, attempts=attempts, heard=equipment.heard)
 
 
 def _failure(interactions: Sequence[Interaction], robot: Robot, world: World) -> Failure | None:

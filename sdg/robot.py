@@ -12,6 +12,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import LOCATIONS, Target, parse
+from envs.babyai.memory import Memory
 from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
@@ -46,11 +47,29 @@ class Ending:
         return self.done or self.failed or self.out_of_time
 
 
+Heard = Callable[[Command, Sequence[int], Memory], None]
+"""Whoever listens to what a robot is told: the command, the actions so far, the memory as the command begins."""
+
+
+def unheard(command: Command, actions: Sequence[int], memory: Memory) -> None:
+    """Nobody listens."""
+
+
 class Robot:
-    """Carries out skills in one world, several attempts each, and keeps the actions of the episode."""
+    """Carries out skills in one world, several attempts each, and keeps the actions of the episode.
+
+    `heard` is told of every command as it begins; it must copy what it keeps.
+    """
 
     def __init__(
-        self, world: World, skills: Mapping[str, Skill], *, judge: Judge, rng: np.random.Generator, attempts: int = 5
+        self,
+        world: World,
+        skills: Mapping[str, Skill],
+        *,
+        judge: Judge,
+        rng: np.random.Generator,
+        attempts: int = 5,
+        heard: Heard = unheard,
     ) -> None:
         if attempts < 1:
             raise ValueError(f"a skill needs at least one attempt, got {attempts}")
@@ -58,7 +77,7 @@ class Robot:
         self.attempts = attempts
         self.actions: list[int] = []
         self.ending = Ending()
-        self._world, self._judge, self._rng = world, judge, rng
+        self._world, self._judge, self._rng, self._heard = world, judge, rng, heard
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
         self._functions: Mapping[str, Callable[..., object]] | None = None
@@ -98,6 +117,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
+        self._heard(command, self.actions, self._world.memory)
         began, room = len(self.actions), self._room()
         if fires(self.perception()):
             return Performed(True, 0, 0)
