@@ -53,6 +53,7 @@ class Panels:
         columns = min(COLUMNS, len(self.panels))
         rows = math.ceil(len(self.panels) / columns)
         width, height = PANEL_INCHES
+        width = max(width, 1.1 * len(self.ticks))
 
         def draw(whole: Figure) -> None:
             grid = whole.subplots(rows, columns, sharey=True, squeeze=False)
@@ -75,7 +76,8 @@ class Panels:
                 continue
             axes.plot(xs, ys, label=label(name), linewidth=1.3, **own)
             axes.fill_between(xs, lows, highs, color=own["color"], alpha=0.18, linewidth=0)
-        axes.set_title(label(panel.title), fontsize=9)
+        if panel.title:
+            axes.set_title(label(panel.title), fontsize=9)
         axes.set_ylim(-4, 104)
         axes.set_xlabel(self.x)
         if self.ticks:

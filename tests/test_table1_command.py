@@ -184,16 +184,19 @@ def test_a_limit_on_interactions_counts_what_needed_no_more(library: Path, tmp_p
     assert [row["interactions"] for row in table] == [1, 2, 3]
     rates = [row["success_rate"] for row in table]
     assert rates == sorted(rates)
-    assert all("rule-based" in row["note"] for row in table)
+    assert all("rule-based" in row["note"] and row["model"] == "faulty" for row in table)
+    assert (tmp_path / "i/ablation-interactions.png").read_bytes().startswith(b"\x89PNG")
+    assert "plumbing test" in (tmp_path / "i/figure.md").read_text()
 
 
 def test_attempts_and_gate_are_compared_under_the_same_tasks(library: Path, tmp_path: Path) -> None:
     shared = {"instructions": 1, "levels": ("GoToLocal",), "library": str(library), "processes": 1}
     table = bench_ablation.rows(which="attempts", most=2, out=str(tmp_path / "a"), **shared)  # type: ignore[arg-type]
-    assert [row["agent"] for row in table] == ["sdg-attempts-1", "sdg-attempts-2"]
+    assert [(row["agent"], row["attempts"]) for row in table] == [("sdg-attempts-1", 1), ("sdg-attempts-2", 2)]
     seeds = {json.loads(line)["seed"] for line in (tmp_path / "a/episodes.jsonl").read_text().splitlines()}
     assert len(seeds) == 1
     table = bench_ablation.rows(which="gate", out=str(tmp_path / "g"), **shared)  # type: ignore[arg-type]
     assert [row["agent"] for row in table] == ["sdg", "sdg-ungated"]
+    assert (tmp_path / "g/ablation-gate.svg").exists()
     with pytest.raises(UserError, match="--which"):
         bench_ablation.rows(which="luck")
