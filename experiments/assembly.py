@@ -14,8 +14,9 @@ from sdg.induce import InduceSettings
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
-from sdg.pipeline import Plan
+from sdg.pipeline import Explorers, Plan
 from sdg.verify import VerifySettings
+from skills.explore import SkilledSearch
 from skills.search import RandomSearch, Search, SearchSettings
 from skills.training import TrainSettings
 
@@ -23,6 +24,11 @@ LIBRARY = "library"
 
 RESERVED = (*NAMES, "forget_visited_rooms", "program")
 """Names that a skill can't have, because programs use them for something else."""
+
+
+def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
+    """Where a run keeps what a cycle learned: the last cycle's library is the run's, earlier ones stay beside it."""
+    return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
 
 
 def plan_of(config: RunConfig) -> Plan:
@@ -55,6 +61,7 @@ def plan_of(config: RunConfig) -> Plan:
             ),
         ),
         processes=config.processes,
+        cycles=config.cycles,
     )
 
 
@@ -107,6 +114,13 @@ def search_settings(config: RunConfig) -> SearchSettings:
         learning_rate=verify.learning_rate,
         ent_coef=verify.ent_coef,
     )
+
+
+def explorers_of(config: RunConfig) -> Explorers:
+    """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
+    if not config.verify.explorers:
+        return lambda library, search: search
+    return lambda library, search: SkilledSearch(library, search, search_settings(config))
 
 
 def search_of(config: RunConfig) -> Search:

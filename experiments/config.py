@@ -78,6 +78,7 @@ class VerifyConfig(Section):
     bonus: Annotated[float, Field(ge=0)] = Field(0.1, description="scale of the count-based novelty bonus")
     learning_rate: Positive = Field(1e-3, description="of the search's PPO")
     ent_coef: Annotated[float, Field(ge=0)] = Field(0.05, description="of the search's PPO")
+    explorers: bool = Field(True, description="from the second cycle on, search with the skills learned so far as well")
 
 
 class PPOConfig(Section):
@@ -150,6 +151,9 @@ class RunConfig(Section):
         ("GoToLocal", "PickupLoc", "PutNextLocal", "Open"), description="BabyAI levels, by name or id"
     )
     instructions_per_level: Count = Field(25, description="grounding instructions a level")
+    cycles: Count = Field(
+        1, description="how often stages 1 to 3 are gone through; what failed comes back with the skills learned so far"
+    )
     processes: Count = Field(2, description="jobs that run side by side, one thread each")
     model: ModelConfig = Field(default_factory=ModelConfig, description="the language model")
     hypothesize: HypothesizeConfig = Field(default_factory=HypothesizeConfig, description="stage 1")

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.assembly import LIBRARY, RESERVED, language_model, plan_of, recipes, search_of, search_settings
+from experiments.assembly import (
+    LIBRARY,
+    RESERVED,
+    explorers_of,
+    language_model,
+    library_of,
+    plan_of,
+    recipes,
+    search_of,
+    search_settings,
+)
 from experiments.clusterings import kind_of_stand_in
 from experiments.config import RunConfig
 from experiments.table1 import summarise
@@ -70,6 +80,7 @@ class _Run:
             progress=progress,
             parallel=Workers(config.processes),
             kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
+            explorers=explorers_of(config),
         )
 
     def until(self, stage: str) -> list[Row]:
@@ -81,7 +92,11 @@ class _Run:
         rows = self._timed("random search", self._verify)
         if stage == "verify":
             return rows
-        rows = self._timed("induce", self._induce)
+        rows = self._timed("induce", lambda: self._induce(1))
+        for cycle in range(2, self.config.cycles + 1):
+            self.grounding.lend(self._library(cycle - 1), cycle=cycle)
+            self._timed(f"verify, cycle {cycle}", lambda number=cycle: self.grounding.ground(number))
+            rows = self._timed(f"induce, cycle {cycle}", lambda number=cycle: self._induce(number))
         if stage == "induce":
             return rows
         return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
@@ -108,17 +123,22 @@ class _Run:
         rest = {key: value for key, value in kept.items() if key != "schema"}
         self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
 
-    def _induce(self) -> list[Row]:
-        place = self.folder.path / LIBRARY
+    def _induce(self, cycle: int) -> list[Row]:
+        place = self._library(cycle)
         if not (place / "library.json").exists():
-            found = self.grounding.discover()
-            self._record_clusters(found)
-            learned = self.grounding.learn(found, reserved=RESERVED)
+            found = self.grounding.discover(cycle)
+            self._record_clusters(found, cycle)
+            learned = self.grounding.learn(found, reserved=RESERVED, cycle=cycle)
             save_library(learned, place)
         return list(skills(place))
 
-    def _record_clusters(self, found: Discovery) -> None:
-        self.folder.write_json("induction.json", found.to_json())
+    def _library(self, cycle: int) -> Path:
+        """Where a cycle's skills are; those of the last cycle are the run's."""
+        return library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
+
+    def _record_clusters(self, found: Discovery, cycle: int) -> None:
+        last = cycle == self.config.cycles
+        self.folder.write_json("induction.json" if last else f"induction-{cycle}.json", found.to_json())
 
     def _solve(self, *, everyone: bool) -> list[Row]:
         from experiments.episodes import evaluation_tasks, run_jobs, with_bot_steps

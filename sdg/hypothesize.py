@@ -50,13 +50,15 @@ def hypothesize(
     perception_api: str,
     sampling: Sampling = Sampling(),
     feedback: Feedback | None = None,
+    skills: str = "",
     repairs: int = 1,
 ) -> Hypothesis:
     """Ask `model` how `instruction` unfolds; a reply that can't be read gets up to `repairs` turns to be put right.
 
+    `skills` are those that an earlier cycle learned, a line each ("" for none).
     Raises HypothesisError when no reply can be read, and whatever `model.complete` raises.
     """
-    messages = list(prompt(instruction, perception_api=perception_api, feedback=feedback))
+    messages = list(prompt(instruction, perception_api=perception_api, feedback=feedback, skills=skills))
     for turn in range(repairs + 1):
         reply = model.complete(messages, sampling=sampling).text
         try:
@@ -68,9 +70,13 @@ def hypothesize(
     raise AssertionError("the loop above returns or raises")
 
 
-def prompt(instruction: str, *, perception_api: str, feedback: Feedback | None = None) -> tuple[Message, ...]:
+def prompt(
+    instruction: str, *, perception_api: str, feedback: Feedback | None = None, skills: str = ""
+) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     told = "" if feedback is None else _told(feedback)
+    if skills:
+        told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     task = fenced(one_line(instruction, 1000))
     return conversation("hypothesis", instruction=task, perception_api=perception_api, feedback=told)
 

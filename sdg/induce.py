@@ -158,6 +158,8 @@ class Practice:
     earlier: Mapping[int, Policy]
     training_banks: Mapping[str, LevelBank]
     validation_banks: Mapping[str, LevelBank]
+    judged_first: bool = False
+    """Whether the policy to go on from is judged before anything is learned, and kept where it is good enough."""
 
     @property
     def is_first(self) -> bool:
@@ -179,7 +181,15 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         return None
     judged = judged if judged is not None and len(judged) >= 8 else starts
     judged = judged.take(np.arange(min(len(judged), job.settings.train.validation_starts)))
-    return train(starts, judged, job.settings.train, seed=job.seed, warm=job.earlier.get(job.label), heard=heard)
+    return train(
+        starts,
+        judged,
+        job.settings.train,
+        seed=job.seed,
+        warm=job.earlier.get(job.label),
+        judged_first=job.judged_first,
+        heard=heard,
+    )
 
 
 def _reached(

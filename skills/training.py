@@ -69,9 +69,13 @@ def train(
     *,
     seed: int,
     warm: Policy | None = None,
+    judged_first: bool = False,
     heard: Callable[[Point], None] = lambda point: None,
 ) -> Trained:
-    """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts."""
+    """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts.
+
+    With `judged_first` the policy to begin with is evaluated, too, and nothing is learned where it is `enough` already.
+    """
     from skills.learner import PPOLearner, PPOSettings
     from skills.ppo_env import ArenaVecEnv
 
@@ -81,6 +85,10 @@ def train(
     env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
     learner = PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
+    if judged_first:
+        watcher.evaluate(learner, 0)
+        if watcher.best.validation_success >= settings.enough:
+            return Trained(learner.policy(), tuple(watcher.curve), 0, watcher.best)
     steps = learner.learn(settings.total_timesteps, watch=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)

@@ -1,0 +1,204 @@
+"""Stages 1 and 2 over a run folder: attempts at instructions, each a hypothesis and its verification.
+
+An instruction that isn't verified gets another attempt, told where the last one failed: `Plan.retries` more in a cycle,
+and new ones in the next cycle, when there are skills to make hypotheses with and to search with (`Help`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from envs.babyai.perception import api_text
+from sdg import records
+from sdg.hypothesis import Feedback, Hypothesis
+from sdg.hypothesize import HypothesisError, hypothesize
+from sdg.llm.model import LanguageModel
+from sdg.plan import Parallel, Plan, Progress, Row
+from sdg.runlog import RunFolder
+from sdg.verify import Verification, VerifySettings, verify
+from sdg.worlds import Worlds
+from skills.search import Search
+from skills.starts import Starts
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a cycle begins with: how subgoals are searched, and what the prompt says of the skills there are."""
+
+    search: Search
+    skills: str = ""
+
+
+class Attempts:
+    """Hypotheses and verifications of one run, in `hypotheses.jsonl` and `verifications.jsonl`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        worlds: Worlds,
+        *,
+        model: LanguageModel,
+        progress: Progress,
+        parallel: Parallel,
+        help_of: Callable[[int], Help],
+    ) -> None:
+        self.plan, self.folder, self.worlds, self.model = plan, folder, worlds, model
+        self.progress, self.parallel, self.help_of = progress, parallel, help_of
+
+    def hypothesize(self, attempt: int = 0) -> list[Row]:
+        """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
+        journal = self.folder.journal("hypotheses")
+        wanted = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
+        missing = [task for task in wanted if f"{task[0]}/{task[1]}/{attempt}" not in journal]
+        name = self._title("hypotheses", attempt)
+        with self.progress.stage(name, total=len(wanted), unit="instruction", done=len(wanted) - len(missing)) as stage:
+            for level, seed in missing:
+                journal.append(self._hypothesis(level, seed, attempt))
+                stage.advance()
+        return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
+
+    def verify(self, attempt: int = 0) -> list[Row]:
+        """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
+        journal = self.folder.journal("verifications")
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith(f"/{attempt}")]
+        missing = [row for row in rows if row["unit"] not in journal]
+        jobs = [self._job(row) for row in missing if row["subgoals"]]
+        name = self._title("verification", attempt)
+        with self.progress.stage(name, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
+            for row in missing:
+                if not row["subgoals"]:
+                    journal.append(records.unreadable(row))
+                    stage.advance()
+            for job, result in self.parallel(_verify, jobs):
+                journal.append(records.verification(job.unit, result))
+                stage.advance(steps=result.searched_steps)
+        return [journal[row["unit"]] for row in rows]
+
+    def compare(self, search: Search, name: str) -> list[Row]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
+        journal = self.folder.journal(name)
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
+        missing = [row for row in rows if row["unit"] not in journal]
+        jobs = [replace(self._job(row), search=search) for row in missing]
+        title = name.replace("_", " ")
+        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
+            for job, result in self.parallel(_verify, jobs):
+                journal.append(records.verification(job.unit, result))
+                stage.advance(steps=result.searched_steps)
+        return [journal[row["unit"]] for row in rows]
+
+    def best(self, cycle: int) -> list[Row]:
+        """What every instruction comes to after a cycle, in the order of the instructions: what follows depends on it.
+
+        In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified
+        or got at least as far.
+        """
+        rows = [self._latest(level, seed, self.plan.attempts_of(1).stop) for level, seed in self.worlds.tasks()]
+        found = [row for row in rows if row is not None]
+        for later in range(2, cycle + 1):
+            tries = [self._latest(row["level"], row["seed"], self.plan.attempts_of(later).stop) for row in found]
+            found = [_further(row, last or row) for row, last in zip(found, tries, strict=True)]
+        return found
+
+    def _title(self, name: str, attempt: int) -> str:
+        cycle = self.plan.cycle_of(attempt)
+        number = attempt - self.plan.first_attempt(cycle) + 1
+        parts = [name, *([f"cycle {cycle}"] if cycle > 1 else []), *([f"round {number}"] if number > 1 else [])]
+        return ", ".join(parts)
+
+    def _hypothesis(self, level: str, seed: int, attempt: int) -> Row:
+        instruction = self.worlds.mission(level, seed)
+        head = {"unit": f"{level}/{seed}/{attempt}", "level": level, "seed": seed, "instruction": instruction}
+        try:
+            found = hypothesize(
+                instruction,
+                model=self.model,
+                perception_api=api_text(),
+                sampling=self.plan.sampling("hypothesis", level, seed, attempt),
+                feedback=self._feedback(level, seed, attempt),
+                skills=self.help_of(self.plan.cycle_of(attempt)).skills,
+                repairs=self.plan.repairs,
+            )
+        except HypothesisError as error:
+            return head | {"subgoals": [], "error": error.problem}
+        return head | {"subgoals": records.subgoals(found), "error": ""}
+
+    def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
+        earlier = self._latest(level, seed, attempt)
+        if earlier is None or not earlier["subgoals"]:
+            return None
+        failed = next((i for i, goal in enumerate(earlier["subgoals"]) if not goal["reached"]), 0)
+        told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"]
+        return Feedback(tuple(goal["description"] for goal in told), failed, earlier["cause"])
+
+    def _job(self, row: Row) -> _Job:
+        level, seed, attempt = row["level"], row["seed"], int(row["unit"].rpartition("/")[2])
+        return _Job(
+            unit=row["unit"],
+            hypothesis=records.hypothesis(row),
+            start=self.worlds.start(level, seed),
+            level=level,
+            seed=seed,
+            settings=self.plan.verify.less(self._spent(level, seed, attempt)),
+            search=self.help_of(self.plan.cycle_of(attempt)).search,
+            random_seed=self.plan.seed_of("verify", row["unit"]),
+        )
+
+    def _still_open(self, level: str, seed: int, attempt: int) -> bool:
+        if attempt == 0:
+            return True
+        if attempt == self.plan.first_attempt(self.plan.cycle_of(attempt)):
+            row = self._latest(level, seed, attempt)
+            return row is not None and not row["verified"]
+        row = self._row(level, seed, attempt - 1)
+        return row is not None and not row["verified"] and not self._is_spent(level, seed, attempt)
+
+    def _is_spent(self, level: str, seed: int, attempt: int) -> bool:
+        return self._spent(level, seed, attempt) >= self.plan.verify.t_verify
+
+    def _spent(self, level: str, seed: int, attempt: int) -> int:
+        """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
+        earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
+        rows = (self._row(level, seed, number) for number in earlier)
+        return sum(row["searched_steps"] for row in rows if row is not None)
+
+    def _row(self, level: str, seed: int, attempt: int) -> Row | None:
+        return self.folder.journal("verifications").get(f"{level}/{seed}/{attempt}")
+
+    def _latest(self, level: str, seed: int, before: int) -> Row | None:
+        """The verification of the last attempt at an instruction among those numbered below `before`."""
+        rows = (self._row(level, seed, attempt) for attempt in reversed(range(before)))
+        return next((row for row in rows if row is not None), None)
+
+
+def _further(row: Row, last: Row) -> Row:
+    got, gets = (sum(goal["reached"] for goal in each["subgoals"]) for each in (row, last))
+    return last if last["verified"] or gets >= got else row
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A verification as a job for any process."""
+
+    unit: str
+    hypothesis: Hypothesis
+    start: Starts
+    level: str
+    seed: int
+    settings: VerifySettings
+    search: Search
+    random_seed: int
+
+
+def _verify(job: _Job) -> Verification:
+    return verify(
+        job.hypothesis,
+        job.start,
+        level=job.level,
+        seed=job.seed,
+        settings=job.settings,
+        search=job.search,
+        random_seed=job.random_seed,
+    )

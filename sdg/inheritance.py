@@ -1,0 +1,57 @@
+"""What a cycle inherits: which clusters are skills that an earlier cycle learned already.
+
+Clusters are made anew from everything grounded so far, so that numbers mean nothing from one cycle to the next. A
+cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sdg.induce import Discovery
+from skills.library import Skill, SkillLibrary
+from skills.policy import Policy
+from skills.training import Point
+
+IN_COMMON = 0.5
+"""Share of the earlier skill's members, or of the cluster's, that has to be in both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heirloom:
+    """An earlier skill that a cluster takes over."""
+
+    skill: Skill
+    policy: Policy
+
+    def point(self) -> Point:
+        """What the earlier cycle measured of it, as a point of a curve (half its horizon for its slow successes)."""
+        skill = self.skill
+        return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
+
+
+def heirlooms(found: Discovery, earlier: SkillLibrary | None) -> dict[int, Heirloom]:
+    """Cluster number -> the earlier skill that it is; clusters that are new are absent."""
+    if earlier is None:
+        return {}
+    matches = {label: _match(found, label, earlier) for label in found.members}
+    return {
+        label: Heirloom(skill, Policy(earlier.weights[skill.name]))
+        for label, skill in matches.items()
+        if skill is not None
+    }
+
+
+def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
+    texts = {member.description for member in found.members[label]}
+    takes_argument = any(member.stage.argument for member in found.members[label])
+    shares = {
+        skill: len(texts & set(skill.members)) / max(1, min(len(texts), len(skill.members)))
+        for skill in earlier.skills
+        if skill.takes_argument == takes_argument
+    }
+    best = max(shares, key=lambda skill: (shares[skill], skill.name == found.name(label), skill.name), default=None)
+    return best if best is not None and shares[best] >= IN_COMMON else None
+
+
+__all__ = ["IN_COMMON", "Heirloom", "heirlooms"]
