@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments.statistics import interquartile_mean, iqm_interval, wilson_interval
+from experiments.statistics import interquartile_mean, iqm_interval, mean_interval, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,13 @@ def test_bootstrap_is_stratified_and_seeded() -> None:
     assert got.low < got.value < got.high
     with pytest.raises(ValueError, match="every stratum"):
         iqm_interval([[1.0], []], seed=0)
+
+
+def test_a_mean_over_strata_weighs_them_alike() -> None:
+    assert mean_interval([[0.0], [1.0, 1.0, 1.0]], seed=0).value == 0.5
+    got = mean_interval([[0.1, 0.2, 0.3, 0.4, 0.5]], seed=0)
+    assert got.value == pytest.approx(0.3)
+    assert 0.1 < got.low < 0.25
+    assert 0.35 < got.high < 0.5
+    with pytest.raises(ValueError, match="every stratum"):
+        mean_interval([], seed=0)

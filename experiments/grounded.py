@@ -1,0 +1,79 @@
+"""What a run grounded, read from its folder alone: the members of each of its skills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envs.babyai.levels import seeds
+from experiments.cli_errors import UserError
+
+if TYPE_CHECKING:
+    from experiments.config import RunConfig
+    from sdg.llm.model import LanguageModel
+    from skills.experience import Experience
+    from skills.fresh import Member
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """A run's config and, by name, what each of its clusters was made of. Nothing in the run's folder is written."""
+
+    config: RunConfig
+    members: Mapping[str, tuple[Member, ...]]
+
+
+def grounded(run: Path) -> Grounded:
+    """Cluster what the run in this folder grounded as the run itself did (its first cycle, where it has several).
+
+    Raises UserError when there is no run or it has not grounded anything yet.
+    """
+    from experiments.assembly import plan_of
+    from experiments.config import load
+    from sdg.induce import discover
+    from sdg.translate import translate
+
+    if not (run / "verifications.jsonl").is_file() or not (run / "config.yaml").is_file():
+        raise UserError(f"{run} holds no run that has verified anything: `sdg induce --out {run}` makes one")
+    config = load(run / "config.yaml")
+    plan = plan_of(config)
+    experiences = _experiences(run, config)
+    if not experiences:
+        raise UserError(f"nothing was grounded in {run}: no subgoal of it was ever reached")
+    texts = [experience.subgoal.description for experience in experiences]
+    calls = translate(texts, model=_model(config, run), sampling=plan.sampling("translate"))
+    found = discover(experiences, calls, plan.induce, seed=plan.seed_of("cluster"))
+    members: dict[str, tuple[Member, ...]] = {}
+    for label in found.members:
+        name = found.name(label)
+        members[name if name not in members else f"{name}_{label}"] = found.members[label]
+    return Grounded(config, members)
+
+
+def _experiences(run: Path, config: RunConfig) -> list[Experience]:
+    """What the last verification of every instruction grounded, in the order of the instructions."""
+    from sdg import records
+    from sdg.runlog.journal import read_journal
+
+    latest = {}
+    for row in sorted(read_journal(run / "verifications.jsonl"), key=lambda row: int(row["unit"].rpartition("/")[2])):
+        latest[row["level"], row["seed"]] = row
+    chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
+    tasks = [(level, seed) for level in config.levels for seed in chosen]
+    return [experience for task in tasks if task in latest for experience in records.experiences(latest[task])]
+
+
+def _model(config: RunConfig, run: Path) -> LanguageModel:
+    """The run's own stand-in, or what its real model said, from the transcript."""
+    from experiments.assembly import model_settings
+    from sdg.llm.registry import build
+
+    settings = replace(model_settings(config, run), record=None, cache=None, ledger=None)
+    if settings.kind == "openai":
+        settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")
+    return build(settings)
+
+
+__all__ = ["Grounded", "grounded"]
