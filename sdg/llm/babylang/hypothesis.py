@@ -8,21 +8,15 @@ from random import Random
 
 from sdg.llm.babylang import grammar, reading
 from sdg.llm.babylang.checks import check
+from sdg.llm.babylang.detours import replan
+from sdg.llm.babylang.goals import Goal
 from sdg.llm.babylang.grammar import Clause
 from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.phrases import meaning, phrase
+from sdg.llm.babylang.skills import by_kind
 
 EXPLORE_FIRST = 0.5
 """How often "open X" begins with another room when nothing is known of an earlier attempt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """One goal before it is phrased; `carried` has to stay in the hand until it is put to use ("" for nothing)."""
-
-    kind: str
-    argument: str = ""
-    carried: str = ""
 
 
 @dataclass(slots=True)
@@ -42,7 +36,12 @@ def answer(text: str, *, seed: int) -> str:
     names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
     tried = _tried(text)
     rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
-    goals = plan(instruction, failed=tried, explore_first=rng.random() < EXPLORE_FIRST, can_look="unseen" in names)
+    explore_first = rng.random() < EXPLORE_FIRST
+    skills = by_kind(reading.functions(reading.section(text, "Skills that the robot")))
+    if skills and tried:
+        goals = replan(plan(instruction), tried, skills=skills, rng=rng, can_look="unseen" in names)
+    else:
+        goals = plan(instruction, failed=tried, explore_first=explore_first, can_look="unseen" in names)
     return "\n".join(_written(goals, names, rng))
 
 
