@@ -58,6 +58,7 @@ def plan_of(config: RunConfig) -> Plan:
                 horizon=induce.horizon,
                 enough=induce.target_success,
                 ppo=induce.ppo.model_dump(),
+                babyai=induce.babyai.model_dump() if induce.policy == "babyai" else None,
             ),
         ),
         processes=config.processes,

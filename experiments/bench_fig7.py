@@ -72,8 +72,6 @@ def _counts(curve: Sequence[str], t_verify: int) -> tuple[int, ...]:
 
 
 def _config(levels: Sequence[str], *, instructions: int, t_verify: int, seed: int, processes: int) -> RunConfig:
-    from pydantic import ValidationError
-
     from experiments.config import RunConfig
 
     try:
@@ -85,7 +83,7 @@ def _config(levels: Sequence[str], *, instructions: int, t_verify: int, seed: in
             processes=processes,
             verify={"t_verify": t_verify},  # type: ignore[arg-type]
         )
-    except (ValidationError, ValueError) as error:
+    except ValueError as error:  # pydantic's own is one
         raise UserError(str(error)) from None
 
 

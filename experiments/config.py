@@ -95,6 +95,13 @@ class PPOConfig(Section):
     max_grad_norm: Positive = Field(0.5, description="gradients are clipped to this norm")
 
 
+class BabyAIConfig(Section):
+    """The BabyAI paper's model: a GRU over the words, convolutions over the view of the moment, two FiLM layers."""
+
+    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some ten times slower")
+    words: Count = Field(64, description="units that hold the text; the paper has 128")
+
+
 class InduceConfig(Section):
     """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4)."""
 
@@ -110,6 +117,10 @@ class InduceConfig(Section):
     validation_layouts: Count = Field(300, description="layouts a level to judge skills on")
     n_envs: Count = Field(256, description="environments a skill learns in side by side")
     horizon: Count = Field(40, description="steps of one attempt at a skill")
+    policy: Literal["map", "babyai"] = Field(
+        "map", description="what learns: ours over the remembered map, or the BabyAI paper's model"
+    )
+    babyai: BabyAIConfig = Field(default_factory=BabyAIConfig, description="sizes of the BabyAI paper's model")
     ppo: PPOConfig = Field(default_factory=PPOConfig, description="how a skill is learned")
 
 

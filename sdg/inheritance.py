@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdg.induce import Discovery
+from skills.babyai_policy import policy_of
 from skills.library import Skill, SkillLibrary
 from skills.policy import Policy
 from skills.training import Point
@@ -36,7 +37,7 @@ def heirlooms(found: Discovery, earlier: SkillLibrary | None) -> dict[int, Heirl
         return {}
     matches = {label: _match(found, label, earlier) for label in found.members}
     return {
-        label: Heirloom(skill, Policy(earlier.weights[skill.name]))
+        label: Heirloom(skill, policy_of(earlier.weights[skill.name]))
         for label, skill in matches.items()
         if skill is not None
     }

@@ -15,6 +15,7 @@ from envs.babyai.world import BabyAIWorld
 from envs.perception import Object
 from sdg.gate.rules import Usage
 from sdg.robot import resolve_records
+from skills.babyai_policy import policy_of
 from skills.check import with_argument
 from skills.experience import Experience
 from skills.library import Skill as StoredSkill
@@ -77,7 +78,7 @@ class Option:
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:
     """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
-    return _options(library, lambda name: Policy(library.weights[name]))
+    return _options(library, lambda name: policy_of(library.weights[name]))
 
 
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:

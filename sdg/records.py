@@ -11,6 +11,7 @@ import numpy as np
 from sdg.hypothesis import Hypothesis
 from sdg.runlog.files import atomic_write
 from sdg.verify import Verification
+from skills.babyai_policy import policy_of
 from skills.experience import Experience
 from skills.policy import Policy
 from skills.subgoal import CheckFunction, Subgoal
@@ -117,4 +118,4 @@ def load_policy(folder: Path, unit: str) -> Policy:
     """Read a policy that `save_policy` wrote. Raises ValueError when it is not one."""
     from safetensors.numpy import load_file
 
-    return Policy(load_file(policy_path(folder, unit)))
+    return policy_of(load_file(policy_path(folder, unit)))

@@ -30,6 +30,8 @@ class TrainSettings:
     side_effect_cost: float = 0.3
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
+    babyai: Mapping[str, int] | None = None
+    """None for the policy over the remembered map; else the BabyAI paper's model, with these `BabyAIShape` keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,10 @@ def train(
 
     With `judged_first` the policy to begin with is evaluated, too, and nothing is learned where it is `enough` already.
     """
-    from skills.learner import PPOLearner, PPOSettings
-    from skills.ppo_env import ArenaVecEnv
-
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
-    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
-    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
+    env, learner = _equipped(starts, settings, seed=seed, warm=warm)
     watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
-    learner = PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
     if judged_first:
         watcher.evaluate(learner, 0)
         if watcher.best.validation_success >= settings.enough:
@@ -94,6 +91,20 @@ def train(
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
     return Trained(watcher.policy, tuple(watcher.curve), steps, watcher.best)
+
+
+def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Policy | None) -> tuple[Any, Any]:
+    """The environment and the learner of the kind of policy that the settings name."""
+    if settings.babyai is not None:
+        from skills.ppo_babyai import practice
+
+        return practice(starts, settings, settings.babyai, seed=seed, warm=warm)
+    from skills.learner import PPOLearner, PPOSettings
+    from skills.ppo_env import ArenaVecEnv
+
+    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
+    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
+    return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
 
 
 class _Watcher:
