@@ -15,14 +15,26 @@ if TYPE_CHECKING:
     from sdg.llm.model import LanguageModel
     from skills.experience import Experience
     from skills.fresh import Member
+    from skills.policy import Policy
 
 
 @dataclass(frozen=True)
 class Grounded:
     """A run's config and, by name, what each of its clusters was made of. Nothing in the run's folder is written."""
 
+    run: Path
     config: RunConfig
     members: Mapping[str, tuple[Member, ...]]
+    labels: Mapping[str, int]
+    """The number of each cluster, by name."""
+
+    def policies(self) -> dict[int, Policy]:
+        """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
+        from sdg import records
+
+        units = {label: [f"{number}/{label}" for number in (2, 1)] for label in self.labels.values()}
+        there = {label: [u for u in us if records.policy_path(self.run, u).is_file()] for label, us in units.items()}
+        return {label: records.load_policy(self.run, found[0]) for label, found in there.items() if found}
 
 
 def grounded(run: Path) -> Grounded:
@@ -45,11 +57,11 @@ def grounded(run: Path) -> Grounded:
     texts = [experience.subgoal.description for experience in experiences]
     calls = translate(texts, model=_model(config, run), sampling=plan.sampling("translate"))
     found = discover(experiences, calls, plan.induce, seed=plan.seed_of("cluster"))
-    members: dict[str, tuple[Member, ...]] = {}
+    labels: dict[str, int] = {}
     for label in found.members:
         name = found.name(label)
-        members[name if name not in members else f"{name}_{label}"] = found.members[label]
-    return Grounded(config, members)
+        labels[name if name not in labels else f"{name}_{label}"] = label
+    return Grounded(run, config, {name: found.members[label] for name, label in labels.items()}, labels)
 
 
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
