@@ -24,10 +24,10 @@ from sdg.translate import translate
 from sdg.worlds import Worlds
 from skills.embedding import ClusterItem
 from skills.experience import Experience
-from skills.explore import FOLLOWS
 from skills.library import SkillLibrary
 from skills.policy import Policy
 from skills.statistics import wilson_interval
+from skills.toolbox import FOLLOWS
 from skills.training import Trained
 
 ROUNDS = (1, 2)
