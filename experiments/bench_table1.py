@@ -2,7 +2,8 @@
 
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
 
-`--agents chat` adds the model that names one action a turn; it asks once a step, which with a real model costs.
+`--agents ppo-flat` adds the flat policies that `sdg bench flat` left in `--flat`, `--agents chat` the model that names
+one action a turn; it asks once a step, which with a real model costs.
 The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
 
@@ -14,12 +15,13 @@ from typing import Any
 from envs.babyai.levels import PAPER_LEVELS, level_name
 from experiments.cli_errors import UserError
 from experiments.comparison import Equipping, compare
-from experiments.players import PlannerRecipe, recipes
+from experiments.flat import FLAT_AGENT, flat_checksum
+from experiments.players import FLAT, PlannerRecipe, recipes
 from experiments.table1 import Table1Settings
 from sdg.deduce import DeductionSettings
 
 AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
-NEED_NO_LIBRARY = {"sdg-action", "chat", "random", "bot"}
+NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}
 
 
 def rows(
@@ -36,6 +38,7 @@ def rows(
     interactions: int = 4,
     attempts: int = 5,
     processes: int = 0,
+    flat: str = str(FLAT),
 ) -> list[dict[str, Any]]:
     """The rows of the table. `processes` 0 means one for each core; `llm` is KIND or KIND:NAME, as in `sdg run --llm`.
 
@@ -48,10 +51,13 @@ def rows(
         equipping = Equipping(library, llm, base_url, deduction, with_library=bool(set(agents) - NEED_NO_LIBRARY))
         settings = Table1Settings(tuple(map(level_name, levels)), instructions, repeats, seed)
         base = equipping.recipe(folder)
-        chosen = recipes(agents, base)
+        chosen = recipes(agents, base, flat=Path(flat))
     except ValueError as error:
         raise UserError(str(error)) from None
-    return compare(chosen, settings, folder=folder, config=equipping.config(base), processes=processes)
+    config = equipping.config(base)
+    if FLAT_AGENT in agents:
+        config |= {"flat": flat_checksum(Path(flat), settings.levels)}
+    return compare(chosen, settings, folder=folder, config=config, processes=processes)
 
 
 __all__ = ["AGENTS", "rows"]

@@ -8,6 +8,7 @@
 | sdg-action | the same planner with the six primitive actions in place of skills |
 | random-skills | the planner with the library's skills and random weights |
 | chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
+| ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench flat`) |
 | random | each action with equal chance |
 | bot | minigrid's bot, which sees the hidden state |
 """
@@ -18,7 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from envs.babyai.levels import level_name
 from experiments.episodes import BOT, BotRecipe, Recipe
 from sdg.agents import Agent, PlannerAgent, RandomAgent, rules_gate
 from sdg.deduce import DeductionSettings, Planner
@@ -28,6 +31,12 @@ from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
 from sdg.roles import Skill
 from skills.reward import compiled
+
+if TYPE_CHECKING:
+    from skills.babyai_policy import BabyAIPolicy
+
+FLAT = Path("runs/flat-0")
+"""Where `sdg bench flat` keeps its policies under its first seed."""
 
 LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
 
@@ -101,6 +110,34 @@ class ChatRecipe:
         return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
 
 
+@dataclass(frozen=True, slots=True)
+class FlatRecipe:
+    """The flat policies that `sdg bench flat` left in a folder, one a level."""
+
+    folder: Path
+    agent: str = "ppo-flat"
+
+    def build(self) -> Agent:
+        """The agent. It raises ValueError for a level that has no policy in the folder."""
+        from sdg.flat import FlatAgent
+
+        return FlatAgent(self.agent, self._policy)
+
+    def _policy(self, level: str) -> BabyAIPolicy:
+        return _flat_policy(self.folder, level_name(level))
+
+
+@lru_cache(maxsize=32)
+def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
+    from sdg.records import load_policy
+    from skills.babyai_policy import BabyAIPolicy
+
+    policy = load_policy(folder, level)
+    if not isinstance(policy, BabyAIPolicy):
+        raise ValueError(f"the policy of {level} in {folder} is none that reads missions")
+    return policy
+
+
 class _Planners:
     """Makes a task's planner: one model for all, sampling by the task's own seed."""
 
@@ -124,10 +161,10 @@ def _open_gate(skills: Mapping[str, Skill]) -> Gate:
     return OpenGate()
 
 
-def recipes(names: Sequence[str], base: PlannerRecipe) -> list[Recipe]:
+def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
     """The recipes of agents by name; planners differ from `base` (which is `sdg`) in what their name says.
 
-    Raises ValueError for a name that there isn't.
+    `flat` is the folder of the policies of ppo-flat. Raises ValueError for a name that there isn't.
     """
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),
@@ -136,6 +173,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe) -> list[Recipe]:
         "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),
+        "ppo-flat": lambda: FlatRecipe(flat),
         "random": RandomRecipe,
         BOT: BotRecipe,
     }

@@ -166,7 +166,7 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
     import pickle
 
     base = PlannerRecipe("sdg", library)
-    everyone = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "chat", "random", "bot")
+    everyone = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "chat", "ppo-flat", "random", "bot")
     for recipe in recipes(everyone, base):
         again = pickle.loads(pickle.dumps(recipe))
         assert again == recipe
