@@ -158,8 +158,8 @@ class Practice:
     earlier: Mapping[int, Policy]
     training_banks: Mapping[str, LevelBank]
     validation_banks: Mapping[str, LevelBank]
-    judged_first: bool = False
-    """Whether the policy to go on from is judged before anything is learned, and kept where it is good enough."""
+    good_enough: float | None = None
+    """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
 
     @property
     def is_first(self) -> bool:
@@ -187,7 +187,7 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         job.settings.train,
         seed=job.seed,
         warm=job.earlier.get(job.label),
-        judged_first=job.judged_first,
+        good_enough=job.good_enough,
         heard=heard,
     )
 

@@ -6,9 +6,9 @@ cluster is an earlier skill when they have most of their members in common and b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sdg.induce import Discovery
+from sdg.induce import Discovery, InduceSettings
 from skills.babyai_policy import policy_of
 from skills.library import Skill, SkillLibrary
 from skills.policy import Policy
@@ -16,6 +16,10 @@ from skills.training import Point
 
 IN_COMMON = 0.5
 """Share of the earlier skill's members, or of the cluster's, that has to be in both."""
+WEAK = 0.9
+"""Success below which an inherited skill is learned further in any case."""
+PATIENCE = 3
+"""Evaluations without a gain after which that ends: the earlier cycle was patient already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +29,20 @@ class Heirloom:
     skill: Skill
     policy: Policy
 
+    def good_enough(self, enough: float) -> float:
+        """Success at which nothing is left to be learned: as good as it was among what is new, and not weak."""
+        return min(enough, max(self.skill.success_interval[0], WEAK))
+
     def point(self) -> Point:
         """What the earlier cycle measured of it, as a point of a curve (half its horizon for its slow successes)."""
         skill = self.skill
         return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
+
+
+def hurried(settings: InduceSettings) -> InduceSettings:
+    """The settings for a skill that is learned further."""
+    train = settings.train
+    return replace(settings, train=replace(train, patience=min(PATIENCE, train.patience)))
 
 
 def heirlooms(found: Discovery, earlier: SkillLibrary | None) -> dict[int, Heirloom]:
@@ -55,4 +69,4 @@ def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
     return best if best is not None and shares[best] >= IN_COMMON else None
 
 
-__all__ = ["IN_COMMON", "Heirloom", "heirlooms"]
+__all__ = ["IN_COMMON", "PATIENCE", "WEAK", "Heirloom", "heirlooms", "hurried"]

@@ -16,7 +16,7 @@ import numpy as np
 from sdg import records
 from sdg.entries import library, templates
 from sdg.induce import Discovery, Practice, discover, practise
-from sdg.inheritance import Heirloom, heirlooms
+from sdg.inheritance import Heirloom, heirlooms, hurried
 from sdg.llm.model import LanguageModel
 from sdg.plan import Parallel, Plan, Progress, Row
 from sdg.runlog import RunFolder
@@ -117,7 +117,7 @@ class Learning:
                     journal.append(self._keep_heirloom(units[label], found.name(label), known[label]))
                     stage.advance()
             jobs = [
-                self._practice(number, label, found=found, earlier=earlier, inherited=label in known)
+                self._practice(number, label, found=found, earlier=earlier, known=known.get(label))
                 for label in missing
                 if units[label] not in journal
             ]
@@ -127,18 +127,19 @@ class Learning:
         return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
 
     def _practice(
-        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], inherited: bool
+        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: Heirloom | None
     ) -> Practice:
         levels = sorted({member.level for member in found.members[label]}) if number > 1 else []
+        settings = self.plan.induce.of_round(number)
         return Practice(
             label=label,
             members=found.members[label],
-            settings=self.plan.induce.of_round(number),
+            settings=settings if known is None else hurried(settings),
             seed=self.plan.seed_of(*self._names("skill", number, label)),
             earlier=dict(earlier),
             training_banks={level: self.worlds.training(level) for level in levels},
             validation_banks={level: self.worlds.validation(level) for level in levels},
-            judged_first=inherited,
+            good_enough=None if known is None else known.good_enough(settings.train.enough),
         )
 
     def _keep(self, unit: str, name: str, *, trained: Trained | None) -> Row:

@@ -71,20 +71,20 @@ def train(
     *,
     seed: int,
     warm: Policy | None = None,
-    judged_first: bool = False,
+    good_enough: float | None = None,
     heard: Callable[[Point], None] = lambda point: None,
 ) -> Trained:
     """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts.
 
-    With `judged_first` the policy to begin with is evaluated, too, and nothing is learned where it is `enough` already.
+    With `good_enough` the policy to begin with is evaluated, too, and kept as it is where it succeeds that often.
     """
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
     env, learner = _equipped(starts, settings, seed=seed, warm=warm)
     watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
-    if judged_first:
+    if good_enough is not None:
         watcher.evaluate(learner, 0)
-        if watcher.best.validation_success >= settings.enough:
+        if watcher.best.validation_success >= good_enough:
             return Trained(learner.policy(), tuple(watcher.curve), 0, watcher.best)
     steps = learner.learn(settings.total_timesteps, watch=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
