@@ -19,7 +19,7 @@ from sdg.gate.verdict import Gate
 from sdg.primitives import primitive_skills
 from sdg.robot import Heard, resolve_records, unheard
 from sdg.roles import Judge, Skill, World
-from sdg.unjudged import UnjudgedWorld
+from sdg.unjudged import UnjudgedWorld, is_judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,6 @@ class PlannerAgent:
             equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge, self.heard),
             seed=task.random_seed,
             settings=self.settings,
-            judged=is_judged(world),
             restart=(lambda: begin(world, task)) if self.restarts else None,
         )
 
@@ -156,11 +155,6 @@ class ReplayAgent:
         """Act as told; an episode of no steps where nothing is told."""
         actions = iter(self.actions_for(task.level, task.seed) or ())
         return act_out(world, lambda: next(actions, None))
-
-
-def is_judged(world: World) -> bool:
-    """Whether the world can tell that its instruction is done."""
-    return not isinstance(world, UnjudgedWorld)
 
 
 def act_out(world: World, choose: Callable[[], int | None]) -> Episode:

@@ -19,6 +19,7 @@ from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.program import NO_PROGRAM, Program, Ran, Scope, run_program
 from sdg.robot import Heard, Robot, unheard
 from sdg.roles import Judge, Skill, World
+from sdg.unjudged import is_judged
 from skills.guard import Refused, extract_code
 
 
@@ -92,12 +93,12 @@ def deduce(
     equipment: Equipment,
     seed: int,
     settings: DeductionSettings = DeductionSettings(),
-    judged: bool = True,
     restart: Callable[[], None] | None = None,
 ) -> Episode:
     """Play a world that was just reset until its mission is done, the episode is over or no interaction is left.
 
-    A world that can't judge (`judged` False) is left as soon as a program ends well by its own lights.
+    A world that can't judge (`UnjudgedWorld`) is left as soon as a program ends well by its own lights; then no success
+    is claimed.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
@@ -115,7 +116,7 @@ def deduce(
         interactions.append(_interact(reply, world, robot=robot, gate=equipment.gate, settings=settings))
         if robot.ending.done or (robot.ending.over and restart is None):
             break
-        if not judged and interactions[-1].cause == UNFINISHED:
+        if not is_judged(world) and interactions[-1].cause == UNFINISHED:
             break
     return Episode(
         instruction=world.mission,
@@ -125,7 +126,7 @@ def deduce(
         max_steps=world.max_steps,
         interactions=tuple(interactions),
         llm_calls=len(interactions),
-        judged=judged,
+        judged=is_judged(world),
     )
 
 

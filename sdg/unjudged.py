@@ -52,3 +52,8 @@ class UnjudgedWorld:
     def forget_visited_rooms(self) -> None:
         """Forget which rooms were visited, but for the one the robot is in."""
         self._inner.forget_visited_rooms()
+
+
+def is_judged(world: object) -> bool:
+    """Whether a world can tell that its instruction is done."""
+    return not isinstance(world, UnjudgedWorld)

@@ -7,7 +7,8 @@ from scripted_skills import judge, scripted_skills
 from test_deduce_episode import Model, Prompts, fenced
 
 from sdg.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
-from sdg.deduce import Planner
+from sdg.deduce import Equipment, Planner, deduce
+from sdg.gate.chain import OpenGate
 from sdg.unjudged import UnjudgedWorld
 
 SEED = 2_000_000
@@ -61,6 +62,15 @@ def test_an_unjudged_episode_ends_at_the_time_limit() -> None:
 def test_no_words_and_too_many_are_refused(words: str) -> None:
     with pytest.raises(ValueError, match="1 to 500 characters"):
         open_world(Task("GoToLocal", SEED, instruction=words))
+
+
+def test_deducing_in_an_unjudged_world_claims_nothing() -> None:
+    _, world = open_world(Task("GoToLocal", SEED, instruction="have a look around"))
+    equipment = Equipment(scripted_skills(), OpenGate(), judge)
+    episode = deduce(world, planner=Planner(Model([fenced(SOLVE)]), Prompts()), equipment=equipment, seed=0)
+    assert episode.judged is False
+    assert episode.row()["success"] is None
+    assert len(episode.interactions) == 1, "a program that ended well by its own lights is the last"
 
 
 def test_an_unjudged_world_never_pays() -> None:

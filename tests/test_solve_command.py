@@ -78,7 +78,10 @@ def test_what_cannot_be_verified_is_run_and_unjudged(library: Path, capsys: pyte
     assert "outcome: unjudged" in shown
     assert f"instruction: {words}" in shown
     assert "note: this world has nothing that" in shown
-    assert solve("GoToLocal", 3, instruction=words, means=Means(str(library)))["calls"]
+    row = solve("GoToLocal", 3, instruction=words, means=Means(str(library)))
+    assert row["calls"]
+    assert (row["outcome"], row["instruction"]) == ("unjudged", words), "a Python call claims as little as the command"
+    assert row["note"].startswith("this world has nothing that")
 
 
 def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
