@@ -72,7 +72,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
         ("```python\ndiscover('a ball')\n```", "defines no function; give one code block"),
         ("", "define def program():"),
         (MAIN.format("a ball").replace("discover", "find_it"), "the name 'find_it' is not known; the functions are: "),
-        (MAIN.format("a ball").replace("discover", "robot.discover"), "no attribute 'discover'"),
+        (MAIN.format("a ball").replace("discover", "robot.discover"), "call it without `robot.`"),
         (MAIN.format("the shiny thing"), "describes nothing: say [a|the] [red|"),
         (MAIN.format("a ball', 'now"), "discover() takes 1 argument, 2 given"),
         (MAIN.format("a ball").replace("'a ball'", "get_carried()"), "not None (was the list empty?)"),

@@ -91,7 +91,7 @@ def test_prose_is_cut_off_but_nothing_indented_is() -> None:
     [
         ("def check():\n    x = 1\n    import os\n    return True", 3),
         ("def check():\n    return (1 +\n", 2),
-        ("x = []\ndef check():\n    return True", 1),
+        ("x = [y]\ndef check():\n    return True", 1),
     ],
 )
 def test_refusals_name_the_line(source: str, line: int) -> None:

@@ -6,7 +6,7 @@ exceptions (those not derived from `Exception`) cannot be swallowed by it and en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from skills.guard.errors import TooLarge
@@ -45,7 +45,7 @@ class Border:
 
         def checked(*arguments: Any, **named: Any) -> Any:
             if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
-                raise TypeError(_miscounted(signature, len(arguments) + len(named)))
+                raise TypeError(_miscounted(signature, len(arguments), named))
             values = [self.plain(argument) for argument in arguments]
             return call(*values, **{word: self.plain(value) for word, value in named.items()})
 
@@ -165,7 +165,11 @@ def _copied(value: Any, *, left: list[int], records: frozenset[type]) -> Any:
     raise TypeError(f"a {kind.__name__} cannot be part of an argument")
 
 
-def _miscounted(signature: Signature, given: int) -> str:
+def _miscounted(signature: Signature, positional: int, named: Iterable[str]) -> str:
     least, most = signature.least, signature.most
     wanted = f"{least}" if least == most else f"{least} to {most}"
-    return f"{signature.name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {given} given"
+    takes = f"{signature.name}() takes {wanted} argument{'' if wanted == '1' else 's'}"
+    unknown = [word for word in named if word not in signature.keywords]
+    if unknown:
+        return f"{takes}, and none is named {unknown[0]}: give arguments by position"
+    return f"{takes}, {positional + len(list(named))} given"

@@ -207,7 +207,7 @@ class Builtins:
     def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
         numbers = self._meter.bulk(items)
         if not NUMBERS.issuperset(map(type, numbers)) or type(start) not in NUMBERS:
-            raise TypeError("sum takes numbers")
+            raise TypeError("sum takes numbers: join lists with [x for row in rows for x in row]")
         if len(numbers) > 1:
             _small(max(numbers))
             _small(min(numbers))

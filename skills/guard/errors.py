@@ -32,7 +32,7 @@ class GeneratedError(GuardError):
 
     def __init__(self, message: str, *, line: int = 0, kind: str = "") -> None:
         self.kind = kind
-        super().__init__(f"{kind}: {message}" if kind else message, line=line)
+        super().__init__(": ".join(part for part in (kind, message) if part), line=line)
 
 
 class BudgetStop(BaseException):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from types import CodeType
 from typing import Any
 
@@ -26,6 +27,7 @@ from skills.guard.kinds import Kinds
 from skills.guard.meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
 from skills.guard.methods import Methods
 from skills.guard.operators import Operators
+from skills.guard.outline import FRESH, entry_of, names_bound
 from skills.guard.signature import Signature, fields_of, signatures_of
 from skills.guard.syntax import TEXT_FUNCTIONS, Inspector, parse
 from skills.guard.weave import Weaver
@@ -78,9 +80,10 @@ class Guard:
             raise Refused("The code is nested too deeply.") from None
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        Inspector(fields=self.fields, functions=self.signatures, errors=self.errors).inspect(tree)
-        entry = _entry(tree, entry)
-        kinds = Kinds(fields=self.fields, functions=self.signatures, variables=_bound(tree))
+        variables = names_bound(tree)
+        Inspector(self.fields, self.signatures, errors=self.errors, variables=variables).inspect(tree)
+        entry = entry_of(tree, entry)
+        kinds = Kinds(fields=self.fields, functions=self.signatures, variables=variables)
         kinds.learn(tree)
         weaver = Weaver(
             kinds,
@@ -116,7 +119,7 @@ class Guarded:
             if f".{name}" in used:
                 self._names[f".{name}"] = self._border.direct(signature)
         exec(code, self._names)
-        self._function: Callable[[], Any] = self._names[entry]
+        self._function: Callable[[], Any] = _renewing(self._names.get(FRESH), self._names[entry])
 
     @property
     def steps(self) -> int:
@@ -159,7 +162,16 @@ class Guarded:
             return self._overspent(line)
         if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
             return error
-        return GeneratedError(_message(error), line=line, kind=type(error).__name__)
+        return GeneratedError(_message(error) + self._hint(error), line=line, kind=type(error).__name__)
+
+    def _hint(self, error: BaseException) -> str:
+        """Records are asked as if they were dicts by many a model, and functions used without being called."""
+        if isinstance(error, TypeError | AttributeError) and "'function'" in str(error.args[:1]):
+            return ": call the function first, as in name()"
+        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in str(error.args[:1])), None)
+        if not isinstance(error, TypeError | AttributeError) or record is None:
+            return ""
+        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}"
 
     def _overspent(self, line: int) -> BudgetSpent:
         return BudgetSpent(
@@ -183,6 +195,8 @@ class Guarded:
             return value if type(value) in self._meter.records else None
         try:
             return self._border.plain(value)
+        except BudgetStop:
+            raise self._overspent(0) from None
         except Exception:
             return None
 
@@ -240,6 +254,11 @@ def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
     return call
 
 
+def _renewing(fresh: Callable[[], Any] | None, entry: Callable[[], Any]) -> Callable[[], Any]:
+    """The entry function, with the module's lists, dicts and sets made anew before each run."""
+    return entry if fresh is None else lambda: (fresh(), entry())[1]
+
+
 def _compile(tree: ast.Module) -> CodeType:
     try:
         with warnings.catch_warnings():
@@ -251,94 +270,12 @@ def _compile(tree: ast.Module) -> CodeType:
         raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
 
 
-def _bound(tree: ast.Module) -> frozenset[str]:
-    """Every name that the source binds anywhere."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.FunctionDef) or (isinstance(node, ast.ExceptHandler) and node.name):
-            names.add(str(node.name))
-    return frozenset(names)
-
-
 def _names_in(code: CodeType) -> set[str]:
     names: set[str] = set()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             names |= set(constant.co_names) | _names_in(constant)
     return names
-
-
-def _entry(tree: ast.Module, entry: str | None) -> str:
-    """The entry function's name; the module must hold nothing but the functions that it needs, and constants."""
-    functions: dict[str, ast.FunctionDef] = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef):
-            if statement.name in functions:
-                raise Refused(f"{statement.name} is defined twice", line=statement.lineno)
-            if any(not _is_constant(d) for d in [*statement.args.defaults, *statement.args.kw_defaults] if d):
-                raise Refused("default values must be plain constants", line=statement.lineno)
-            functions[statement.name] = statement
-        elif not _is_harmless(statement):
-            raise Refused(
-                "outside functions only constants such as NAME = 'red ball' are allowed", line=statement.lineno
-            )
-    if not functions:
-        wanted = f"def {entry}():" if entry else "one function"
-        raise Refused(f"there is no function: define {wanted}")
-    if entry is None:
-        called = {name for f in functions.values() for name in _loads(f) if name != f.name}
-        entries = [name for name in functions if name not in called]
-        if len(entries) != 1:
-            raise Refused(f"define exactly one function that the others serve; there are: {', '.join(functions)}")
-        entry = entries[0]
-    if entry not in functions:
-        raise Refused(f"define a function named {entry}; there are: {', '.join(functions)}")
-    _check_entry(functions, entry)
-    return entry
-
-
-def _check_entry(functions: Mapping[str, ast.FunctionDef], entry: str) -> None:
-    arguments = functions[entry].args
-    if arguments.posonlyargs or arguments.args or arguments.kwonlyargs:
-        raise Refused(f"{entry}() must take no arguments", line=functions[entry].lineno)
-    needed, new = {entry}, {entry}
-    while new:
-        new = {name for f in new for name in _loads(functions[f]) if name in functions} - needed
-        needed |= new
-    unused = [name for name in functions if name not in needed]
-    if unused:
-        raise Refused(
-            f"{unused[0]} is never used by {entry}: define only what it needs", line=functions[unused[0]].lineno
-        )
-
-
-def _loads(function: ast.FunctionDef) -> set[str]:
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _is_constant(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
-    if isinstance(node, ast.Tuple):
-        return len(node.elts) <= 100 and all(_is_constant(item) for item in node.elts)
-    return isinstance(node, ast.Constant)
-
-
-def _is_harmless(statement: ast.stmt) -> bool:
-    """A docstring, or a constant bound to a name."""
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
-    if isinstance(statement, ast.AnnAssign):
-        return isinstance(statement.target, ast.Name) and statement.value is not None and _is_constant(statement.value)
-    return (
-        isinstance(statement, ast.Assign)
-        and all(isinstance(target, ast.Name) for target in statement.targets)
-        and _is_constant(statement.value)
-    )
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"

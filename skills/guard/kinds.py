@@ -30,11 +30,14 @@ class Kinds:
     variables: frozenset[str]
     names: dict[str, int] = field(default_factory=dict)
     limited: set[str] = field(default_factory=set)
+    views: bool = True
+    """Whether the source may hold views of dicts: they take any iterable in `-`, `&`, `|` and `^`, flat ones too."""
     _known: dict[ast.expr, int] = field(default_factory=dict)
     _known_limits: dict[ast.expr, bool] = field(default_factory=dict)
 
     def learn(self, tree: ast.Module) -> None:
         """Find the kind of every name by iteration to the greatest fixpoint."""
+        self.views = _holds_views(tree)
         bindings = _Bindings(_calls_of_helpers(tree))
         bindings.visit(tree)
         self._settle_names(bindings.found)
@@ -191,6 +194,8 @@ class Kinds:
         """Whether an operator may stay as it is."""
         a, b = self.of(left), self.of(right)
         limited_left, limited_right = self.is_limited(left), self.is_limited(right)
+        if self.views and ANY in (a, b) and isinstance(op, ast.Sub | ast.BitAnd | ast.BitOr | ast.BitXor):
+            return False
         if isinstance(op, ast.Add):
             both = a >= FLAT and b >= FLAT and limited_left and limited_right
             return both or (a == NUMBER and limited_left) or (b == NUMBER and limited_right)
@@ -322,6 +327,14 @@ class _Bindings(ast.NodeVisitor):
         if node.name:
             self._add(node.name, _Binding(None))
         self.generic_visit(node)
+
+
+def _holds_views(tree: ast.Module) -> bool:
+    """Whether `items()` or `keys()` is called anywhere but in the head of a loop."""
+    loops = (node.iter for node in ast.walk(tree) if isinstance(node, ast.For | ast.comprehension))
+    heads = {id(head.func) for head in loops if isinstance(head, ast.Call)}
+    methods = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("items", "keys"))
+    return any(id(method) not in heads for method in methods)
 
 
 def _calls_of_helpers(tree: ast.Module) -> dict[str, list[ast.Call]]:

@@ -105,7 +105,7 @@ class Meter:
 
     def key(self, value: Any) -> Any:
         """The value, weighed when hashing it would walk it."""
-        if type(value) is tuple or type(value) is frozenset:
+        if type(value) is tuple or type(value) is frozenset or type(value) is set:
             self._weigh(value)
         return value
 

@@ -119,7 +119,18 @@ class Operators:
                 self._weigh_against(item, inside)
         elif kind is str:
             self._meter.charge(len(inside) // 8)
+        if kind is not str and kind not in CONTAINERS:
+            return self._is_among(item, inside)
         return item in inside
+
+    def _is_among(self, item: Any, inside: Any) -> bool:
+        """`in` over an iterator: in C it would compare without looking at sizes."""
+        equal = self.calls["eq"]
+        for other in iter(inside):
+            self._meter.tick(1)
+            if other is item or equal(other, item):
+                return True
+        return False
 
     def _weigh_against(self, item: Any, inside: Any) -> None:
         """An item that is a container itself may be compared in full with every element."""

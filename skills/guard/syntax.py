@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from skills.guard import advice
 from skills.guard.builtins import EXCEPTIONS, PLAIN_TYPES
 from skills.guard.errors import Refused
 from skills.guard.methods import METHODS
@@ -74,20 +75,18 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
 
 _OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 _WORDS = {
-    "Import": "Imports are not available: use only the functions that were described.",
-    "ImportFrom": "Imports are not available: use only the functions that were described.",
     "ClassDef": "Classes are not allowed: use plain functions and values.",
     "Global": "global is not allowed: pass values as arguments and return them.",
     "AsyncFunctionDef": "async functions are not allowed: write a plain def.",
     "Await": "await is not allowed: call the function directly.",
     "Yield": "yield is not allowed: build and return a list.",
     "YieldFrom": "yield is not allowed: build and return a list.",
-    "With": "with is not allowed.",
+    "With": "with is not allowed: there is nothing to open or to close.",
     "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
     "Pow": "",
 }
-_FORMAT = re.compile(r"[<>^]?\d{0,2}(\.\d)?[dfs%]?")
+_FORMAT = re.compile(r"([^{}]?[<>^=])?[+ ]?\d{0,2},?(\.\d)?[dfsegxb%]?")
 _ANNOTATION = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load
 )  # fmt: skip
@@ -110,7 +109,7 @@ def parse(source: str) -> ast.Module:
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError as error:
-        raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
+        raise Refused(advice.syntax(error), line=error.lineno or 0) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise Refused(f"This cannot be read as Python: {str(error)[:200] or 'nested too deeply'}.") from None
     _bound_nesting(tree)
@@ -131,9 +130,17 @@ def _bound_nesting(tree: ast.AST) -> None:
 class Inspector:
     """Walks a tree once and refuses whatever is not allowed."""
 
-    def __init__(self, *, fields: Mapping[str, int], functions: Mapping[str, Any], errors: Mapping[str, type]) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, int],
+        functions: Mapping[str, Any],
+        *,
+        errors: Mapping[str, type],
+        variables: frozenset[str],
+    ) -> None:
         self._fields = fields
         self._functions = functions
+        self._variables = variables
         self._errors = {**EXCEPTIONS, **errors}
         self._checks: dict[type, Callable[[Any], None]] = {
             ast.FunctionDef: self._function, ast.arguments: self._arguments, ast.arg: self._argument,
@@ -143,7 +150,7 @@ class Inspector:
             ast.comprehension: self._loop, ast.Call: self._call, ast.keyword: self._keyword,
             ast.FormattedValue: self._formatted, ast.Try: self._try, ast.ExceptHandler: self._handler,
             ast.Raise: self._raise, ast.Delete: self._delete, ast.NamedExpr: self._walrus, ast.Nonlocal: self._nonlocal,
-            ast.Expr: self._statement,
+            ast.Expr: self._statement, ast.Compare: self._comparison,
         }  # fmt: skip
 
     def inspect(self, tree: ast.Module) -> None:
@@ -159,10 +166,9 @@ class Inspector:
         known = FIELDS.get(type(node))
         name = type(node).__name__
         if known is None and (not isinstance(node, _OPERATORS) or isinstance(node, ast.MatMult)):
+            told = advice.imported(node) if isinstance(node, ast.Import | ast.ImportFrom) else _WORDS.get(name)
             self._refuse(
-                node,
-                _WORDS.get(name)
-                or f"{name} is not allowed here: use plain functions, loops, conditions and expressions.",
+                node, told or f"{name} is not allowed here: use plain functions, loops, conditions and expressions."
             )
         if known is not None and any(part not in known for part in node._fields):
             self._refuse(node, f"this form of {name} is not allowed")
@@ -180,14 +186,14 @@ class Inspector:
         if not name.isascii():
             self._refuse(node, f"use plain ASCII names, not {name!r}")
         if name.startswith("_") and name != "_":
-            self._refuse(node, f"names that begin with an underscore, such as {name!r}, are not allowed")
+            self._refuse(node, advice.private(name))
         if bound and (name in self._functions or name in self._errors):
             self._refuse(node, f"{name} is given and cannot be redefined: choose another name")
 
     def _function(self, node: ast.FunctionDef) -> None:
         self.check_name(node, node.name, bound=True)
         if node.decorator_list:
-            self._refuse(node, "decorators are not allowed")
+            self._refuse(node, "decorators are not allowed: write a plain def")
         self._annotation(node.returns)
 
     def _arguments(self, node: ast.arguments) -> None:
@@ -212,14 +218,23 @@ class Inspector:
         if not isinstance(node.ctx, ast.Load):
             self._refuse(node, "what functions return cannot be changed: attributes are read-only")
         if node.attr not in self._fields and node.attr not in METHODS:
-            fields = ", ".join(self._fields)
-            self._refuse(node, f"there is no attribute {node.attr!r}; the attributes are: {fields}")
+            self._refuse(
+                node,
+                advice.attribute(node, fields=self._fields, functions=self._functions, bound=self._variables),
+            )
+
+    def _comparison(self, node: ast.Compare) -> None:
+        """Neither side is a function of the host that somebody forgot to call: nothing at run time would say so."""
+        for part in (node.left, *node.comparators):
+            if isinstance(part, ast.Name) and part.id in self._functions:
+                self._refuse(part, advice.uncalled(part.id))
 
     def _constant(self, node: ast.Constant) -> None:
         if node.value is Ellipsis or type(node.value) in (str, bool, float, type(None)):
             return
         if type(node.value) is not int:
-            self._refuse(node, f"constants of type {type(node.value).__name__} are not allowed")
+            kind = type(node.value).__name__
+            self._refuse(node, f"constants of type {kind} are not allowed: use plain numbers and texts")
         elif node.value.bit_length() > 64:
             self._refuse(node, "the number is too large")
 
@@ -235,6 +250,8 @@ class Inspector:
             if not isinstance(node.value, ast.Name | ast.Subscript):
                 self._refuse(node, "what functions return cannot be changed: copy it into a variable first")
             self._root(node.value)
+        elif isinstance(node, ast.Attribute):
+            self._refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif not isinstance(node, ast.Name):
             self._refuse(node, "only names and items of your own lists and dicts can be assigned to")
 

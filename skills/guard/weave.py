@@ -11,6 +11,7 @@ from typing import cast
 
 from skills.guard.errors import Refused
 from skills.guard.meter import COUNTER
+from skills.guard.outline import FRESH, is_fresh, targets_of
 from skills.guard.weave_counting import call, constant, load, size_of
 from skills.guard.weave_expressions import BINARY, ExpressionWeaver
 
@@ -20,7 +21,10 @@ class Weaver(ExpressionWeaver):
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self._leaves = self._find_leaves(node)
-        node.body = [self.visit(statement) for statement in node.body]
+        fresh = [statement for statement in node.body if is_fresh(statement)]
+        names = [target.id for statement in fresh for target in targets_of(statement)]
+        rest: list[ast.stmt] = [self.visit(statement) for statement in node.body if statement not in fresh]
+        node.body = [*rest, _function(FRESH, [ast.Global(names=names), *map(self.visit, fresh)])] if fresh else rest
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -163,3 +167,9 @@ class Weaver(ExpressionWeaver):
             return ast.Pass()
         node.value = self.visit(node.value)
         return node
+
+
+def _function(name: str, body: list[ast.stmt]) -> ast.FunctionDef:
+    made = cast(ast.FunctionDef, ast.parse("def made(): pass").body[0])
+    made.name, made.body = name, body
+    return made

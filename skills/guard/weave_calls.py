@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import cast
 
+from skills.guard import advice
 from skills.guard.builtins import PLAIN_TYPES, RAW
 from skills.guard.errors import Refused
 from skills.guard.methods import METHODS, TEXT_TESTS, TEXT_TO_TEXT
@@ -31,7 +32,10 @@ class CallWeaver(Counting):
             and function.id in self._kinds.fields
             and function.id not in self._kinds.variables
         ):
-            raise Refused(f"{function.id} is not a function", line=node.lineno)
+            told = f"{function.id} is not a function"
+            raise Refused(
+                f"{told}: {advice.NAMES[function.id]}" if function.id in advice.NAMES else told, line=node.lineno
+            )
         direct = isinstance(function, ast.Name) and self._is_direct(node, function.id)
         node.func = load("." + cast(ast.Name, function).id) if direct else self.visit(function)
         return self._with_arguments(node)
@@ -57,7 +61,10 @@ class CallWeaver(Counting):
     def _builtin(self, node: ast.Call, name: str) -> ast.expr:
         if name == "isinstance":
             if len(node.args) != 2 or not is_type_list(node.args[1], self._kinds.variables):
-                raise Refused("isinstance takes a value and plain types such as (int, str)", line=node.lineno)
+                raise Refused(
+                    "isinstance takes a value and plain types such as (int, str); for others read their attributes",
+                    line=node.lineno,
+                )
             kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
             types = ast.Tuple(elts=[load(f".type_{cast(ast.Name, kind).id}") for kind in kinds], ctx=ast.Load())
             return call(".raw_isinstance", self.visit(node.args[0]), types)

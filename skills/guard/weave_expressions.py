@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, cast
 
+from skills.guard import advice
 from skills.guard.errors import Refused
 from skills.guard.signature import FLAT
 from skills.guard.syntax import TEXT_FUNCTIONS
@@ -94,11 +95,11 @@ class ExpressionWeaver(CallWeaver):
         return flat_left or flat_right or self._is_short(left) or self._is_short(right)
 
     def _is_short(self, node: ast.expr) -> bool:
-        """A literal container of flat values: comparing with it ends as soon as it does."""
+        """A literal container of flat values: comparing with it ends as soon as it does. A set would hash the other."""
         if isinstance(node, ast.Dict):
             parts = [*node.keys, *node.values]
             return all(part is not None and self._kinds.of(part) >= FLAT for part in parts)
-        if isinstance(node, ast.List | ast.Tuple | ast.Set) and not starred(node):
+        if isinstance(node, ast.List | ast.Tuple) and not starred(node):
             return all(self._kinds.of(part) >= FLAT for part in node.elts)
         return False
 
@@ -157,12 +158,8 @@ class ExpressionWeaver(CallWeaver):
             if name in self._errors:
                 raise Refused(f"{name} can only be raised or named in except", line=node.lineno)
             if name not in self._builtins:
-                raise Refused(f"the name {name!r} is not known; {self._available()}", line=node.lineno)
+                raise Refused(advice.unknown(name, functions=self._kinds.functions), line=node.lineno)
         return node
-
-    def _available(self) -> str:
-        functions = ", ".join(self._kinds.functions)
-        return f"the functions are: {functions}; builtins such as len, any, all, min, max, sorted and range work too"
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         values = []
