@@ -6,7 +6,7 @@ and new ones in the next cycle, when there are skills to make hypotheses with an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from envs.babyai.perception import api_text
@@ -18,8 +18,10 @@ from sdg.plan import Parallel, Plan, Progress, Row
 from sdg.runlog import RunFolder
 from sdg.verify import Verification, VerifySettings, verify
 from sdg.worlds import Worlds
+from skills.recall import RecallingSearch
 from skills.search import Search
 from skills.starts import Starts
+from skills.subgoal import CheckFunction
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Help:
 
     search: Search
     skills: str = ""
+
+
+WORTH_AN_ATTEMPT = 0.2
+"""Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
 
 
 class Attempts:
@@ -126,12 +132,19 @@ class Attempts:
         return head | {"subgoals": records.subgoals(found), "error": ""}
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
-        earlier = self._latest(level, seed, attempt)
+        earlier = self._told(level, seed, attempt)
         if earlier is None or not earlier["subgoals"]:
             return None
         failed = next((i for i, goal in enumerate(earlier["subgoals"]) if not goal["reached"]), 0)
         told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"]
         return Feedback(tuple(goal["description"] for goal in told), failed, earlier["cause"])
+
+    def _told(self, level: str, seed: int, attempt: int) -> Row | None:
+        """The attempt that the model is told of: the last one; after the first cycle the one that got furthest."""
+        if self.plan.cycle_of(attempt) == 1:
+            return self._latest(level, seed, attempt)
+        rows = (self._row(level, seed, number) for number in reversed(range(attempt)))
+        return max((row for row in rows if row is not None), key=_reached, default=None)
 
     def _job(self, row: Row) -> _Job:
         level, seed, attempt = row["level"], row["seed"], int(row["unit"].rpartition("/")[2])
@@ -142,9 +155,16 @@ class Attempts:
             level=level,
             seed=seed,
             settings=self.plan.verify.less(self._spent(level, seed, attempt)),
-            search=self.help_of(self.plan.cycle_of(attempt)).search,
+            search=self._search(level, seed, attempt),
             random_seed=self.plan.seed_of("verify", row["unit"]),
         )
+
+    def _search(self, level: str, seed: int, attempt: int) -> Search:
+        """The cycle's search; after the first cycle it plays again what reached the same checks in earlier attempts."""
+        cycle = self.plan.cycle_of(attempt)
+        search = self.help_of(cycle).search
+        rows = (self._row(level, seed, number) for number in range(attempt))
+        return search if cycle == 1 else RecallingSearch(_known([row for row in rows if row is not None]), search)
 
     def _still_open(self, level: str, seed: int, attempt: int) -> bool:
         if attempt == 0:
@@ -156,7 +176,8 @@ class Attempts:
         return row is not None and not row["verified"] and not self._is_spent(level, seed, attempt)
 
     def _is_spent(self, level: str, seed: int, attempt: int) -> bool:
-        return self._spent(level, seed, attempt) >= self.plan.verify.t_verify
+        needed = 0 if self.plan.cycle_of(attempt) == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
+        return self._spent(level, seed, attempt) + needed >= self.plan.verify.t_verify
 
     def _spent(self, level: str, seed: int, attempt: int) -> int:
         """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
@@ -173,9 +194,21 @@ class Attempts:
         return next((row for row in rows if row is not None), None)
 
 
+def _known(rows: Sequence[Row]) -> dict[CheckFunction, tuple[tuple[int, ...], ...]]:
+    """Check -> the lists of actions that reached it in these attempts, the latest first."""
+    known: dict[CheckFunction, dict[tuple[int, ...], None]] = {}
+    for row in reversed(rows):
+        for each in records.experiences(row):
+            known.setdefault(each.subgoal.check, {})[each.actions] = None
+    return {check: tuple(lists) for check, lists in known.items()}
+
+
 def _further(row: Row, last: Row) -> Row:
-    got, gets = (sum(goal["reached"] for goal in each["subgoals"]) for each in (row, last))
-    return last if last["verified"] or gets >= got else row
+    return last if last["verified"] or _reached(last) >= _reached(row) else row
+
+
+def _reached(row: Row) -> int:
+    return sum(goal["reached"] for goal in row["subgoals"])
 
 
 @dataclass(frozen=True)

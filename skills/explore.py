@@ -34,6 +34,12 @@ LIKE = 0.2
 """How often the skill comes next whose own check is most like the one that is searched."""
 AIMED = 3.0
 """Weight of an argument that the check is about, against another."""
+TIDY = 0.4
+"""Share of the budget in which skills that take or drop are only called where the check asks for that."""
+FORWARD, HANDS = 2, (3, 4)
+"""Actions: a step ahead; picking up and dropping."""
+LONGEST_WALK = 4
+"""Cells that a step ahead may go on for."""
 DRAWS = 6
 """How often another call is drawn where the first has nothing left to do."""
 
@@ -42,16 +48,20 @@ class Explorer:
     """Chains of calls and single actions in the rows of a trial."""
 
     def __init__(self, trial: Trial, tools: Toolbox, *, prior: np.ndarray, seed: int) -> None:
-        self.trial, self.tools, self.prior = trial, tools, prior
+        self.trial, self.tools = trial, tools
+        empty = np.where(np.isin(np.arange(N_ACTIONS), HANDS), 0.0, prior)
+        self.prior = prior, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
         self.calls: list[Call | None] = [None] * n
         self.last = [""] * n
         self.left = np.zeros(n, np.int64)
+        self.walks = np.zeros(n, np.int64)
         self.began = trial.arena.memory.began_at.copy()
         self.before = trial.arena.memory.visited_before.copy()
         self.aim = _named(trial.arena.starts.targets[0])
         self.likeness = tools.likeness(trial.arena.starts.checks[0], self.aim)
+        self.like = int(np.argmax(self.likeness))
         self.queue: list[Call] = []
 
     def run(self) -> None:
@@ -63,20 +73,36 @@ class Explorer:
             view = self._view()
             for row, call in enumerate(self.calls):
                 if ended[row]:
-                    self.calls[row], self.last[row] = None, ""
+                    self.calls[row], self.last[row], self.walks[row] = None, "", 0
                 elif call is not None and self._is_done(call, row, view):
                     self.calls[row], self.last[row] = None, call.skill.name
                 elif call is not None and not self.left[row]:
                     self.calls[row], self.last[row] = None, ""
 
     def _action(self, row: int) -> int:
-        if self.calls[row] is None and (self._is_aimed(row) or self.rng.random() >= SINGLE):
+        is_free = self.calls[row] is None and not self.walks[row]
+        if is_free and (self._is_aimed(row) or self.rng.random() >= SINGLE):
             self._choose(row)
         call = self.calls[row]
         if call is None:
-            return int(self.rng.choice(N_ACTIONS, p=self.prior))
+            return self._single(row)
         self.left[row] -= 1
         return call.policy.act(self._view(), row, call.target, self.rng)
+
+    def _single(self, row: int) -> int:
+        """An action of its own; a step ahead goes on for some cells, which is how a known door is passed."""
+        if self.walks[row]:
+            self.walks[row] -= 1
+            return FORWARD
+        action = int(self.rng.choice(N_ACTIONS, p=self.prior[int(self._is_tidy)]))
+        if action == FORWARD:
+            self.walks[row] = self.rng.integers(LONGEST_WALK)
+        return action
+
+    @property
+    def _is_tidy(self) -> bool:
+        """At first nothing is taken or dropped in passing: full hands would spoil what comes after."""
+        return self.trial.arena.steps < TIDY * self.trial.budget
 
     def _is_aimed(self, row: int) -> bool:
         """Whether a row stands at the start and there are first calls left to be made from there."""
@@ -95,10 +121,12 @@ class Explorer:
         holding = bool(memory.carried[row] >= 0)
         arguments = self._arguments(row)
         weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
-        weights[int(np.argmax(self.likeness))] += LIKE
-        view = self._view()
+        weights[self.like] += LIKE
+        view, tidy = self._view(), self._is_tidy
         for number in self.rng.choice(len(weights), size=DRAWS, p=weights):
             skill = self.tools.skills[number]
+            if tidy and number != self.like and self.tools.is_handling(skill):
+                continue
             fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
             if call is not None and self.tools.is_apt(skill, holding=holding) and not self._is_done(call, row, view):

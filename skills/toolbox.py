@@ -66,6 +66,11 @@ class Toolbox:
         known = self._usages.get(skill.name, {})
         return not ((holding and known.get("grasps") is True) or (not holding and known.get("releases") is True))
 
+    def is_handling(self, skill: Skill) -> bool:
+        """Whether the skill is known to take something or to let go of it."""
+        known = self._usages.get(skill.name, {})
+        return known.get("grasps") is True or known.get("releases") is True
+
     def suits(self, skill: Skill, argument: str) -> bool:
         """Whether the skill was learned on things of this type."""
         return _type(argument) in self._types[skill.name]
