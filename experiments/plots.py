@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which people with colour-blindness can tell apart; markers differ as well."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MAX_LABEL = 28
+MAX_LABEL, MAX_TITLE = 28, 48
 
 Point = tuple[float, float]
 
@@ -54,8 +54,9 @@ def learning_plot(name: str, lines: Mapping[str, Sequence[Point]]) -> bytes:
         axes.set_xlabel("environment steps")
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_ylabel("success, %")
-        axes.set_title(label(name))
-        legend(axes)
+        axes.set_xlim(left=0)
+        axes.set_title(label(name, most=MAX_TITLE))
+        legend(axes, place="lower right")
 
     return figure(draw, width=4.2, height=2.8)
 
@@ -132,22 +133,23 @@ def page(draw: Callable[[Figure], None], *, width: float, height: float, form: s
     return out.getvalue()
 
 
-def label(text: str) -> str:
+def label(text: str, *, most: int = MAX_LABEL) -> str:
     """A text as a label: printable, short, and not hidden by matplotlib for a leading underscore."""
     shown = readable(text).replace("\n", " ").lstrip("_") or "(no name)"
-    return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def style(index: int) -> dict[str, Any]:
     """Colour and marker of the line with this number."""
-    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+    marker = index + index // len(COLOURS)  # The ninth line has the first one's colour, but not its marker.
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[marker % len(MARKERS)]}
 
 
-def legend(axes: Axes, *, outside: bool = False) -> None:
+def legend(axes: Axes, *, outside: bool = False, place: str = "best") -> None:
     """A legend where there is anything to name."""
     if axes.get_legend_handles_labels()[1]:
-        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": "best"}
-        axes.legend(frameon=False, fontsize=8, **place)
+        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": place}
+        axes.legend(frameon=False, fontsize=8, **where)
 
 
 def _below(row: Mapping[str, Any]) -> float:

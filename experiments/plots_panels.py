@@ -77,7 +77,7 @@ class Panels:
             axes.plot(xs, ys, label=label(name), linewidth=1.3, **own)
             axes.fill_between(xs, lows, highs, color=own["color"], alpha=0.18, linewidth=0)
         if panel.title:
-            axes.set_title(label(panel.title), fontsize=9)
+            axes.set_title(label(panel.title, most=40), fontsize=9)
         axes.set_ylim(-4, 104)
         axes.set_xlabel(self.x)
         if self.ticks:

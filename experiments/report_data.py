@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.statistics import wilson_interval
+from experiments.table1 import ALL
 from sdg.runlog import RunError, read_artefact, read_description, read_journal, read_metrics
 
 Row = Mapping[str, Any]
@@ -88,8 +89,12 @@ def rows_of(row: Row, key: str) -> list[Row]:
 
 
 def success_rows(data: RunData) -> list[dict[str, Any]]:
-    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far."""
-    found = [dict(row) for row in rows_of(data.results, "rows") if number(row, "success_rate") is not None]
+    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far.
+
+    Rows over all levels are left out: they are interquartile means, and with one repeat they have no interval.
+    """
+    rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
+    found = [dict(row) for row in rows if number(row, "success_rate") is not None]
     if found:
         return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in found]
     groups: dict[tuple[str, str], list[Row]] = {}

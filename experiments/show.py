@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +20,11 @@ Row = Mapping[str, Any]
 
 WIDTH, LINE_HEIGHT, COLUMNS = 560, 13, 88
 """Size of the text panel in pixels, and the letters that fit on one of its lines."""
-MIN_SIDE = 384
+MIN_SIDE = 352
+"""Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
+FONT_SIZE = 10
 MAX_MOMENTS = 240
-MAX_LINES = 60
+MIN_LINES = 30
 FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
 WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
 RUNNING, GOOD, BAD = (255, 240, 170), (20, 120, 40), (180, 30, 30)
@@ -115,7 +120,7 @@ def _draw(moment: Moment, row: Row) -> Image.Image:
 
     scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
     picture = Image.fromarray(np.kron(moment.picture, np.ones((scale, scale, 1), np.uint8)))
-    canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MAX_LINES * LINE_HEIGHT // 2)), WHITE)
+    canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_LINES * LINE_HEIGHT)), WHITE)
     canvas.paste(picture, (0, 0))
     draw = ImageDraw.Draw(canvas)
     left, room = picture.width + 10, canvas.height // LINE_HEIGHT - 1
@@ -145,14 +150,21 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The bitmap font has Latin letters alone, and no control characters may reach it."""
+    """Latin letters alone, which every font has, and no control characters."""
     return "".join(c if c.isprintable() else " " for c in text[:COLUMNS]).encode("latin-1", "replace").decode("latin-1")
 
 
+@cache
 def _font() -> Any:
+    """The monospaced font that comes with matplotlib; Pillow's own bitmap font where it can't be had."""
     from PIL import ImageFont
 
-    return ImageFont.load_default_imagefont()
+    found = importlib.util.find_spec("matplotlib")
+    folder = Path(found.origin).parent if found is not None and found.origin else Path()
+    try:
+        return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSansMono.ttf", FONT_SIZE)
+    except OSError:
+        return ImageFont.load_default_imagefont()
 
 
 def _animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
