@@ -118,7 +118,8 @@ def compare(
         _write(table, settings.levels, run=run)
         for row in (row for row in table if row["level"] == ALL):
             low, middle, high = (100 * row[key] for key in ("low", "success_rate", "high"))
-            told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} % [{low:.1f}, {high:.1f}]")
+            sure = f" [{low:.1f}, {high:.1f}]" if settings.repeats > 1 else ""  # One repeat says nothing about others.
+            told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} %{sure}")
         told.note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
     return [row for row in table if row["level"] != ALL]
 
