@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from envs.babyai.perception import api_text
 from sdg import records
@@ -17,7 +18,7 @@ from sdg.llm.model import LanguageModel
 from sdg.plan import Parallel, Plan, Progress, Row
 from sdg.runlog import RunFolder
 from sdg.verify import Verification, VerifySettings, verify
-from sdg.worlds import Worlds
+from sdg.worlds import Task, Worlds
 from skills.recall import RecallingSearch
 from skills.search import Search
 from skills.starts import Starts
@@ -96,17 +97,9 @@ class Attempts:
         return [journal[row["unit"]] for row in rows]
 
     def best(self, cycle: int) -> list[Row]:
-        """What every instruction comes to after a cycle, in the order of the instructions: what follows depends on it.
-
-        In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified
-        or got at least as far.
-        """
-        rows = [self._latest(level, seed, self.plan.attempts_of(1).stop) for level, seed in self.worlds.tasks()]
-        found = [row for row in rows if row is not None]
-        for later in range(2, cycle + 1):
-            tries = [self._latest(row["level"], row["seed"], self.plan.attempts_of(later).stop) for row in found]
-            found = [_further(row, last or row) for row, last in zip(found, tries, strict=True)]
-        return found
+        """What every instruction comes to after a cycle, in the order of the instructions (`best_of`)."""
+        journal = self.folder.journal("verifications")
+        return best_of(journal.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -189,9 +182,28 @@ class Attempts:
         return self.folder.journal("verifications").get(f"{level}/{seed}/{attempt}")
 
     def _latest(self, level: str, seed: int, before: int) -> Row | None:
-        """The verification of the last attempt at an instruction among those numbered below `before`."""
-        rows = (self._row(level, seed, attempt) for attempt in reversed(range(before)))
-        return next((row for row in rows if row is not None), None)
+        return latest(self.folder.journal("verifications").get, (level, seed), before=before)
+
+
+def best_of(row_of: Callable[[str], Row | None], tasks: Sequence[Task], *, plan: Plan, cycle: int) -> list[Row]:
+    """What every task comes to after a cycle, in the order of the tasks: what follows depends on it.
+
+    In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified or
+    got at least as far. `row_of` gives the verification of a unit, None for one that there isn't; tasks that were never
+    tried are left out.
+    """
+    found = []
+    for task in tasks:
+        tries = [latest(row_of, task, before=plan.attempts_of(number).stop) for number in range(1, cycle + 1)]
+        rows = [row for row in tries if row is not None]
+        found += [reduce(_further, rows)] if rows else []
+    return found
+
+
+def latest(row_of: Callable[[str], Row | None], task: Task, *, before: int) -> Row | None:
+    """The verification of the last attempt at a task among those numbered below `before`."""
+    rows = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
+    return next((row for row in rows if row is not None), None)
 
 
 def _known(rows: Sequence[Row]) -> dict[CheckFunction, tuple[tuple[int, ...], ...]]:

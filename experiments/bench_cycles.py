@@ -1,0 +1,221 @@
+"""What several cycles and a curriculum bring: verified instructions, skills, their cost, and planner success by level.
+
+    sdg bench cycles [--instructions 100] [--json]
+    sdg bench cycles --runs runs/six-levels,runs/cycles,runs/library --instructions 100 [--json]
+
+Without `--runs` the configs `--configs` are run from grounding to skills in folders `--out`/NAME, which go on after a
+kill. A row for each run, cycle and level: what was verified by the end of the cycle (Wilson's interval over the
+grounding instructions), the searched steps of all attempts and the environment steps of all skills up to then, how well
+the skills did on their held-out starts, and what the planner solves of unseen instructions with the library that the
+cycle left. The first cycle of `cycles` is `six-levels` step for step: "six levels grounded in one cycle" is its row.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from envs.babyai.levels import PAPER_LEVELS, level_name, seeds
+from experiments.cli_errors import UserError
+from experiments.cli_progress import progress
+from experiments.comparison import Equipping, compare
+from experiments.figures import markdown_table, write_plot
+from experiments.plots_panels import Mark, Panel, Panels
+from experiments.statistics import Interval, wilson_interval
+from experiments.table1 import Table1Settings
+from sdg.runlog import atomic_write
+
+if TYPE_CHECKING:
+    from experiments.config import RunConfig
+
+Row = dict[str, Any]
+CONFIGS = ("cycles", "library")
+
+
+def rows(
+    *,
+    seed: int = 0,
+    configs: tuple[str, ...] = CONFIGS,
+    runs: tuple[str, ...] = (),
+    instructions: int = 100,
+    levels: tuple[str, ...] = PAPER_LEVELS,
+    llm: str = "babylang",
+    base_url: str = "",
+    processes: int = 0,
+    out: str = "",
+) -> list[Row]:
+    """The rows; `seed` chooses the evaluation instructions. With `instructions` 0 nothing is played.
+
+    Raises UserError for runs, configs, levels or counts that can't be had.
+    """
+    folder = Path(out or f"runs/bench-cycles-{seed}")
+    try:
+        settings = Table1Settings(tuple(map(level_name, levels)), instructions, 1, seed)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    places = [Path(each) for each in runs] or [_trained(name, folder / name) for name in configs]
+    cycles = [cycle for place in places for cycle in cycles_of(place)]
+    played = _played(cycles, settings, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes)
+    found = [row for cycle in cycles for row in _rows(cycle, played, levels=settings.levels)]
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(folder / "table.md", markdown_table(found))
+    write_plot(folder, "cycles", _plot(found))
+    progress(quiet=False).note(f"table: {folder / 'table.md'}, plot: {folder / 'cycles.png'}")
+    return found
+
+
+def _trained(name: str, place: Path) -> Path:
+    """Ground and learn, or go on with it; nothing is done where the library is there already."""
+    from experiments.cli import find_config
+    from experiments.config import dump, load
+    from experiments.runs import run
+    from sdg.runlog import RunFolder, RunSettings
+
+    config = load(find_config(name))
+    settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, ("sdg", "bench", "cycles"))
+    if not (place / "library" / "library.json").is_file():
+        with RunFolder.start(place, settings) as kept:
+            list(run(config, kept, until="induce", progress=progress(quiet=False)))
+    return place
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle of a run: where the run is, its config, the cycle's number and the library that it left."""
+
+    run: Path
+    config: RunConfig
+    number: int
+    library: Path
+
+    @property
+    def name(self) -> str:
+        """What was grounded, and how often."""
+        levels = self.config.levels
+        what = "six levels" if set(levels) == set(PAPER_LEVELS) else f"curriculum of {len(levels)} levels"
+        return f"{what}, {self.number} cycle{'s' * (self.number > 1)}"
+
+
+def cycles_of(run: Path) -> list[Cycle]:
+    """The cycles of a finished run, the first one first. Raises UserError for what is no run or isn't finished."""
+    from experiments.assembly import library_of
+    from experiments.config import load
+
+    if not (run / "config.yaml").is_file():
+        raise UserError(f"{run} holds no run: `sdg induce --out {run}` makes one")
+    config = load(run / "config.yaml")
+    numbers = range(1, config.cycles + 1)
+    found = [Cycle(run, config, each, library_of(run, cycle=each, cycles=config.cycles)) for each in numbers]
+    for cycle in found:
+        if not (cycle.library / "library.json").is_file():
+            raise UserError(f"{run} has not finished cycle {cycle.number}: `sdg induce --out {run}` goes on with it")
+    return found
+
+
+def _played(
+    cycles: Sequence[Cycle], settings: Table1Settings, *, folder: Path, llm: str, base_url: str, processes: int
+) -> dict[tuple[Path, str], Row]:
+    """Table 1's rows by library and level; a library that changed has another name, so it plays anew."""
+    if not settings.instructions:
+        return {}
+    agents, chosen = {}, []
+    for number, cycle in enumerate(cycles):
+        equipping = Equipping(str(cycle.library), llm, base_url)
+        base = equipping.recipe(folder)
+        name = f"sdg-{number}-{equipping.config(base)['library'][:8]}"
+        agents[name] = cycle.library
+        chosen.append(replace(base, agent=name))
+    table = compare(chosen, settings, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
+    return {(agents[row["agent"]], row["level"]): row for row in table}
+
+
+def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Sequence[str]) -> list[Row]:
+    grounded, cost = _grounded(cycle), _cost(cycle)
+    return [
+        {"grounding": cycle.name, "level": level}
+        | grounded.get(level, {"verified": None, "verified_low": None, "verified_high": None, "searched_steps": None})
+        | cost
+        | _solved(played.get((cycle.library, level)))
+        for level in dict.fromkeys((*levels, *cycle.config.levels))
+    ]
+
+
+def _grounded(cycle: Cycle) -> dict[str, Row]:
+    """By level: the share of instructions verified by the end of the cycle, and the steps searched till then."""
+    from experiments.assembly import plan_of
+    from sdg.attempts import best_of
+    from sdg.runlog import read_journal
+
+    plan = plan_of(cycle.config)
+    rows = {row["unit"]: row for row in read_journal(cycle.run / "verifications.jsonl")}
+    chosen = seeds("grounding", count=plan.instructions, seed=plan.seed)
+    found = {}
+    for level in plan.levels:
+        last = best_of(rows.get, [(level, seed) for seed in chosen], plan=plan, cycle=cycle.number)
+        share = wilson_interval(sum(row["verified"] for row in last), len(last))
+        steps = [
+            row["searched_steps"]
+            for row in rows.values()
+            if row["level"] == level and _attempt(row) in range(plan.attempts_of(cycle.number).stop)
+        ]
+        found[level] = _interval("verified", share) | {"searched_steps": sum(steps)}
+    return found
+
+
+def _attempt(row: Mapping[str, Any]) -> int:
+    return int(row["unit"].rpartition("/")[2])
+
+
+def _cost(cycle: Cycle) -> Row:
+    """The skills of the library, how they did on held-out starts, and the steps of all skills up to this cycle."""
+    from sdg.runlog import read_journal
+    from skills.library_io import load_library
+
+    skills = load_library(cycle.library).skills
+    units = read_journal(cycle.run / "skills.jsonl")
+    rates = [skill.success_rate for skill in skills]
+    return {
+        "skills": len(skills),
+        "skill_success": statistics.fmean(rates),
+        "worst_skill": min(rates),
+        "skill_steps": sum(row["environment_steps"] for row in units if _cycle_of_unit(row["unit"]) <= cycle.number),
+    }
+
+
+def _cycle_of_unit(unit: str) -> int:
+    """The cycle of a unit of `skills.jsonl`: "2/5" is of the first one, "c3-2/5" of the third."""
+    head = unit.partition("-")[0]
+    return int(head[1:]) if head.startswith("c") else 1
+
+
+def _solved(row: Row | None) -> Row:
+    if row is None:
+        return {"success_rate": None, "low": None, "high": None, "episodes": 0}
+    return {key: row[key] for key in ("success_rate", "low", "high", "episodes")}
+
+
+def _interval(name: str, share: Interval) -> Row:
+    return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
+
+
+def _plot(found: Sequence[Row]) -> Panels:
+    """Verified instructions and solved ones, levels along x, a grounding a colour."""
+    levels = list(dict.fromkeys(row["level"] for row in found))
+    kinds = {
+        "verified": ("verified", "verified_low", "verified_high"),
+        "solved by the planner": ("success_rate", "low", "high"),
+    }
+    panels = []
+    for title, (value, low, high) in kinds.items():
+        lines: dict[str, list[Mark]] = {row["grounding"]: [] for row in found}
+        for row in found:
+            if row[value] is not None:
+                lines[row["grounding"]].append(Mark(levels.index(row["level"]), row[value], row[low], row[high]))
+        panels.append(Panel(title, lines))
+    return Panels(panels, x="", y="share, %", note="intervals: 95 % (Wilson)", ticks=levels)
+
+
+__all__ = ["CONFIGS", "Cycle", "cycles_of", "rows"]
