@@ -51,6 +51,7 @@ def plan_of(config: RunConfig) -> Plan:
             validation_share=induce.validation_share,
             use_unconfirmed=induce.use_unconfirmed,
             first_timesteps=induce.first_timesteps,
+            last_timesteps=induce.last_timesteps,
             fresh_starts=induce.fresh_starts,
             train=TrainSettings(
                 total_timesteps=induce.total_timesteps,
@@ -92,15 +93,20 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
     )
 
 
-def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
-    """sdg, and with `everyone` the agents that the config compares it with."""
-    sdg = players.PlannerRecipe(
-        "sdg",
-        folder / LIBRARY,
-        model=model_settings(config, folder),
+def planner_of(config: RunConfig, run: Path, library: Path, *, agent: str) -> players.PlannerRecipe:
+    """The run's planner with the skills of a library folder, under a name."""
+    return players.PlannerRecipe(
+        agent,
+        library,
+        model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens),
         settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
     )
+
+
+def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
+    """sdg, and with `everyone` the agents that the config compares it with."""
+    sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
     compared = [name.replace("_", "-") for name in config.evaluate.baselines] if everyone else []
     return players.recipes(("sdg", *compared), sdg)
 

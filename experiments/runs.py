@@ -20,6 +20,7 @@ from experiments.assembly import (
 )
 from experiments.clusterings import kind_of_stand_in
 from experiments.config import RunConfig
+from experiments.rehearsals import Rehearsals
 from experiments.table1 import summarise
 from experiments.workers import Workers
 from sdg.induce import Discovery
@@ -81,6 +82,7 @@ class _Run:
             parallel=Workers(config.processes),
             kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
             explorers=explorers_of(config),
+            rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )
 
     def until(self, stage: str) -> list[Row]:

@@ -17,7 +17,7 @@ from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate
 from sdg.primitives import primitive_skills
-from sdg.robot import Heard, resolve_records, unheard
+from sdg.robot import resolve_records
 from sdg.roles import Judge, Skill, World
 from sdg.unjudged import UnjudgedWorld, is_judged
 
@@ -113,14 +113,13 @@ class PlannerAgent:
     gate_of: Callable[[Mapping[str, Skill]], Gate] = rules_gate
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     restarts: bool = False
-    heard: Heard = unheard
 
     def play(self, world: PlayWorld, task: Task) -> Episode:
         """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
         return deduce(
             world,
             planner=self.planner_of(task.random_seed),
-            equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge, self.heard),
+            equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge),
             seed=task.random_seed,
             settings=self.settings,
             restart=(lambda: begin(world, task)) if self.restarts else None,

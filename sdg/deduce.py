@@ -17,7 +17,7 @@ from sdg.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.program import NO_PROGRAM, Program, Ran, Scope, run_program
-from sdg.robot import Heard, Robot, unheard
+from sdg.robot import Robot
 from sdg.roles import Judge, Skill, World
 from sdg.unjudged import is_judged
 from skills.guard import Refused, extract_code
@@ -78,12 +78,11 @@ class Planner:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a planner's robot acts with: skills by name, the gate before them, who judges checks and who listens."""
+    """What a planner's robot acts with: skills by name, the gate before them and who judges their checks."""
 
     skills: Mapping[str, Skill]
     gate: Gate
     judge: Judge
-    heard: Heard = unheard
 
 
 def deduce(
@@ -123,6 +122,7 @@ def deduce(
         success=robot.ending.done,
         cause="" if robot.ending.done else interactions[-1].cause,
         actions=(*actions, *robot.actions),
+        forgot=tuple(len(actions) + step for step in robot.forgot),
         max_steps=world.max_steps,
         interactions=tuple(interactions),
         llm_calls=len(interactions),
@@ -131,7 +131,7 @@ def deduce(
 
 
 def _embody(world: World, equipment: Equipment, *, rng: np.random.Generator, attempts: int) -> Robot:
-    return Robot(world, equipment.skills, judge=equipment.judge, rng=rng, attempts=attempts, heard=equipment.heard)
+    return Robot(world, equipment.skills, judge=equipment.judge, rng=rng, attempts=attempts)
 
 
 def _failure(interactions: Sequence[Interaction], robot: Robot, world: World) -> Failure | None:

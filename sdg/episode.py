@@ -44,6 +44,7 @@ class Interaction:
 class Episode:
     """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES.
 
+    `forgot` has the steps before which the visited rooms were forgotten.
     Where the world can't judge (`judged` False) nothing is claimed: the row's success is None.
     """
 
@@ -55,6 +56,7 @@ class Episode:
     interactions: tuple[Interaction, ...] = ()
     llm_calls: int = 0
     judged: bool = True
+    forgot: tuple[int, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -75,6 +77,7 @@ class Episode:
             "steps": self.steps,
             "max_steps": self.max_steps,
             "actions": list(self.actions),
+            "forgot": list(self.forgot),
             "program": last.program if last else "",
             "error": last.error if last else "",
             "interactions": len(self.interactions),

@@ -21,9 +21,13 @@ from skills.embedding import ClusterItem, representation
 from skills.experience import Experience
 from skills.fresh import Member, Stage, fresh_starts, restored_starts
 from skills.policy import Policy
+from skills.reachable import shortest
 from skills.starts import Starts, join
 from skills.subgoal import SkillCall
 from skills.training import Point, Trained, TrainSettings, open_starts, train
+
+MOST_TRUSTED = 60
+"""Held-out starts that judge a skill alone; fewer are helped out by others."""
 
 VALIDATION_TRIES = 800
 """Fresh layouts on which a start for validation is sought; not all are reached."""
@@ -31,21 +35,23 @@ VALIDATION_TRIES = 800
 
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
-    """`first_timesteps` are spent on restored starts, up to `train.total_timesteps` more with fresh ones as well."""
+    """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
+    `last_timesteps` after rehearsals."""
 
     text: str = "mix"
     max_k: int = 16
     validation_share: float = 0.2
     use_unconfirmed: bool = True
     first_timesteps: int = 100_000
+    last_timesteps: int = 200_000
     fresh_starts: int = 3000
     train: TrainSettings = field(default_factory=TrainSettings)
 
     def of_round(self, number: int) -> InduceSettings:
-        """The settings of round 1 (restored starts, fewer steps) or of a later one."""
-        if number > 1:
-            return self
-        return replace(self, train=replace(self.train, total_timesteps=self.first_timesteps, patience=3))
+        """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
+        steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
+        patience = 3 if number == 1 else self.train.patience
+        return replace(self, train=replace(self.train, total_timesteps=steps, patience=patience))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,9 @@ class Practice:
     earlier: Mapping[int, Policy]
     training_banks: Mapping[str, LevelBank]
     validation_banks: Mapping[str, LevelBank]
+    asked: Starts | None = None
+    """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
+    asked_held_out: Starts | None = None
     good_enough: float | None = None
     """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
 
@@ -176,7 +185,8 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
         tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
-        judged = _open([tested]) if tested is not None else judged
+        starts = _with_asked(starts, job.asked)
+        judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
     judged = judged if judged is not None and len(judged) >= 8 else starts
@@ -190,6 +200,24 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         good_enough=job.good_enough,
         heard=heard,
     )
+
+
+def _with_asked(starts: Starts | None, asked: Starts | None) -> Starts | None:
+    """The starts, and as many again of what planners asked for: there are fewer of them, and they are what counts."""
+    if starts is None or asked is None:
+        return starts
+    return join([starts, *[asked] * max(1, len(starts) // len(asked))])
+
+
+def _judges(others: Starts | None, job: Practice) -> Starts | None:
+    """Held-out starts that a search can solve: what planners asked for, and others where that is too little."""
+    parts = [job.asked_held_out] if job.asked_held_out is not None else []
+    if sum(map(len, parts)) < MOST_TRUSTED and others is not None:
+        parts.append(others)
+    if not parts:
+        return None
+    judged = join(parts).take(np.arange(min(sum(map(len, parts)), 2 * job.settings.train.validation_starts)))
+    return judged.take(np.flatnonzero(shortest(judged, limit=job.settings.train.horizon) > 0))
 
 
 def _reached(

@@ -1,4 +1,4 @@
-"""Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two rounds.
+"""Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two or three rounds.
 
 A cycle after the first begins with the skills of the one before: a cluster that is one of them (`sdg/inheritance.py`)
 takes its policy over, is judged first, and learns on only where it falls short.
@@ -19,6 +19,7 @@ from sdg.induce import Discovery, Practice, discover, practise
 from sdg.inheritance import Heirloom, heirlooms, hurried
 from sdg.llm.model import LanguageModel
 from sdg.plan import Parallel, Plan, Progress, Row
+from sdg.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.runlog import RunFolder
 from sdg.translate import translate
 from sdg.worlds import Worlds
@@ -31,6 +32,8 @@ from skills.toolbox import FOLLOWS
 from skills.training import Trained
 
 ROUNDS = (1, 2)
+AFTER_REHEARSALS = 3
+"""The round for which planners have played with what the others learned."""
 
 
 class Learning:
@@ -48,10 +51,11 @@ class Learning:
         kind_of: Callable[[ClusterItem], str] | None,
         cycle: int = 1,
         earlier: SkillLibrary | None = None,
+        rehearse: Rehearse | None = None,
     ) -> None:
         self.plan, self.folder, self.worlds, self.model = plan, folder, worlds, model
         self.progress, self.parallel, self.kind_of = progress, parallel, kind_of
-        self.cycle, self.earlier = cycle, earlier
+        self.cycle, self.earlier, self.rehearse = cycle, earlier, rehearse
 
     def discover(self, experiences: Sequence[Experience]) -> Discovery:
         """Translate and cluster everything grounded."""
@@ -68,7 +72,7 @@ class Learning:
         return found
 
     def practise(self, found: Discovery) -> dict[int, Row]:
-        """Both rounds of skill learning; rows of `skills.jsonl` of the last round, by cluster number."""
+        """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
         rows: dict[int, Row] = {}
         for number in ROUNDS:
             rows |= self._round(number, found, earlier=self.policies(rows))
@@ -79,6 +83,15 @@ class Learning:
         rows = self.practise(found)
         if not rows:
             raise ValueError("no skill could be learned: nothing that was grounded leaves anything to be done")
+        learned = self._library(found, rows, reserved=reserved)
+        if self.rehearse is None:
+            return learned
+        labels = [label for label in sorted(rows) if templates(found.members[label])]
+        asked = rehearsed(learned, labels, self.rehearse(learned, self.cycle))
+        rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
+        return self._library(found, rows, reserved=reserved)
+
+    def _library(self, found: Discovery, rows: Mapping[int, Row], *, reserved: Collection[str]) -> SkillLibrary:
         measured = {label: self._measured(label, rows[label], found=found) for label in rows}
         policies = self.policies(rows)
         learned = library(found, policies, measured=measured, reserved=reserved, provenance=self._provenance())
@@ -105,9 +118,18 @@ class Learning:
     def _unit(self, number: int, label: int) -> str:
         return f"{number}/{label}" if self.cycle == 1 else f"c{self.cycle}-{number}/{label}"
 
-    def _round(self, number: int, found: Discovery, *, earlier: Mapping[int, Policy]) -> dict[int, Row]:
+    def _round(
+        self,
+        number: int,
+        found: Discovery,
+        *,
+        earlier: Mapping[int, Policy],
+        asked: Mapping[int, Rehearsed] | None = None,
+    ) -> dict[int, Row]:
+        """One round of every skill; after rehearsals, of those that were asked for."""
         journal = self.folder.journal("skills")
-        units = {label: self._unit(number, label) for label in found.members}
+        wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
+        units = {label: self._unit(number, label) for label in wanted}
         missing = [label for label, unit in units.items() if unit not in journal]
         known = heirlooms(found, self.earlier)
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
@@ -121,6 +143,7 @@ class Learning:
                 for label in missing
                 if units[label] not in journal
             ]
+            jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
             for job, trained in self.parallel(_practise, jobs):
                 journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
                 stage.advance(steps=trained.environment_steps if trained else 0)
@@ -171,7 +194,7 @@ class Learning:
         best = row["best"]
         sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
         journal = self.folder.journal("skills")
-        units = [self._unit(number, label) for number in ROUNDS]
+        units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
         known = heirlooms(found, self.earlier).get(label)
         spent = sum(journal[unit]["environment_steps"] for unit in units if unit in journal)
         return {
@@ -195,6 +218,12 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
                 follows.setdefault(names[before], Counter())[names[label]] += 1
     plain = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
     return replace(learned, provenance={**learned.provenance, FOLLOWS: plain})
+
+
+def _with_asked(job: Practice, asked: Rehearsed) -> Practice:
+    """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
+    enough = job.settings.train.enough if job.good_enough is None else job.good_enough
+    return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)
 
 
 def _practise(job: Practice) -> Trained | None:

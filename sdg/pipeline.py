@@ -20,6 +20,7 @@ from sdg.llm.model import LanguageModel
 from sdg.options import options_of
 from sdg.plan import Parallel, Plan, Progress, Row, Stage, one_by_one
 from sdg.planner_prompts import describe_skill
+from sdg.rehearsal import Rehearse
 from sdg.runlog import RunFolder
 from sdg.worlds import Worlds
 from skills.embedding import ClusterItem
@@ -51,9 +52,11 @@ class Grounding:
         parallel: Parallel = one_by_one,
         kind_of: Callable[[ClusterItem], str] | None = None,
         explorers: Explorers = _without_skills,
+        rehearse: Rehearse | None = None,
     ) -> None:
         self.plan, self.folder, self.model, self.search = plan, folder, model, search
         self.progress, self.parallel, self.kind_of, self.explorers = progress, parallel, kind_of, explorers
+        self.rehearse = rehearse
         self.worlds = Worlds(plan)
         self.attempts = Attempts(
             plan,
@@ -114,7 +117,7 @@ class Grounding:
         return self._learning(cycle).discover(self.experiences(cycle))
 
     def practise(self, found: Discovery, *, cycle: int = 1) -> dict[int, Row]:
-        """Both rounds of skill learning; rows of `skills.jsonl` of the last round, by cluster number."""
+        """Skill learning before rehearsals; rows of `skills.jsonl` of the last round, by cluster number."""
         return self._learning(cycle).practise(found)
 
     def learn(self, found: Discovery, *, reserved: Collection[str], cycle: int = 1) -> SkillLibrary:
@@ -136,6 +139,7 @@ class Grounding:
             kind_of=self.kind_of,
             cycle=cycle,
             earlier=self._libraries.get(cycle),
+            rehearse=self.rehearse,
         )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from envs.babyai.cells import COLOURS, TYPES
 from envs.babyai.description import LOCATIONS, Target, parse
-from envs.babyai.memory import Memory
 from envs.perception import Object, Observation, Perception
 from sdg.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
@@ -47,37 +46,24 @@ class Ending:
         return self.done or self.failed or self.out_of_time
 
 
-Heard = Callable[[Command, Sequence[int], Memory], None]
-"""Whoever listens to what a robot is told: the command, the actions so far, the memory as the command begins."""
-
-
-def unheard(command: Command, actions: Sequence[int], memory: Memory) -> None:
-    """Nobody listens."""
-
-
 class Robot:
     """Carries out skills in one world, several attempts each, and keeps the actions of the episode.
 
-    `heard` is told of every command as it begins; it must copy what it keeps.
+    `forgot` has the steps (since reset) at which the visited rooms were forgotten: with them and the actions, what the
+    robot knew at any time can be made again.
     """
 
     def __init__(
-        self,
-        world: World,
-        skills: Mapping[str, Skill],
-        *,
-        judge: Judge,
-        rng: np.random.Generator,
-        attempts: int = 5,
-        heard: Heard = unheard,
+        self, world: World, skills: Mapping[str, Skill], *, judge: Judge, rng: np.random.Generator, attempts: int = 5
     ) -> None:
         if attempts < 1:
             raise ValueError(f"a skill needs at least one attempt, got {attempts}")
         self.skills = dict(skills)
         self.attempts = attempts
         self.actions: list[int] = []
+        self.forgot: list[int] = []
         self.ending = Ending()
-        self._world, self._judge, self._rng, self._heard = world, judge, rng, heard
+        self._world, self._judge, self._rng = world, judge, rng
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
         self._functions: Mapping[str, Callable[..., object]] | None = None
@@ -103,6 +89,7 @@ class Robot:
     def forget_visited_rooms(self) -> None:
         """Forget which rooms were visited, but for the one the robot is in."""
         self._world.forget_visited_rooms()
+        self.forgot.append(len(self.actions))
         self._snapshot = self._functions = None
 
     def perform(self, command: Command) -> Performed:
@@ -117,7 +104,6 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        self._heard(command, self.actions, self._world.memory)
         began, room = len(self.actions), self._room()
         if fires(self.perception()):
             return Performed(True, 0, 0)

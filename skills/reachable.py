@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, FLOOR, GOAL, KEY, KIND_MASK
-from envs.babyai.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
+from envs.babyai.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
 from envs.babyai.state import SIDE, State
 from skills.reward import BatchReward
 from skills.rows import Rows, put_rows, take_rows
@@ -32,7 +32,7 @@ _LOOSE = np.isin(np.arange(16), (KEY, BALL, BOX))
 def shortest(starts: Starts, *, limit: int) -> np.ndarray:
     """Steps i64 (M,) of the shortest way found to each start's check; NEVER where none of `limit` steps was found.
 
-    Ways walk, turn and open doors; the hand is used only as a last step, so a way that needs something moved first
+    Ways walk and turn; hands are used only as a last step, so a way that needs a door opened or something moved first
     isn't found. Of several ways to a pose the first is followed: another might have seen more.
     """
     steps = np.full(len(starts), NEVER, np.int64)
@@ -67,19 +67,18 @@ class _Layer:
     """The rows of one depth; `owner` (n,) says which start each belongs to."""
 
     state: State
-    memory: object
+    memory: Memory
     owner: np.ndarray
 
     def take(self, rows: np.ndarray) -> _Layer:
         return _Layer(take_rows(self.state, rows), take_rows(self.memory, rows), self.owner[rows])
 
     def poses(self) -> np.ndarray:
-        """A number for each row that is the same where start, spot, direction and the cell ahead are."""
-        ahead = self._ahead().astype(np.int64)
-        return ((self.owner * 2048 + self.state.spot.astype(np.int64)) * 4 + self.state.direction) * 256 + ahead
+        """A number for each row that is the same where start, spot and direction are."""
+        return (self.owner * 2048 + self.state.spot.astype(np.int64)) * 4 + self.state.direction
 
     def step(self) -> tuple[_Layer, np.ndarray]:
-        """Every row under every action that may change something, and which of them used the hand."""
+        """Every row under every action that may change something, and which of them used a hand."""
         kind = self._ahead() & KIND_MASK
         full = self.state.carried > 0
         everyone = np.ones(len(self.owner), bool)
@@ -98,7 +97,7 @@ class _Layer:
         put_rows(before.state, everywhere, rows.state, everywhere)
         put_rows(before.memory, everywhere, rows.memory, everywhere)
         rows.step(actions)
-        return _Layer(rows.state, rows.memory, before.owner), np.isin(actions, (PICKUP, DROP))
+        return _Layer(rows.state, rows.memory, before.owner), np.isin(actions, (PICKUP, DROP, TOGGLE))
 
     def _ahead(self) -> np.ndarray:
         spots = self.state.spot.astype(np.int64) + _AHEAD[self.state.direction]

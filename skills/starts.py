@@ -6,14 +6,14 @@ Starts are restored by replaying the saved actions of experiences, or reached on
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
 from envs.babyai.description import parse
-from envs.babyai.memory import Memory
+from envs.babyai.memory import Memory, forget_visited_rooms
 from envs.babyai.state import State
 from skills.features import NO_TARGET
 from skills.rows import DONE, Rows, begin_subgoals, join_rows, put_rows, take_rows
@@ -68,17 +68,43 @@ def join(parts: Sequence[Starts]) -> Starts:
 
 def restored(bank: LevelBank, layouts: Sequence[int], *, actions: Sequence[Sequence[int]]) -> tuple[State, Memory]:
     """Row i as `actions[i]`, played from layout `layouts[i]` of the bank, leave it: a new subgoal begins there."""
-    rows, everyone = Rows(len(layouts)), np.arange(len(layouts))
+    return replayed(bank, layouts, actions=actions, moments=[(i, len(played)) for i, played in enumerate(actions)])
+
+
+def replayed(
+    bank: LevelBank,
+    layouts: Sequence[int],
+    *,
+    actions: Sequence[Sequence[int]],
+    moments: Sequence[tuple[int, int]],
+    forgot: Sequence[Iterable[int]] = (),
+) -> tuple[State, Memory]:
+    """A row for each of `moments` (i, t): what the first t of `actions[i]`, played from layout `layouts[i]`, leave.
+
+    A new subgoal begins there. `forgot[i]` are the steps before which the visited rooms were forgotten.
+    """
+    rows = Rows(len(layouts))
     rows.begin(bank, np.asarray(layouts))
-    lengths = np.array([len(played) for played in actions])
-    state, memory = take_rows(rows.state, everyone), take_rows(rows.memory, everyone)
-    for t in range(int(lengths.max(initial=0))):
+    state, memory = (take_rows(part, np.zeros(len(moments), np.int64)) for part in (rows.state, rows.memory))
+    wanted, forgets = _by_step(moments), _by_step((i, t) for i, steps in enumerate(forgot) for t in steps)
+    for t in range(max(wanted, default=-1) + 1):
+        for _, i in forgets.get(t, ()):
+            forget_visited_rooms(rows.memory, i)
+        if t in wanted:
+            numbers, of = np.array(wanted[t]).T
+            put_rows(rows.state, of, state, numbers)
+            put_rows(rows.memory, of, memory, numbers)
         rows.step(np.array([played[t] if t < len(played) else DONE for played in actions]))
-        ended = np.flatnonzero(lengths == t + 1)
-        put_rows(rows.state, ended, state, ended)
-        put_rows(rows.memory, ended, memory, ended)
     begin_subgoals(memory)
     return state, memory
+
+
+def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """(number of the moment, i) by t."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for number, (i, t) in enumerate(moments):
+        found.setdefault(t, []).append((number, i))
+    return found
 
 
 def mark(check: CheckFunction) -> np.ndarray:
