@@ -32,7 +32,7 @@ class Grounded:
         """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
         from sdg import records
 
-        units = {label: [f"{number}/{label}" for number in (2, 1)] for label in self.labels.values()}
+        units = {label: [f"{number}/{label}" for number in (3, 2, 1)] for label in self.labels.values()}
         there = {label: [u for u in us if records.policy_path(self.run, u).is_file()] for label, us in units.items()}
         return {label: records.load_policy(self.run, found[0]) for label, found in there.items() if found}
 
