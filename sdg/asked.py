@@ -2,64 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
-from envs.babyai.memory import Memory
-from sdg.agents import PlannerAgent, Task, play_task
 from sdg.gate.verdict import Command
-from skills.rows import join_rows, take_rows
-from skills.starts import Starts, join, restored, target_row
+from skills.starts import Starts, join, replayed, target_row
 from skills.subgoal import CheckFunction
 
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """One command of one episode: where the robot was (by its actions so far) and what it knew (`memory`, one row)."""
-
-    level: str
-    seed: int
-    command: Command
-    actions: tuple[int, ...]
-    memory: Memory
+Row = Mapping[str, Any]
 
 
-def listen(agent: PlannerAgent, tasks: Iterable[Task]) -> list[Asked]:
-    """Every command of every task's episode, in order. Raises what planners raise."""
-    asked: list[Asked] = []
-    for task in tasks:
+def asked_of(rows: Sequence[Row], check_of: Callable[[Command], CheckFunction | None]) -> Starts | None:
+    """Where the commands of these episodes began, in the episodes' order; None where none was given.
 
-        def heard(command: Command, actions: Sequence[int], memory: Memory, task: Task = task) -> None:
-            known = take_rows(memory, np.zeros(1, np.int64))
-            asked.append(Asked(task.level, task.seed, command, tuple(actions), known))
-
-        play_task(replace(agent, heard=heard), task)
-    return asked
-
-
-def starts_of(asked: Sequence[Asked], check_of: Callable[[Command], CheckFunction]) -> Starts:
-    """The commands as starts, in order; `check_of` says what a command aims at. ValueError when there are none."""
-    parts, places = [], []
-    for level in sorted({each.level for each in asked}):
-        mine = [i for i, each in enumerate(asked) if each.level == level]
-        parts.append(_level_starts([asked[i] for i in mine], level, check_of=check_of))
-        places += mine
-    return join(parts).take(np.argsort(places))
+    `rows` are journal rows of episodes. `check_of` says what a command aims at, or None for one that is of no interest.
+    """
+    parts = []
+    for level in dict.fromkeys(row["level"] for row in rows):
+        part = _asked_in(level, [row for row in rows if row["level"] == level], check_of=check_of)
+        parts += [part] if part is not None else []
+    return join(parts) if parts else None
 
 
-def _level_starts(asked: Sequence[Asked], level: str, *, check_of: Callable[[Command], CheckFunction]) -> Starts:
-    seeds = sorted({each.seed for each in asked})
-    bank = LevelBank.build(level, seeds)
-    layouts = [seeds.index(each.seed) for each in asked]
-    state, _ = restored(bank, layouts, actions=[each.actions for each in asked])
-    memory = join_rows([each.memory for each in asked])
-    numbers: dict[CheckFunction, int] = {}
-    check = np.array([numbers.setdefault(check_of(each.command), len(numbers)) for each in asked], np.int64)
-    targets = np.stack([target_row(each.command.argument) for each in asked])
-    return Starts(state, memory, targets, tuple(numbers), check)
+def _asked_in(level: str, rows: Sequence[Row], *, check_of: Callable[[Command], CheckFunction | None]) -> Starts | None:
+    moments, targets, checks = [], [], []
+    for i, row in enumerate(rows):
+        for command, began in _commands(row):
+            check = check_of(command)
+            if check is not None:
+                moments.append((i, began))
+                targets.append(target_row(command.argument))
+                checks.append(check)
+    if not moments:
+        return None
+    seeds = sorted({row["seed"] for row in rows})
+    state, memory = replayed(
+        LevelBank.build(level, seeds),
+        [seeds.index(row["seed"]) for row in rows],
+        actions=[row["actions"] for row in rows],
+        moments=moments,
+        forgot=[row["forgot"] for row in rows],
+    )
+    numbers = {check: number for number, check in enumerate(dict.fromkeys(checks))}
+    check_numbers = np.array([numbers[check] for check in checks], np.int64)
+    return Starts(state, memory, np.stack(targets), tuple(numbers), check_numbers)
 
 
-__all__ = ["Asked", "listen", "starts_of"]
+def _commands(row: Row) -> list[tuple[Command, int]]:
+    """The commands that were carried out, with the step at which each began."""
+    calls = [call for interaction in row["trace"] for call in interaction["calls"] if not call["refused"]]
+    return [(Command(call["name"], call["argument"]), call["began"]) for call in calls]
+
+
+__all__ = ["asked_of"]
