@@ -71,7 +71,7 @@ def success_of(
 
 
 def play(policy: Policy, starts: Starts, *, horizon: int, seed: int) -> tuple[np.ndarray, np.ndarray, Starts]:
-    """Run a skill from every start at once; (reached, steps, the starts' rows as they stand when each check fires)."""
+    """Run a skill from every start at once; (reached, steps, the starts' rows as each attempt leaves them)."""
     n = len(starts)
     arena = Arena(starts, n, horizon=horizon, seed=seed)
     arena.load(np.arange(n), np.arange(n))
@@ -88,4 +88,7 @@ def play(policy: Policy, starts: Starts, *, horizon: int, seed: int) -> tuple[np
         put_rows(arena.rows.memory, new, after.memory, new)
         reached[new], steps[new] = True, t
         dead |= over
+    failed = np.flatnonzero(~reached)
+    put_rows(arena.rows.state, failed, after.state, failed)
+    put_rows(arena.rows.memory, failed, after.memory, failed)
     return reached, steps, after

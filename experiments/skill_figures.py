@@ -1,0 +1,85 @@
+"""How well the skills of a library do what planners ask of them: figures from the states in which commands began."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdg.asked import asked_of
+from sdg.gate.verdict import Command
+from sdg.options import Option
+from skills.arena import play
+from skills.reachable import shortest
+from skills.starts import Starts
+from skills.statistics import wilson_interval
+from skills.subgoal import CheckFunction
+from skills.training import open_starts
+
+Row = dict[str, Any]
+AT_ONCE = 250
+"""Episodes that are played side by side."""
+
+HAND, STRAYED, TIME = "hand changed", "another room", "out of steps"
+"""How attempts fail: something was taken or put down, the robot is in another room, neither."""
+
+
+def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> list[Row]:
+    """A row for each skill: success of single attempts (actions sampled) within its horizon, from up to `most` starts.
+
+    Starts whose aim was reached already are left out, and those that neither a search nor the skill solves.
+    """
+    return [_figures(option, episodes, most=most, seed=seed) for option in options.values()]
+
+
+def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
+    asked = asked_of(episodes, lambda command: _aim(option, command))
+    times = len(asked) if asked is not None else 0
+    head: Row = {"name": option.name, "asked": times, "horizon": option.horizon}
+    starts = open_starts(asked) if asked is not None else None
+    if starts is None or not len(starts):
+        return head | dict.fromkeys(("success_rate", "low", "high"))
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(starts))[:most])
+    return head | {"already": times - len(starts)} | _played(option, starts.take(chosen), seed=seed)
+
+
+def _aim(option: Option, command: Command) -> CheckFunction | None:
+    try:
+        return option.check(command.argument) if command.name == option.name else None
+    except ValueError:
+        return None
+
+
+def _played(option: Option, starts: Starts, *, seed: int) -> Row:
+    """One attempt from every start."""
+    near = shortest(starts, limit=option.horizon)
+    parts = [np.arange(i, min(i + AT_ONCE, len(starts))) for i in range(0, len(starts), AT_ONCE)]
+    played = [play(option.policy, starts.take(part), horizon=option.horizon, seed=seed + part[0]) for part in parts]
+    reached = np.concatenate([each[0] for each in played])
+    steps = np.concatenate([each[1] for each in played])
+    causes = [cause for part, each in zip(parts, played, strict=True) for cause in _causes(starts.take(part), each[2])]
+    solvable = reached | (near > 0)
+    rate = wilson_interval(int(reached.sum()), int(solvable.sum()))
+    both = reached & (near > 0)
+    return {
+        "unsolvable": int((~solvable).sum()),
+        "success_rate": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "episodes": int(solvable.sum()),
+        "steps": float(steps[solvable].mean()) if solvable.any() else None,
+        "steps_to_shortest": float(np.median(steps[both] / near[both])) if both.any() else None,
+        "causes": dict(Counter(cause for cause, failed in zip(causes, solvable & ~reached, strict=True) if failed)),
+    }
+
+
+def _causes(before: Starts, after: Starts) -> list[str]:
+    """What an attempt that ended in `after` failed of, if it failed."""
+    hand = before.memory.carried != after.memory.carried
+    room = before.memory.room != after.memory.room
+    return [HAND if held else STRAYED if away else TIME for held, away in zip(hand, room, strict=True)]
+
+
+__all__ = ["HAND", "STRAYED", "TIME", "figures"]

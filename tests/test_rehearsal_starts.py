@@ -1,0 +1,78 @@
+"""Where commands of episodes began: the engine, replaying a journal row, knows what the robot knew at that moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envs.babyai.memory import Memory
+from envs.babyai.world import BabyAIWorld
+from experiments.comparison import SHIPPED
+from sdg.asked import asked_of
+from sdg.rehearsal import rehearsed
+from skills.library_io import load_library
+from skills.subgoal import CheckFunction
+
+NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
+ACTIONS = (2, 1, 2, 2, 0, 2, 5, 2, 2, 1, 2, 3, 4, 0, 2, 2)
+FORGOT = (4, 9)
+
+
+def _row(level: str, seed: int, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"level": level, "seed": seed, "actions": list(ACTIONS), "forgot": list(FORGOT), "trace": [{"calls": calls}]}
+
+
+def _call(name: str, argument: str, began: int, *, refused: bool = False) -> dict[str, Any]:
+    return {"name": name, "argument": argument, "began": began, "refused": refused}
+
+
+def _memory_at(level: str, seed: int, began: int) -> Memory:
+    """What a robot in minigrid itself knows then."""
+    world = BabyAIWorld(level, lift_time_limit=True)
+    world.reset(seed)
+    for step, action in enumerate(ACTIONS[:began]):
+        if step in FORGOT:
+            world.forget_visited_rooms()
+        world.step(action)
+    if began in FORGOT:
+        world.forget_visited_rooms()
+    world.begin_subgoal()
+    return world.memory
+
+
+def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
+    times = (0, 4, 7, 9, 16)
+    rows = [
+        _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
+    ]
+    starts = asked_of(rows, lambda command: NEVER_TRUE)
+    assert starts is not None
+    assert len(starts) == 10
+    for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
+        expected = _memory_at("GoTo", seed, began)
+        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == wanted[0]).all(), (name, seed, began)
+
+
+def test_refused_commands_and_other_skills_are_left_out() -> None:
+    calls = [_call("walk", "red ball", 0), _call("walk", "red ball", 3, refused=True), _call("lift", "key", 5)]
+    starts = asked_of([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None)
+    assert starts is not None
+    assert len(starts) == 1
+    assert asked_of([_row("GoTo", 2_000_001, calls)], lambda command: None) is None
+
+
+def test_what_is_judged_was_not_practised() -> None:
+    """Of eight layouts two judge; only what was asked of a skill, and wasn't done already, is either."""
+    library = load_library(SHIPPED)
+    name = next(skill.name for skill in library.skills if skill.takes_argument and "walk" in skill.name)
+    rows = [_row("GoToLocal", 2_000_001 + i, [_call(name, "purple ball", 0)] * (1 + i % 4)) for i in range(8)]
+    labels = list(range(10, 10 + len(library.skills)))
+    found = rehearsed(library, labels, rows)
+    assert list(found) == labels
+    mine = found[labels[[skill.name for skill in library.skills].index(name)]]
+    assert mine.practised is not None
+    assert mine.judged is not None
+    assert len(mine.judged) <= 1 + 1
+    assert len(mine.practised) <= 2 * (2 + 3 + 4)
+    others = [each for label, each in found.items() if each is not mine]
+    assert all(each.practised is None and each.judged is None for each in others)
