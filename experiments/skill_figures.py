@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sdg.asked import asked_of
 from sdg.gate.verdict import Command
 from sdg.options import Option
 from skills.arena import play
+from skills.library import SkillLibrary
 from skills.reachable import shortest
 from skills.starts import Starts
 from skills.statistics import wilson_interval
@@ -32,6 +34,23 @@ def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]]
     Starts whose aim was reached already are left out, and those that neither a search nor the skill solves.
     """
     return [_figures(option, episodes, most=most, seed=seed) for option in options.values()]
+
+
+def with_figures(library: SkillLibrary, rows: Sequence[Row], *, least: int) -> SkillLibrary:
+    """The library with these success rates in place of training's; those of fewer than `least` episodes don't count."""
+    measured = {row["name"]: row for row in rows if row.get("episodes", 0) >= least}
+    skills = [
+        replace(
+            skill,
+            success_rate=row["success_rate"],
+            success_interval=(row["low"], row["high"]),
+            episodes=row["episodes"],
+        )
+        if (row := measured.get(skill.name)) is not None
+        else skill
+        for skill in library.skills
+    ]
+    return replace(library, skills=tuple(skills))
 
 
 def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
@@ -82,4 +101,4 @@ def _causes(before: Starts, after: Starts) -> list[str]:
     return [HAND if held else STRAYED if away else TIME for held, away in zip(hand, room, strict=True)]
 
 
-__all__ = ["HAND", "STRAYED", "TIME", "figures"]
+__all__ = ["HAND", "STRAYED", "TIME", "figures", "with_figures"]
