@@ -76,6 +76,8 @@ def _train(name: str, place: Path, *, seed: int) -> None:
     settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, ("sdg", "bench", "seeds"))
     told = progress(quiet=False)
     if (place / "library" / "library.json").is_file():
+        if load(place / "config.yaml") != config:
+            raise UserError(f"{place} was trained with another config than {name} is now: name another --out")
         return
     told.note(f"training seed {seed}: {place}")
     with RunFolder.start(place, settings) as kept:

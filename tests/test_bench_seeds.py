@@ -12,6 +12,7 @@ import pytest
 from experiments import bench_seeds
 from experiments.bench_seeds import Cost, summarise
 from experiments.cli_errors import UserError
+from experiments.config import dump, load
 from experiments.statistics import interquartile_mean
 from skills.library_io import save_library
 from skills.policy import random_policy
@@ -59,6 +60,18 @@ def test_over_all_levels_a_level_weighs_what_the_others_weigh() -> None:
     assert table[-1]["success_rate"] == pytest.approx(0.6)
     assert {row["skill_steps"] for row in table} == {1000}
     assert all(row["low"] <= row["success_rate"] <= row["high"] for row in table)
+
+
+def test_a_library_of_another_config_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    place = tmp_path / "out/seed-0"
+    store(place, 0)
+    tiny = load(Path("configs/tiny.yaml"), seed=0)
+    (place / "config.yaml").write_text(dump(tiny.model_copy(update={"instructions_per_level": 4})))
+    with pytest.raises(UserError, match="another config"):
+        bench_seeds.rows(config="tiny", seeds=1, levels=("GoToLocal",), instructions=1, out=str(tmp_path / "out"))
+    (place / "config.yaml").write_text(dump(tiny))
+    asked = {"config": "tiny", "seeds": 1, "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
+    assert bench_seeds.rows(out=str(tmp_path / "out"), **asked)[0]["libraries"] == 1  # type: ignore[arg-type]
 
 
 def test_what_there_is_not_is_refused(tmp_path: Path) -> None:
