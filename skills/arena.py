@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from envs.babyai.cells import BOX, KIND_MASK
 from envs.babyai.memory import Memory
+from envs.babyai.state import cells_ahead
 from skills.features import SIZE, write_batch
 from skills.policy import Policy
 from skills.reward import BatchReward
@@ -50,6 +52,11 @@ class Arena:
         out = np.zeros((len(self.age), SIZE), np.uint8)
         write_batch(self.memory, self.targets, out)
         return out
+
+    def before_boxes(self) -> np.ndarray:
+        """Whether each row's robot faces a box, bool (n,)."""
+        codes = cells_ahead(self.rows.state)
+        return (codes & KIND_MASK) == BOX
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Step all rows; (fired, mission over, mission succeeded) as bool (n,)."""

@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
+from envs.babyai.memory import TOGGLE
 from skills.arena import Arena
 from skills.features import SIZE
 from skills.learner import PPOLearner, PPOSettings
@@ -53,8 +54,8 @@ class ArenaVecEnv(RowsVecEnv):
     """An arena for stable-baselines3. A row ends when its check fires or its horizon is over.
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
-    not a truncation to bootstrap from. Taking or dropping something on the way costs `side_effect_cost`: whoever called
-    the skill counts on full hands staying full and empty ones empty.
+    not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
+    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes.
     """
 
     def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0) -> None:
@@ -69,10 +70,10 @@ class ArenaVecEnv(RowsVecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
-        held = self.arena.memory.carried.copy()
+        held, broken = self.arena.memory.carried.copy(), (self._actions == TOGGLE) & self.arena.before_boxes()
         fired, over, _ = self.arena.step(self._actions)
         rewards = fired.astype(np.float32)
-        rewards[(self.arena.memory.carried != held) & ~fired] -= self.side_effect_cost
+        rewards[((self.arena.memory.carried != held) | broken) & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.arena.age >= self.arena.horizon)
         ended = np.flatnonzero(dones)
         self.episodes += len(ended)

@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, FLOOR, GOAL, KEY, KIND_MASK
 from envs.babyai.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
-from envs.babyai.state import SIDE, State
+from envs.babyai.state import State, cells_ahead
 from skills.reward import BatchReward
 from skills.rows import Rows, put_rows, take_rows
 from skills.starts import Starts
@@ -23,7 +23,6 @@ NEVER = -1
 STARTS_AT_ONCE = 64
 """Starts that are searched side by side: a few thousand rows a layer."""
 
-_AHEAD = np.array([SIDE, 1, -SIDE, -1])  # one spot ahead, by direction
 _WALKABLE = np.isin(np.arange(16), (EMPTY, FLOOR, DOOR_OPEN, GOAL))
 _SHUT = np.isin(np.arange(16), (DOOR_CLOSED, DOOR_LOCKED))
 _LOOSE = np.isin(np.arange(16), (KEY, BALL, BOX))
@@ -79,7 +78,7 @@ class _Layer:
 
     def step(self) -> tuple[_Layer, np.ndarray]:
         """Every row under every action that may change something, and which of them used a hand."""
-        kind = self._ahead() & KIND_MASK
+        kind = cells_ahead(self.state) & KIND_MASK
         full = self.state.carried > 0
         everyone = np.ones(len(self.owner), bool)
         can = {
@@ -98,8 +97,3 @@ class _Layer:
         put_rows(before.memory, everywhere, rows.memory, everywhere)
         rows.step(actions)
         return _Layer(rows.state, rows.memory, before.owner), np.isin(actions, (PICKUP, DROP, TOGGLE))
-
-    def _ahead(self) -> np.ndarray:
-        spots = self.state.spot.astype(np.int64) + _AHEAD[self.state.direction]
-        codes: np.ndarray = self.state.cells[np.arange(len(spots)), spots]
-        return codes

@@ -108,6 +108,16 @@ def grid_of(layout: np.ndarray) -> np.ndarray:
     return grids
 
 
+_AHEAD = np.array([SIDE, 1, -SIDE, -1])  # one spot ahead, by direction
+
+
+def cells_ahead(state: State) -> np.ndarray:
+    """The code u8 (N,) of the cell that each robot faces."""
+    spots = state.spot.astype(np.int64) + _AHEAD[state.direction]
+    codes: np.ndarray = state.cells[np.arange(len(spots)), spots]
+    return codes
+
+
 @row_kernel
 def pose_of(row, pose):  # type: ignore[no-untyped-def]
     """Write x, y, direction of an environment into pose[0:3] (inside kernels: row = state[i])."""
