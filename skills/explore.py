@@ -7,6 +7,7 @@ any search counts them, and what is found is a flat list of actions.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,9 @@ FORWARD, HANDS = 2, (3, 4)
 """Actions: a step ahead; picking up and dropping."""
 LONGEST_WALK = 4
 """Cells that a step ahead may go on for."""
-DRAWS = 6
+SHORTEST = 4
+"""Steps that a call has at least; others have half their skill's horizon, which nearly all successes keep to."""
+DRAWS = 8
 """How often another call is drawn where the first has nothing left to do."""
 
 
@@ -57,6 +60,8 @@ class Explorer:
         self.last = [""] * n
         self.left = np.zeros(n, np.int64)
         self.walks = np.zeros(n, np.int64)
+        self.rooms = np.zeros(n, np.int64)
+        self.failed: Counter[tuple[str, str, int]] = Counter()
         self.began = trial.arena.memory.began_at.copy()
         self.before = trial.arena.memory.visited_before.copy()
         self.aim = _named(trial.arena.starts.targets[0])
@@ -77,7 +82,8 @@ class Explorer:
                 elif call is not None and self._is_done(call, row, view):
                     self.calls[row], self.last[row] = None, call.skill.name
                 elif call is not None and not self.left[row]:
-                    self.calls[row], self.last[row] = None, ""
+                    self.calls[row] = None
+                    self.failed[self._place(call, row)] += 1
 
     def _action(self, row: int) -> int:
         is_free = self.calls[row] is None and not self.walks[row]
@@ -111,10 +117,10 @@ class Explorer:
     def _choose(self, row: int) -> None:
         """Begin a call in a row: the next of the queue at the start, otherwise one that is drawn."""
         memory = self.trial.arena.memory
-        self.began[row], self.before[row] = memory.steps[row], memory.visited[row]
+        self.began[row], self.before[row], self.rooms[row] = memory.steps[row], memory.visited[row], memory.room[row]
         call = self.queue.pop(0) if self._is_aimed(row) else self._drawn(row)
         if call is not None:
-            self.calls[row], self.left[row] = call, call.skill.horizon
+            self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
 
     def _drawn(self, row: int) -> Call | None:
         memory = self.trial.arena.memory
@@ -129,9 +135,15 @@ class Explorer:
                 continue
             fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
-            if call is not None and self.tools.is_apt(skill, holding=holding) and not self._is_done(call, row, view):
+            if call is None or not self.tools.is_apt(skill, holding=holding) or self._is_done(call, row, view):
+                continue
+            if self.rng.random() < 1 / (1 + self.failed[self._place(call, row)]):
                 return call
         return None
+
+    def _place(self, call: Call, row: int) -> tuple[str, str, int]:
+        """A call and the room it began in: what failed there is drawn less often there, in every row."""
+        return call.skill.name, call.argument, int(self.rooms[row])
 
     def _argument(self, arguments: list[str]) -> str:
         weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])
