@@ -30,6 +30,8 @@ from skills.worker import Limits, Worker, WorkerLost
 BATCH = 250
 SLOW_SECONDS = 1.0
 BATCH_SECONDS = 60.0
+ALONE_SECONDS = 30.0
+"""Longest wait for one mutant: far more than a second of work, because a busy machine is no fault of the guard."""
 _TOKEN = re.compile(r"\w+|[^\w\s]+|\s+")
 _SPICE = (
     "__class__", "__import__", "__builtins__", "gi_frame", "f_globals", "format", "mro", "eval", "open", "lambda",
@@ -213,7 +215,7 @@ def _one_by_one(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
     violations: list[dict[str, Any]] = []
     for number in range(request["first"], request["first"] + request["count"]):
         try:
-            found = worker.ask({**request, "first": number, "count": 1}, timeout_seconds=5.0)
+            found = worker.ask({**request, "first": number, "count": 1}, timeout_seconds=ALONE_SECONDS)
             outcomes.update(found["outcomes"])
             violations += found["violations"]
         except WorkerLost as error:

@@ -24,7 +24,7 @@ from skills.guard.builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
 from skills.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from skills.guard.extract import extract_code
 from skills.guard.kinds import Kinds
-from skills.guard.meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, Meter
+from skills.guard.meter import CONTAINERS, COUNTER, FILENAME, MAX_BITS, MAX_CALL_DEPTH, SCALARS, SOURCE, Meter
 from skills.guard.methods import Methods
 from skills.guard.operators import Operators
 from skills.guard.outline import FRESH, entry_of, names_bound
@@ -108,7 +108,7 @@ class Guarded:
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._names: dict[str, Any] = {"__builtins__": {}, COUNTER: guard.budget_steps}
+        self._names: dict[str, Any] = {"__builtins__": {}, COUNTER: guard.budget_steps, SOURCE: source}
         self._meter = Meter(self._names, records=guard.records)
         self._border = Border(self._meter)
         self._names.update(_furnish(self._meter, errors={**EXCEPTIONS, **guard.errors}))

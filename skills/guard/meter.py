@@ -15,6 +15,9 @@ COUNTER = ".n"
 FILENAME = "<generated>"
 """File name of generated code in tracebacks."""
 
+SOURCE = ".source"
+"""Where generated code's own text is among its names, for whoever must tell which code is running."""
+
 MAX_ITEMS = 10_000
 MAX_CHARACTERS = 10_000
 MAX_BITS = 4_096

@@ -119,7 +119,7 @@ def _loads(function: ast.FunctionDef) -> set[str]:
 def _is_constant(node: ast.expr) -> bool:
     """A value that nothing can change: it is made once."""
     if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+        return isinstance(node.op, ast.USub | ast.UAdd) and type(getattr(node.operand, "value", None)) in (int, float)
     if isinstance(node, ast.Tuple):
         return len(node.elts) <= 100 and all(_is_constant(item) for item in node.elts)
     return isinstance(node, ast.Constant)
