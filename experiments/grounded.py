@@ -65,16 +65,17 @@ def grounded(run: Path) -> Grounded:
 
 
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
-    """What the last verification of every instruction grounded, in the order of the instructions."""
+    """What the last verification of every instruction grounded in the first cycle, in the order of the instructions."""
+    from experiments.assembly import plan_of
     from sdg import records
+    from sdg.attempts import best_of
     from sdg.runlog.journal import read_journal
 
-    latest = {}
-    for row in sorted(read_journal(run / "verifications.jsonl"), key=lambda row: int(row["unit"].rpartition("/")[2])):
-        latest[row["level"], row["seed"]] = row
+    rows = {row["unit"]: row for row in read_journal(run / "verifications.jsonl")}
     chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
     tasks = [(level, seed) for level in config.levels for seed in chosen]
-    return [experience for task in tasks if task in latest for experience in records.experiences(latest[task])]
+    last = best_of(rows.get, tasks, plan=plan_of(config), cycle=1)
+    return [experience for row in last for experience in records.experiences(row)]
 
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:
