@@ -31,6 +31,7 @@ PLAIN_TYPES: dict[str, type] = {
 RAW: dict[str, Callable[..., Any]] = {
     "any": any, "all": all, "len": len, "abs": abs, "bool": bool, "range": range, "isinstance": isinstance,
     "enumerate": enumerate, "zip": zip, "reversed": reversed, "float": float, "int": int,
+    "sum": sum,
 }  # fmt: skip
 """Builtins as they are, for places where the weaver proved that they are bounded."""
 

@@ -140,11 +140,15 @@ class Operators:
 
     def _sets(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """An operator of numbers, sets and dicts. On numbers it is linear; the others are charged by what they hold."""
-        few = self._few
+        few, scalars = self._few, SCALARS
 
         def apply(left: Any, right: Any) -> Any:
             kind, other = type(left), type(right)
-            if kind in NUMBERS and other in NUMBERS:
+            if kind is other is set and len(left) < _SHORT and len(right) < _SHORT:
+                # Members have their hashes kept, and one plain side is enough for every comparison to be short.
+                if scalars.issuperset(map(type, right)) or scalars.issuperset(map(type, left)):
+                    return function(left, right)
+            elif kind in NUMBERS and other in NUMBERS:
                 return _bounded(function(left, right))
             if (kind not in _SETS or other not in _SETS) and not (kind is other is dict):
                 raise TypeError("this operator takes two numbers, two sets or two dicts")

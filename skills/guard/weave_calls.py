@@ -105,6 +105,9 @@ class CallWeaver(Counting):
             return name == "range" and not node.keywords
         if name in ("any", "all"):
             return isinstance(node.args[0], ast.GeneratorExp)
+        if name == "sum":  # what a generator expression yields is counted where it is made
+            each = node.args[0].elt if isinstance(node.args[0], ast.GeneratorExp) else None
+            return each is not None and self._kinds.of(each) == NUMBER and self._kinds.is_limited(each)
         return name in ("len", "abs", "bool", "range") or (
             name in ("int", "float") and self._kinds.of(node.args[0]) == NUMBER
         )

@@ -95,11 +95,12 @@ class ExpressionWeaver(CallWeaver):
         return flat_left or flat_right or self._is_short(left) or self._is_short(right)
 
     def _is_short(self, node: ast.expr) -> bool:
-        """A literal container of flat values: comparing with it ends as soon as it does. A set would hash the other."""
+        """A literal container of flat values: comparing with it ends as soon as it does; a set would hash a view."""
         if isinstance(node, ast.Dict):
             parts = [*node.keys, *node.values]
             return all(part is not None and self._kinds.of(part) >= FLAT for part in parts)
-        if isinstance(node, ast.List | ast.Tuple) and not starred(node):
+        shapes = (ast.List, ast.Tuple) if self._kinds.views else (ast.List, ast.Tuple, ast.Set)
+        if isinstance(node, shapes) and not starred(node):
             return all(self._kinds.of(part) >= FLAT for part in node.elts)
         return False
 
