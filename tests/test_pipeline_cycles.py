@@ -14,14 +14,19 @@ from experiments.cli_progress import Quiet
 from experiments.config import RunConfig, dump, load
 from experiments.kill_test import units, weights
 from experiments.runs import run
+from sdg.llm.babylang.model import BabyLang
+from sdg.pipeline import Grounding
 from sdg.plan import Plan
 from sdg.runlog import RunFolder, RunSettings
 from skills.library_io import load_library
+from skills.search import RandomSearch
 
+LEVEL = "UnlockLocal"
 SMALL = (
-    "levels=[UnlockLocal]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
+    f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
     "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.total_timesteps=1024", "induce.n_envs=16",
-    "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "processes=1",
+    "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "processes=1",
 )  # fmt: skip
 
 
@@ -122,3 +127,15 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
     plan = Plan(levels=("Open",), instructions=1, seed=0, retries=1, cycles=3)
     assert [list(plan.attempts_of(cycle)) for cycle in (1, 2, 3)] == [[0, 1], [2, 3], [4, 5]]
     assert [plan.cycle_of(attempt) for attempt in range(6)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
+    goal = {"description": "x", "name": "check", "check": "", "reached": True, "restore_actions": []}
+    goals = [goal | {"actions": [2] * steps} for steps in (3, 41)]
+    row = {"instruction": "x", "level": LEVEL, "seed": 0, "verified": True, "subgoals": goals}
+    plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
+        grounding._grounded = {1: [row], 2: [row]}
+        assert [len(each.actions) for each in grounding.experiences(1)] == [3, 41]
+        assert [len(each.actions) for each in grounding.experiences(2)] == [3]
