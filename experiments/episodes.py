@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from envs.babyai.bot import bot_actions
 from envs.babyai.levels import seeds
 from experiments.workers import Workers
-from sdg.agents import Agent, ReplayAgent, Task, play_task
+from sdg.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.runlog import Journal
 
 Row = dict[str, Any]
@@ -61,6 +61,10 @@ class Job:
         """Its name in the journal."""
         return self.task.unit(self.recipe.agent)
 
+    def lost(self, reason: str) -> Row:
+        """The row of an episode whose worker hung or died: a failure that says so."""
+        return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
+
 
 def evaluation_tasks(levels: Sequence[str], *, instructions: int, repeats: int, seed: int) -> list[Task]:
     """`instructions` evaluation tasks a level and repeat; repeats have seeds of their own, so no episode comes twice.
@@ -78,7 +82,8 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = [job for job in jobs if job.unit not in journal]
-    for _, row in Workers(processes)(_play, missing):
+    network = any(getattr(job.recipe, "network", False) for job in missing)
+    for _, row in Workers(processes, folder=journal.path.parent, network=network)(_play, missing):
         done(journal.append(row))
     return [journal[job.unit] for job in jobs]
 

@@ -68,6 +68,11 @@ class PlannerRecipe:
     gated: bool = True
     restarts: bool = False
 
+    @property
+    def network(self) -> bool:
+        """Whether the process that plays it must reach a server."""
+        return self.model.kind == "openai"
+
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
         skills = self._skills()
@@ -102,6 +107,11 @@ class ChatRecipe:
     model: ModelSettings = field(default_factory=ModelSettings)
     sampling: Sampling = field(default_factory=Sampling)
     agent: str = "chat"
+
+    @property
+    def network(self) -> bool:
+        """Whether the process that plays it must reach a server."""
+        return self.model.kind == "openai"
 
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""

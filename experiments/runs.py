@@ -22,12 +22,13 @@ from experiments.clusterings import kind_of_stand_in
 from experiments.config import RunConfig
 from experiments.rehearsals import Rehearsals
 from experiments.table1 import summarise
-from experiments.workers import Workers
+from experiments.workers import BANNED, Workers
 from sdg.induce import Discovery
 from sdg.pipeline import Grounding, Progress
 from sdg.runlog import RunFolder
 from skills.library_io import load_library, save_library
 from skills.search import RandomSearch
+from skills.worker_bans import Bans
 
 Row = Mapping[str, Any]
 
@@ -79,7 +80,7 @@ class _Run:
             model=self.model,
             search=search_of(config),
             progress=progress,
-            parallel=Workers(config.processes),
+            parallel=Workers(config.processes, folder=folder.path),
             kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
@@ -121,7 +122,9 @@ class _Run:
     def _write(self, results: dict[str, Any]) -> None:
         kept = self.folder.read_json("results.json") or {}
         description = self.folder.read_json("run.json") or {}
-        about = {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        banned = Bans(self.folder.path / BANNED).report()
+        about: dict[str, Any] = {"banned": dict(banned)} if banned else {}
+        about |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
         rest = {key: value for key, value in kept.items() if key != "schema"}
         self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
 

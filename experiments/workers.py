@@ -1,54 +1,86 @@
-"""Jobs in local processes through joblib; another backend is chosen by joblib's own `parallel_config`."""
+"""Jobs in supervised local processes (`skills/worker_pool.py`); what they lose is banned, told, and the run goes on."""
 
 from __future__ import annotations
 
+import atexit
 import os
-import threading
-import time
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from sdg.pipeline import one_by_one
+from skills.worker_bans import Bans
+from skills.worker_pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
 
-SECONDS_BETWEEN_LOOKS = 1.0
+BANNED = "banned.json"
+ROOT = Path(__file__).parents[1]
+
+
+class JobLost(RuntimeError):
+    """A job was given up, and nothing can stand for its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`processes` jobs at a time, one thread each: more would spin-wait on shared cores."""
+    """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
+
+    With a `folder` (a run's) lost jobs and their code are kept in its `banned.json`, and workers write nowhere else but
+    into caches. `network` is for jobs that talk to a server: their workers have network and the environment's keys.
+    """
 
     processes: int
+    folder: Path | None = None
+    network: bool = False
+    patience: Patience = field(default_factory=Patience)
 
     def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        """(job, result) as they finish. What a job raises ends the others and is raised here."""
-        if self.processes == 1 or len(jobs) < 2:
-            yield from one_by_one(function, jobs)
+        """(job, result) as they finish. What a job raises ends the others and is raised here.
+
+        A job that lost its worker, or that holds banned code, has the result of its `lost(reason)`. Raises `JobLost`
+        for one without that method.
+        """
+        bans = Bans(self.folder / BANNED if self.folder else None)
+        allowed = []
+        for job in jobs:
+            reason = bans.reason(getattr(job, "sources", ()))
+            if reason:
+                yield job, _lost(job, f"its code is banned: {reason}")
+            else:
+                allowed.append(job)
+        if not allowed:
             return
-        from joblib import Parallel, delayed, parallel_config
+        pool = _pool(self.processes, self.folder, self.network, self.patience)
+        for number, result in pool.run(function, allowed):
+            job = allowed[number]
+            if isinstance(result, Lost):
+                bans.add(result.source or f"job {getattr(job, 'unit', job)!r:.200}", reason=result.reason)
+                result = _lost(job, result.reason)
+            yield job, result
 
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            results = Parallel(n_jobs=self.processes, return_as="generator_unordered")(
-                delayed(_numbered)(function, number, job, home=os.getpid()) for number, job in enumerate(jobs)
-            )
-            for number, result in results:
-                yield jobs[number], result
 
-
-def _numbered(function: Callable[[Any], Any], number: int, job: Any, *, home: int) -> tuple[int, Any]:
-    if os.getppid() == home:
-        _end_with(home)
-    return number, function(job)
+def _lost(job: Any, reason: str) -> Any:
+    make = getattr(job, "lost", None)
+    if make is None:
+        raise JobLost(f"a job was given up: {reason}")
+    return make(reason)
 
 
 @cache
-def _end_with(parent: int) -> None:
-    """A worker of a run that was killed ends as well, instead of idling for loky's five minutes with its pipes open."""
+def _pool(processes: int, folder: Path | None, network: bool, patience: Patience) -> Pool:
+    """Workers are kept for the next stage: what they imported and compiled is worth seconds."""
+    limits = replace(POOL_LIMITS, network=network, writes_below=_places(folder) if folder else ())
+    environment = dict(os.environ) if network else clean_environment()
+    pool = Pool(processes, limits=limits, patience=patience, environment=environment)
+    atexit.register(pool.close)
+    return pool
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-        os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+def _places(folder: Path) -> tuple[str, ...]:
+    """Where a run's workers may write: its folder, caches, and the folder for what is temporary."""
+    home = Path("~").expanduser()
+    caches = [os.environ.get(name, "") for name in ("SDG_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")]
+    compiled = [path for floor in ("envs", "skills", "sdg") for path in (ROOT / floor).rglob("__pycache__")]
+    places = [folder.resolve(), home / ".cache", tempfile.gettempdir(), *compiled, *(c for c in caches if c)]
+    return tuple(str(place) for place in places)

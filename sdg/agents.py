@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.babyai.world import ACTIONS, BabyAIWorld
 from sdg.deduce import DeductionSettings, Equipment, Planner, deduce
-from sdg.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, Episode
+from sdg.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate
@@ -63,7 +63,20 @@ def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict
     began = time.perf_counter()
     level, world = open_world(task)
     episode = agent.play(world, task)
-    head = {"unit": task.unit(agent.name), "agent": agent.name, "level": level, "seed": task.seed}
+    return _row(agent.name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+
+
+def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
+    """The row of a task whose process hung or died while the agent of this name played it: a failure."""
+    began = time.perf_counter()
+    level, world = open_world(task)
+    episode = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    row = _row(name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+    return row | {"success": False, "error": reason}
+
+
+def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int | None, began: float) -> dict[str, Any]:
+    head = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed}
     tail = {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
     return head | episode.row() | tail
 

@@ -236,6 +236,15 @@ class _Job:
     search: Search
     random_seed: int
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The generated code that it runs: a banned check isn't asked again."""
+        return tuple(goal.check.source for goal in self.hypothesis.subgoals)
+
+    def lost(self, reason: str) -> Verification:
+        """What became of a hypothesis whose worker hung or died."""
+        return Verification(self.hypothesis, self.level, self.seed, False, (), 0, 0, f"worker lost: {reason}")
+
 
 def _verify(job: _Job) -> Verification:
     return verify(

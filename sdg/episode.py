@@ -11,10 +11,12 @@ SKILL_FAILED = "skill failed"
 UNFINISHED = "unfinished"
 OUT_OF_TIME = "out of time"
 MISSION_FAILED = "mission failed"
+WORKER_LOST = "worker lost"
 
-CAUSES = (NO_PROGRAM, PROGRAM_ERROR, REFUSED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED)
+CAUSES = (NO_PROGRAM, PROGRAM_ERROR, REFUSED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED, WORKER_LOST)
 """Every cause of failure: no usable code; it raised; a command was refused or illegal; it ended with the task undone
-although a skill had given up; it ended with all skills well; the level's time limit; the mission judged as failed."""
+although a skill had given up; it ended with all skills well; the level's time limit; the mission judged as failed; the
+process that played it hung or died."""
 
 
 MAX_RECORDED_CALLS = 400

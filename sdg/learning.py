@@ -145,8 +145,8 @@ class Learning:
             ]
             jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
             for job, trained in self.parallel(_practise, jobs):
-                journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
-                stage.advance(steps=trained.environment_steps if trained else 0)
+                row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
+                stage.advance(steps=row["environment_steps"])
         return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
 
     def _practice(
@@ -165,13 +165,13 @@ class Learning:
             good_enough=None if known is None else known.good_enough(settings.train.enough),
         )
 
-    def _keep(self, unit: str, name: str, *, trained: Trained | None) -> Row:
-        """Weights first, then the row that says they are there."""
-        if trained is None:
+    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
+        """Weights first, then the row that says they are there; a text says why there are none."""
+        if trained is None or isinstance(trained, str):
             return {
                 "unit": unit,
                 "name": name,
-                "skipped": "no start leaves anything to be done",
+                "skipped": trained or "no start leaves anything to be done",
                 "environment_steps": 0,
             }
         records.save_policy(self.folder.path, unit, trained.policy)

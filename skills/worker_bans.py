@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,11 @@ class Bans:
 
     def __contains__(self, source: object) -> bool:
         return isinstance(source, str) and digest(source) in self._reasons
+
+    def reason(self, sources: Iterable[str]) -> str:
+        """Why the first banned one of these sources is banned; "" when none is."""
+        found = (self._reasons.get(digest(source)) for source in sources if self._reasons)
+        return next((reason for reason in found if reason), "")
 
     def check(self, source: str) -> None:
         """Raises `Refused` for a banned source."""

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from skills import worker_landlock as landlock
+
 MEGABYTE = 1 << 20
 _CLONE_NEWNET, _CLONE_NEWIPC, _CLONE_NEWUSER = 0x40000000, 0x08000000, 0x10000000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
@@ -25,13 +27,19 @@ _EPERM, _ENOSYS, _SIGKILL = 1, 38, 9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use: `cpu_seconds` over its whole life, None for no limit; `writes` lets it write files."""
+    """What a worker may use: `cpu_seconds` over its whole life, None for no limit.
+
+    `writes` lets it write files, below the folders of `writes_below` alone where the kernel has landlock (none named:
+    anywhere); `network` lets it reach a server.
+    """
 
     memory_bytes: int = 2048 * MEGABYTE
     cpu_seconds: int | None = None
     file_bytes: int = 64 * MEGABYTE
     open_files: int = 64
     writes: bool = False
+    writes_below: tuple[str, ...] = ()
+    network: bool = False
 
 
 _MACHINES: dict[str, tuple[int, int, dict[str, int]]] = {
@@ -73,6 +81,9 @@ _WRITING = frozenset(
         "truncate", "mknod", "mknodat", "setxattr", "lsetxattr", "fsetxattr", "utime", "utimes", "utimensat",
     )
 )  # fmt: skip
+_TALKING = frozenset(
+    ("socket", "connect", "accept", "accept4", "sendto", "sendmsg", "sendmmsg", "bind", "listen", "socketpair")
+)
 _OPENING = {"open": 1, "openat": 2}
 """Calls that open files, and which argument holds the flags."""
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -86,6 +97,8 @@ def limit(limits: Limits) -> dict[str, str]:
         "no new privileges": _try(lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
         "memory hidden": _try(lambda: _prctl(_PR_SET_DUMPABLE, 0)),
     }
+    if limits.network:
+        return report | {"no network (namespace)": "not asked for"}
     report["no network (namespace)"] = _try(lambda: _unshare(_CLONE_NEWNET | _CLONE_NEWIPC))
     if report["no network (namespace)"] != "on":
         report["no network (namespace)"] = _try(lambda: _unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC))
@@ -94,7 +107,9 @@ def limit(limits: Limits) -> dict[str, str]:
 
 def seal(limits: Limits) -> dict[str, str]:
     """The filter of system calls: after everything is imported. It can't be taken off again."""
+    fenced = landlock.fence(limits.writes_below) if limits.writes_below else "not asked for"
     return {
+        "writes below its folders (landlock)": fenced,
         "no sockets, programs or processes (seccomp)": _try(lambda: _install(_filter(limits))),
         "no writing (seccomp)": "not asked for" if limits.writes else _try(_check_no_writing),
     }
@@ -161,7 +176,7 @@ def _filter(limits: Limits) -> bytes:
             code += [_jump_equal(number, 0, 1), _return(_ERROR | _ENOSYS)]
         elif name in ("kill", "tkill", "tgkill"):
             code += _forbid_signals(name, number)
-        elif not (limits.writes and name in _WRITING):
+        elif not ((limits.writes and name in _WRITING) or (limits.network and name in _TALKING)):
             code += [_jump_equal(number, 0, 1), _return(_ERROR | _EPERM)]
     return b"".join([*code, _return(_ALLOW)])
 

@@ -78,20 +78,21 @@ def test_processes_change_nothing_but_the_time(tmp_path: Path) -> None:
     assert [each | {"seconds": 0} for each in alone] == [each | {"seconds": 0} for each in together]
 
 
+@dataclass(frozen=True)
+class Tiring:
+    agent: str = "tiring"
+    name: str = "tiring"
+
+    def build(self) -> Agent:
+        return self
+
+    def play(self, world: PlayWorld, task: Task) -> Episode:
+        if task.seed % 3 == 2:
+            raise RuntimeError("the budget is spent")
+        return RandomAgent().play(world, task)
+
+
 def test_an_agent_that_raises_leaves_what_was_finished(tmp_path: Path) -> None:
-    @dataclass(frozen=True)
-    class Tiring:
-        agent: str = "tiring"
-        name: str = "tiring"
-
-        def build(self) -> Agent:
-            return self
-
-        def play(self, world: PlayWorld, task: Task) -> Episode:
-            if task.seed % 3 == 2:
-                raise RuntimeError("the budget is spent")
-            return RandomAgent().play(world, task)
-
     tasks = [Task("GoToLocal", seed) for seed in (2_000_001, 2_000_002, 2_000_003)]
     tasks.sort(key=lambda task: task.seed % 3)
     with Journal(tmp_path / "j.jsonl") as journal:
