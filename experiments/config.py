@@ -99,7 +99,7 @@ class PPOConfig(Section):
 class BabyAIConfig(Section):
     """The BabyAI paper's model: a GRU over the words, convolutions over the view of the moment, two FiLM layers."""
 
-    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some ten times slower")
+    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some five times slower")
     words: Count = Field(64, description="units that hold the text; the paper has 128")
 
 
