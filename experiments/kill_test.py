@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 import typer
 
-JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "episodes")
+JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 TIMES = {"seconds", "stages", "command", "git", "versions"}
 Row = dict[str, Any]
 
@@ -121,7 +121,7 @@ def stage_of(found: Mapping[str, str]) -> str:
     return next((stage for journal, stage in STAGES.items() if journal in journals), "hypothesize")
 
 
-STAGES = {"episodes": "solve", "skills": "induce", "verifications": "verify"}
+STAGES = {"episodes": "solve", "rehearsals": "induce", "skills": "induce", "verifications": "verify"}
 
 
 def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
