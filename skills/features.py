@@ -24,7 +24,7 @@ from envs.babyai.cells import (
     UNSEEN,
 )
 from envs.babyai.description import matches
-from envs.babyai.kernels import kernel
+from envs.babyai.kernels import kernel, wide
 from envs.babyai.memory import Memory
 
 NO_TARGET = (-1, -1, 0, 99)
@@ -46,6 +46,9 @@ _NEAR = FAR_PLANES * FAR_SIDE**2
 _FREE, _CLOSED, _LOCKED, _OBJECT = (_NEAR + p * NEAR_SIDE**2 for p in range(NEAR_PLANES))
 _SCALARS = _NEAR + NEAR_PLANES * NEAR_SIDE**2
 
+MOSTLY_ON = slice(_UNSEEN, _UNSEEN + FAR_SIDE**2)
+"""The only inputs that are 1 more often than 0: cells never seen."""
+
 
 @kernel
 def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) -> None:
@@ -62,8 +65,8 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
     else:
         fy = -1
     _write_map(memory, i, (x, y, fx, fy), out)
-    carried = memory.carried[i]
-    for k in range(memory.n_objects[i]):
+    carried = wide(memory.carried[i])
+    for k in range(wide(memory.n_objects[i])):
         ox, oy = memory.at[i, k, 0], memory.at[i, k, 1]
         if ox < 0:
             continue

@@ -10,7 +10,7 @@ from envs.babyai import memory as memories
 from envs.babyai import state as states
 from envs.babyai.bank import LevelBank
 from envs.babyai.engine import reset_row, step_row
-from envs.babyai.kernels import kernel
+from envs.babyai.kernels import kernel, wide
 from envs.babyai.memory import begin, begin_subgoal, observe
 from envs.babyai.state import pose_of
 from envs.babyai.view import VIEW, view_row
@@ -29,7 +29,7 @@ def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyp
         reset_row(row, layouts[chosen[i]], chosen[i], views, i)
         row.max_steps = _NO_LIMIT
         pose_of(row, pose)
-        begin(memory, i, views[i], pose, row.room_size, row.width, row.height)
+        begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
 
 
 @kernel
@@ -40,7 +40,7 @@ def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[
         over[i] = terminated
         succeeded[i] = terminated and reward > 0
         view_row(row, views, i)
-        observe(memory, i, views[i], row.direction, actions[i])
+        observe(memory, i, views[i], wide(row.direction), actions[i])
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, COLOURS, KIND_MASK, TYPE_OF_KIND, TYPES
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import row_kernel, wide
 from envs.babyai.memory import Memory
 from envs.babyai.tracking import GONE, MAX_OBJECTS, ahead
 
@@ -113,7 +113,7 @@ def is_located(memory: Memory, i: int, k: int, location: int) -> bool:
         low = memory.start[i, axis] // pitch * pitch
         if memory.home[i, k, axis] < low or memory.home[i, k, axis] > low + pitch:
             return False
-    x, y = to_start_frame(memory, i, memory.home[i, k, 0], memory.home[i, k, 1])
+    x, y = to_start_frame(memory, i, wide(memory.home[i, k, 0]), wide(memory.home[i, k, 1]))
     return (
         (location == 1 and x < 0) or (location == 2 and x > 0) or (location == 3 and y > 0) or (location == 4 and y < 0)
     )
@@ -131,7 +131,7 @@ def matches(memory: Memory, i: int, k: int, target: Row) -> bool:
         return False
     if target[3] >= 0 and k != target[3]:
         return False
-    return target[2] == 0 or is_located(memory, i, k, target[2])
+    return target[2] == 0 or is_located(memory, i, k, wide(target[2]))
 
 
 def mentions(sentence: str) -> list[str]:

@@ -14,12 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import config, njit
 from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
 
 _ROOT = Path(__file__).parents[2]
 _IMPORT = re.compile(r"^from ((?:envs|skills)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+wide = cast(Callable[[Any], int], np.int64)
+"""An integer as kernels count. Memories hold narrow ones, and for every width that a kernel is handed it is compiled
+anew (numba's `int` keeps the width)."""
 
 
 def kernel(function: _Function) -> _Function:
@@ -41,7 +46,13 @@ def inlined_kernel(function: _Function) -> _Function:
     return _compile(function, _nrt=False, forceinline=True)
 
 
-def _compile(function: _Function, **options: bool) -> _Function:
+def number_kernel(function: _Function) -> _Function:
+    """An `inlined_kernel` for sums of floats, which may be fused and put in another order; divides as numpy does."""
+    free = {"contract", "reassoc", "nsz"}
+    return _compile(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
+
+
+def _compile(function: _Function, **options: Any) -> _Function:
     settings: Any = config
     numba_njit: Any = njit  # its types know nothing of _nrt
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS

@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN
 from envs.babyai.description import Row, is_located, matches, to_start_frame
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import row_kernel, wide
 from envs.babyai.memory import MAX_ROOMS, MAX_SIZE, Memory
 from envs.babyai.tracking import GONE, HELD, ahead, is_door, is_passable
 
@@ -85,7 +85,7 @@ def position(memory: Memory, i: int, k: int) -> tuple[int, int]:
 @row_kernel
 def start_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Start-frame (x, y) where object k was first seen."""
-    return to_start_frame(memory, i, memory.home[i, k, 0], memory.home[i, k, 1])
+    return to_start_frame(memory, i, wide(memory.home[i, k, 0]), wide(memory.home[i, k, 1]))
 
 
 @row_kernel
@@ -121,7 +121,7 @@ def facing(memory: Memory, i: int) -> int:
 @row_kernel
 def robot_position(memory: Memory, i: int) -> tuple[int, int]:
     """Start-frame (x, y) of the robot."""
-    return to_start_frame(memory, i, memory.pose[i, 0], memory.pose[i, 1])
+    return to_start_frame(memory, i, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
 
 
 @row_kernel
@@ -207,7 +207,7 @@ def is_free(memory: Memory, i: int, x: int, y: int) -> bool:
 def find(memory: Memory, i: int, target: Row, out: np.ndarray) -> int:
     """Ids of what matches `target`, nearest first and ties by id, written to `out` (i64[MAX_OBJECTS]); their number."""
     n = 0
-    for k in range(memory.n_objects[i]):
+    for k in range(wide(memory.n_objects[i])):
         if matches(memory, i, k, target):
             far, at = distance(memory, i, k), n
             while at > 0 and distance(memory, i, out[at - 1]) > far:
@@ -235,7 +235,7 @@ def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
 def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
     """Write the FIELDS of all that is known and in the world to `table` (i16[MAX_OBJECTS, 17]); the rows written."""
     n = 0
-    for k in range(memory.n_objects[i]):
+    for k in range(wide(memory.n_objects[i])):
         if memory.at[i, k, 0] != GONE:
             fill_row(memory, i, k, table[n])
             n += 1
@@ -249,8 +249,8 @@ def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
     facts[1], facts[2] = robot_position(memory, i)
     facts[3], facts[4] = front_position(memory, i)
     facts[5], facts[6], facts[7] = current_room(memory, i), memory.carried[i], facing(memory, i)
-    facts[8] = room_numbers(memory, i, memory.visited[i])
-    facts[9] = room_numbers(memory, i, memory.visited_before[i])
+    facts[8] = room_numbers(memory, i, wide(memory.visited[i]))
+    facts[9] = room_numbers(memory, i, wide(memory.visited_before[i]))
     facts[10], facts[11], facts[12] = memory.steps[i], memory.began_at[i], memory.n_rooms[i]
     facts[13] = unseen_cells(memory, i)
 
@@ -266,6 +266,6 @@ def take_snapshot(memory: Memory, i: int, table: np.ndarray, located: np.ndarray
     for row in range(n):
         located[row] = 0
         for location in range(1, 5):
-            if is_located(memory, i, int(table[row, 0]), location):
+            if is_located(memory, i, wide(table[row, 0]), location):
                 located[row] |= 1 << (location - 1)
     return n

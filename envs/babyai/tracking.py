@@ -21,7 +21,7 @@ from envs.babyai.cells import (
     KIND_MASK,
     LAVA,
 )
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import row_kernel, wide
 
 if TYPE_CHECKING:
     from envs.babyai.memory import Memory
@@ -107,11 +107,11 @@ def recall_carried(memory: Memory, i: int, code: int) -> None:
     """
     found = -1
     if memory.steps[i] == 1:
-        for k in range(memory.n_objects[i]):
+        for k in range(wide(memory.n_objects[i])):
             if memory.code[i, k] == code:
                 found = k if found < 0 else -2
     if found < 0:
-        found = _add(memory, i, code, memory.pose[i, 0], memory.pose[i, 1])
+        found = _add(memory, i, code, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
         if found >= 0:
             memory.at[i, found, 0] = HELD
     if found >= 0:

@@ -85,7 +85,7 @@ class BabyAIWorld:
         self._apply_limit()
         self._view = encode(observation["image"])
         x, y = (int(each) for each in self._inner.agent_pos)
-        pose = (x, y, int(observation["direction"]))
+        pose = np.array((x, y, int(observation["direction"])))  # as the batch has it: another type is compiled anew
         memory.begin(self.memory, 0, self._view, pose, self._inner.room_size, self._inner.width, self._inner.height)
 
     def step(self, action: int) -> StepResult:

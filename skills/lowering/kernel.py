@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, KIND_MASK, TYPE_OF_KIND
 from envs.babyai.description import is_located
-from envs.babyai.kernels import inlined_kernel, row_kernel
+from envs.babyai.kernels import inlined_kernel, row_kernel, wide
 from envs.babyai.memory import Memory
 from envs.babyai.table import (
     color_of,
@@ -125,9 +125,9 @@ def _fact(memory: Memory, i: int, fact: int) -> int:
     if fact == 8:
         return int(memory.began_at[i])
     if fact == 9:
-        return room_numbers(memory, i, memory.visited[i])
+        return room_numbers(memory, i, wide(memory.visited[i]))
     if fact == 10:
-        return room_numbers(memory, i, memory.visited_before[i])
+        return room_numbers(memory, i, wide(memory.visited_before[i]))
     if fact == 11:
         return unseen_cells(memory, i)
     if fact < 2:
@@ -145,13 +145,13 @@ def _matches(memory: Memory, i: int, k: int, target: np.ndarray) -> bool:
         return False
     if memory.at[i, k, 0] == GONE or (target[3] >= 0 and k != target[3]):
         return False
-    return bool(target[2] == 0 or is_located(memory, i, k, target[2]))
+    return bool(target[2] == 0 or is_located(memory, i, k, wide(target[2])))
 
 
 @inlined_kernel
 def _next_match(memory: Memory, i: int, k: int, target: np.ndarray) -> int:
     """The next id after k that matches, -1 when there is none."""
-    for other in range(k + 1, memory.n_objects[i]):
+    for other in range(k + 1, wide(memory.n_objects[i])):
         if _matches(memory, i, other, target):
             return other
     return -1
@@ -159,7 +159,7 @@ def _next_match(memory: Memory, i: int, k: int, target: np.ndarray) -> int:
 
 @inlined_kernel
 def _next_object(memory: Memory, i: int, k: int) -> int:
-    for other in range(k + 1, memory.n_objects[i]):
+    for other in range(k + 1, wide(memory.n_objects[i])):
         if memory.at[i, other, 0] != GONE:
             return other
     return -1
@@ -169,7 +169,7 @@ def _next_object(memory: Memory, i: int, k: int) -> int:
 def _sort(memory: Memory, i: int, target: np.ndarray, out: np.ndarray, base: int) -> None:
     """Write the number of matches to out[base] and their ids behind it, nearest first and ties by id."""
     n = 0
-    for k in range(memory.n_objects[i]):
+    for k in range(wide(memory.n_objects[i])):
         if _matches(memory, i, k, target):
             far, at = distance(memory, i, k), n
             while at > 0 and distance(memory, i, out[base + at]) > far:
@@ -184,7 +184,7 @@ def _sort(memory: Memory, i: int, target: np.ndarray, out: np.ndarray, base: int
 def _count(memory: Memory, i: int, target: np.ndarray, most: int) -> int:
     """How many objects match, counted up to `most`."""
     n = 0
-    for k in range(memory.n_objects[i]):
+    for k in range(wide(memory.n_objects[i])):
         if _matches(memory, i, k, target):
             n += 1
             if n >= most:
