@@ -19,7 +19,8 @@ from typing import Any
 from envs.babyai.levels import PAPER_LEVELS, level_name
 from experiments.engine_checks import measure_checks
 from experiments.engine_exactness import LONG_ENDINGS, LONG_STEPS, exactness
-from experiments.engine_speed import curve, first_calls, measure
+from experiments.engine_first import first_calls
+from experiments.engine_speed import curve, measure
 from experiments.lockstep import compare
 
 SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
@@ -37,7 +38,7 @@ def rows(*, seed: int = 0, levels: Sequence[str] = PAPER_LEVELS) -> Iterator[dic
             yield {"table": "curve", "level": level, **row}
     for row in measure_checks(levels[-1], seed=seed):
         yield {"table": "check", **row}
-    yield {"table": "first call", **first_calls(seed=seed)}
+    yield {"table": "first call", **first_calls()}
 
 
 def as_text(row: Mapping[str, Any]) -> str:

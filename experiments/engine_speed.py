@@ -7,10 +7,6 @@ minigrid's side. Actions are uniformly random for both.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from statistics import median
@@ -84,30 +80,6 @@ def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str
         rate = median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS))
         rows.append({"n_envs": n_envs, "steps_per_second": rate, "state_bytes_per_env": ROW.itemsize})
     return rows
-
-
-def first_calls(*, seed: int = 0) -> dict[str, float]:
-    """Processor seconds of the first reset and step in a fresh process: compiled (cold) and from the cache (warm)."""
-    code = (
-        "import sys, time, numpy as np\n"
-        "from envs.babyai.bank import LevelBank\n"
-        "from envs.babyai.engine import BabyAIEngine\n"
-        f"engine = BabyAIEngine(LevelBank.build('GoToLocal', range({seed}, {seed} + 8)), 4)\n"
-        "began = time.process_time()\n"
-        "engine.reset(); engine.step(np.zeros(4, np.int64))\n"
-        "sys.stdout.write(str(time.process_time() - began))\n"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "SDG_CACHE_DIR": folder}
-        cold, warm = (
-            float(
-                subprocess.run(
-                    [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-                ).stdout
-            )
-            for _ in range(2)
-        )
-    return {"cold_seconds": cold, "warm_seconds": warm}
 
 
 def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:

@@ -1,23 +1,19 @@
-"""PPO for one skill: stable-baselines3 on the batched engine, one torch thread (SDG, section 4.4 and appendix).
+"""PPO for one skill on the batched engine (SDG, section 4.4 and appendix; Schulman et al., 2017).
 
-The only file that imports torch and stable-baselines3.
+The algorithm, its order of work and its settings are stable-baselines3's; the network is `skills/ppo_network.py`, which
+makes use of inputs being bits. `skills/ppo_sb3.py` has the original, and `python -m experiments.bench_ppo` compares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import torch
-from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import VecEnv
-from torch import nn
 
-from skills.policy import Policy
+from skills.policy import N_ACTIONS, Policy
+from skills.ppo_network import Batch, Inputs, Loss, Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +32,18 @@ class PPOSettings:
     hidden: tuple[int, int] = (128, 64)
 
 
-class Trunk(BaseFeaturesExtractor):
-    """The shared layers below actor and critic: (n, SIZE) binary -> (n, hidden[1])."""
+class Environments(Protocol):
+    """n environments that begin anew by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
 
-    def __init__(self, observation_space: Any, hidden: tuple[int, int]) -> None:
-        super().__init__(observation_space, hidden[1])
-        self.layers = nn.Sequential(
-            nn.Linear(int(observation_space.shape[0]), hidden[0]), nn.ReLU(), nn.Linear(hidden[0], hidden[1]), nn.ReLU()
-        )
+    num_envs: int
 
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = self.layers(observations)
-        return out
+    def reset(self) -> Any:
+        """Observations u8 (n, SIZE)."""
+        ...
 
-
-class _EveryRollout(BaseCallback):
-    """Calls `watch(policy, steps)` after each rollout and `stop()` after each step; either may end the training."""
-
-    def __init__(self, learner: PPOLearner, watch: Callable[[PPOLearner, int], bool], stop: Callable[[], bool]) -> None:
-        super().__init__()
-        self.learner, self.watch, self.stop = learner, watch, stop
-        self.keep_going = True
-
-    def _on_step(self) -> bool:
-        return self.keep_going and not self.stop()
-
-    def _on_rollout_end(self) -> None:
-        # SB3 updates after the rollout: what is watched here is the policy that made it.
-        self.keep_going = self.watch(self.learner, self.num_timesteps)
+    def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations, rewards, dones, infos; where `TimeLimit.truncated` there is a `terminal_observation`, too."""
+        ...
 
 
 def _never() -> bool:
@@ -71,34 +51,18 @@ def _never() -> bool:
 
 
 class PPOLearner:
-    """Learns one policy on a VecEnv whose observations are binary vectors; can go on from an earlier policy."""
+    """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""
 
     def __init__(
-        self, env: VecEnv, settings: PPOSettings = PPOSettings(), *, seed: int, start: Policy | None = None
+        self, env: Environments, settings: PPOSettings = PPOSettings(), *, seed: int, start: Policy | None = None
     ) -> None:
-        torch.set_num_threads(1)
-        self.ppo = PPO(
-            "MlpPolicy",
-            env,
-            n_steps=settings.n_steps,
-            batch_size=settings.batch_size,
-            n_epochs=settings.n_epochs,
-            learning_rate=settings.learning_rate,
-            ent_coef=settings.ent_coef,
-            gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
-            clip_range=settings.clip_range,
-            max_grad_norm=settings.max_grad_norm,
-            policy_kwargs={
-                "features_extractor_class": Trunk,
-                "features_extractor_kwargs": {"hidden": settings.hidden},
-                "net_arch": [],
-            },
-            seed=seed,
-            device="cpu",
-        )
+        self.env, self.settings, self.steps = env, settings, 0
+        self._rng = np.random.default_rng(seed)
+        self.network = Network.create(settings.hidden, self._rng)
+        self._rollout = _Rollout(settings.n_steps, env.num_envs)
+        self._observations: np.ndarray = np.zeros((0, 0), np.uint8)
         if start is not None:
-            self._load(start)
+            self.network.load(start)
 
     def learn(
         self,
@@ -107,31 +71,102 @@ class PPOLearner:
         watch: Callable[[PPOLearner, int], bool],
         stop: Callable[[], bool] = _never,
     ) -> int:
-        """Train for at most `total_timesteps`; returns the steps taken. `watch` returns False to end it."""
-        callback = _EveryRollout(self, watch, stop)
-        self.ppo.learn(total_timesteps, callback=callback, log_interval=None)  # type: ignore[arg-type]
-        return int(self.ppo.num_timesteps)
+        """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
+
+        After each rollout, before the network learns from it, `watch(self, steps)` is asked whether to go on; after
+        each step `stop()` may end everything.
+        """
+        last = self.steps + total_timesteps
+        if not len(self._observations):
+            self._observations = self.env.reset()
+        while self.steps < last:
+            if not self._collect(stop) or not watch(self, self.steps):
+                break
+            self._update()
+        return self.steps
+
+    def act(self, observations: np.ndarray) -> np.ndarray:
+        """Sampled actions i64 (n,) for observations u8 (n, SIZE)."""
+        inputs = Inputs(len(observations))
+        logits, _ = self.network.evaluate(inputs, inputs.append(observations))
+        return self._draw(logits)
 
     def bias_actions(self, logits: np.ndarray) -> None:
         """Set the actor's first preferences (6,) over actions; an untrained network adds next to nothing to them."""
-        with torch.no_grad():
-            self._layers()[2].bias.copy_(torch.as_tensor(logits, dtype=torch.float32))
+        self.network.views(self.network.parameters)[5][:N_ACTIONS] = logits
 
     def policy(self) -> Policy:
         """The current policy as plain arrays."""
-        weights: dict[str, np.ndarray] = {}
-        for number, module in enumerate(self._layers(), start=1):
-            weights[f"w{number}"] = module.weight.detach().numpy().T.copy()
-            weights[f"b{number}"] = module.bias.detach().numpy().copy()
-        return Policy(weights)
+        return self.network.policy()
 
-    def _load(self, policy: Policy) -> None:
-        with torch.no_grad():
-            for number, module in enumerate(self._layers(), start=1):
-                module.weight.copy_(torch.as_tensor(policy.weights[f"w{number}"].T.copy()))
-                module.bias.copy_(torch.as_tensor(policy.weights[f"b{number}"]))
+    def _draw(self, logits: np.ndarray) -> np.ndarray:
+        return np.argmax(logits + self._rng.gumbel(size=logits.shape), axis=1)
 
-    def _layers(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
-        """The two layers of the trunk and the actor's head."""
-        policy: Any = self.ppo.policy
-        return policy.features_extractor.layers[0], policy.features_extractor.layers[2], policy.action_net
+    def _collect(self, stop: Callable[[], bool]) -> bool:
+        """Fill the rollout; False when `stop` said so."""
+        rollout, n = self._rollout, self.env.num_envs
+        rollout.inputs.clear()
+        for t in range(self.settings.n_steps):
+            logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
+            actions = self._draw(logits)
+            rollout.actions[t] = actions
+            rollout.log_probabilities[t] = logits[np.arange(n), actions] - _log_sum(logits)
+            self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
+            rollout.rewards[t] = rewards + self._worth_of_truncated(rollout.dones[t], infos)
+            self.steps += n
+            if stop():
+                return False
+        inputs = Inputs(n)
+        _, last = self.network.evaluate(inputs, inputs.append(self._observations))
+        rollout.judge(last, self.settings.gamma, self.settings.gae_lambda)
+        return True
+
+    def _worth_of_truncated(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
+        """What an episode that only the clock ended would still have been worth: f32 (n,)."""
+        worth = np.zeros(len(dones), np.float32)
+        cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
+        if cut:
+            inputs = Inputs(len(cut))
+            seen = inputs.append(np.stack([infos[i]["terminal_observation"] for i in cut]))
+            worth[cut] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, seen)[1]
+        return worth
+
+    def _update(self) -> None:
+        chosen, rollout = self.settings, self._rollout
+        batch, loss = rollout.batch(), Loss(chosen.clip_range, chosen.ent_coef)
+        for _ in range(chosen.n_epochs):
+            order = self._rng.permutation(rollout.inputs.used)
+            for first in range(0, len(order), chosen.batch_size):
+                self.network.compute_gradient(rollout.inputs, batch, order[first : first + chosen.batch_size], loss)
+                self.network.descend(chosen.learning_rate, chosen.max_grad_norm)
+
+
+class _Rollout:
+    """T steps of n environments, in arrays (T, n)."""
+
+    def __init__(self, n_steps: int, n_envs: int) -> None:
+        self.inputs = Inputs(n_steps * n_envs)
+        self.actions = np.zeros((n_steps, n_envs), np.int64)
+        self.dones = np.zeros((n_steps, n_envs), np.bool_)
+        self.log_probabilities, self.values, self.rewards, self.advantages = np.zeros((4, n_steps, n_envs), np.float32)
+
+    def judge(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
+        """Generalised advantage estimation (Schulman et al., 2016); `last` f32 (n,) are the values after the end."""
+        following, advantage = last, np.zeros_like(last)
+        for t in reversed(range(len(self.rewards))):
+            going = np.float32(gamma) * ~self.dones[t]
+            advantage = (
+                self.rewards[t] + going * following - self.values[t] + going * np.float32(gae_lambda) * advantage
+            )
+            self.advantages[t], following = advantage, self.values[t]
+
+    def batch(self) -> Batch:
+        """All samples, in the order of `inputs`."""
+        returns = self.advantages + self.values
+        return Batch(self.actions.ravel(), self.log_probabilities.ravel(), self.advantages.ravel(), returns.ravel())
+
+
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    top = logits.max(axis=1)
+    total: np.ndarray = np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top
+    return total

@@ -22,6 +22,7 @@ from skills.babyai_view import CELLS, N_WORDS, VIEW, argument_text, padded, writ
 from skills.learner import PPOSettings
 from skills.policy import Policy
 from skills.ppo_env import ArenaVecEnv
+from skills.ppo_sb3 import SB3Rows
 from skills.starts import Starts
 
 OBSERVED = CELLS + 2
@@ -113,12 +114,11 @@ def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
     return out
 
 
-class BabyAIArenaVecEnv(ArenaVecEnv):
+class BabyAIArenaVecEnv(SB3Rows):
     """The same practice as the default policy's, seen otherwise."""
 
     def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0) -> None:
-        super().__init__(arena, side_effect_cost=side_effect_cost)
-        self.observation_space = SPACE
+        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost), SPACE)
 
 
 class _EveryRollout(BaseCallback):
@@ -200,12 +200,12 @@ class BabyAILearner:
 
 def practice(
     starts: Starts, settings: Any, shape: Mapping[str, int], *, seed: int, warm: Policy | None
-) -> tuple[BabyAIArenaVecEnv, BabyAILearner]:
+) -> tuple[Any, BabyAILearner]:
     """Environment and learner of one skill; `settings` are a `skills.training.TrainSettings`."""
     arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
     env = BabyAIArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     ppo = PPOSettings(**settings.ppo)
-    return env, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
+    return env.rows, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
 
 
 __all__ = ["SPACE", "BabyAIArena", "BabyAIArenaVecEnv", "BabyAILearner", "BabyAIShape", "observed", "practice"]

@@ -1,57 +1,47 @@
-"""An arena as stable-baselines3 wants it."""
+"""An arena and a search as a learner wants them (`skills/learner.py`); `skills/ppo_sb3.py` has SB3's own interface."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
 
 from envs.babyai.memory import TOGGLE
 from skills.arena import Arena
-from skills.features import SIZE
 from skills.learner import PPOLearner, PPOSettings
-from skills.policy import N_ACTIONS
 from skills.search import Searched, SearchSettings, Trial
 from skills.starts import Starts
 from skills.subgoal import CheckFunction
 
 
-class RowsVecEnv(VecEnv):
-    """What stable-baselines3 asks of a VecEnv beside stepping, for rows that are arrays and not objects."""
+class RowsVecEnv:
+    """What a learner asks of rows that are arrays and not objects: to be stepped at once."""
 
     def __init__(self, n: int) -> None:
-        super().__init__(n, spaces.Box(0, 1, (SIZE,), np.uint8), spaces.Discrete(N_ACTIONS))
+        self.num_envs = n
         self._actions = np.zeros(n, np.int64)
         self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
+
+    def reset(self) -> np.ndarray:
+        """Begin every row: observations u8 (n, SIZE)."""
+        raise NotImplementedError
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos."""
+        raise NotImplementedError
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions for `step_wait`."""
         self._actions = np.asarray(actions, np.int64)
 
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Rows have no attribute but these."""
-        return [{"render_mode": None}.get(attr_name)] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused."""
-        raise AttributeError(f"rows of an arena have no attribute {attr_name!r} to set")
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Refused."""
-        raise AttributeError(f"rows of an arena have no method {method_name!r}")
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Never wrapped."""
-        return [False] * self.num_envs
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Both at once."""
+        self.step_async(actions)
+        return self.step_wait()
 
 
 class ArenaVecEnv(RowsVecEnv):
-    """An arena for stable-baselines3. A row ends when its check fires or its horizon is over.
+    """An arena for a learner. A row ends when its check fires or its horizon is over.
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
     not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
@@ -84,7 +74,7 @@ class ArenaVecEnv(RowsVecEnv):
 
 
 class SearchVecEnv(RowsVecEnv):
-    """A trial for stable-baselines3: paid when the subgoal is reached, and a little for what is new."""
+    """A trial for a learner: paid when the subgoal is reached, and a little for what is new."""
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial.settings.n_envs)

@@ -51,8 +51,33 @@ def test_rows_of_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(bench_ppo, "BANK", 50)
     monkeypatch.setattr(bench_ppo, "EVALUATION", 20)
-    (row,) = bench_ppo.rows(cap=0.1, only="c")
+    row, end = bench_ppo.rows(seeds=1, cap=0.1, only="c")
     assert row["steps"] >= 16 * 256
     assert row["steps_per_second"] > 0
     assert 0 < row["simulator_share"] < row["environment_share"] < 1
     assert 0 <= row["success"] <= 1
+    assert end["steps_per_second_c"] == row["steps_per_second"]
+
+
+def test_what_the_rows_come_to() -> None:
+    from experiments.bench_ppo import Learning, summary
+
+    slow = [Learning("a", 16, 100, steps=1000 * k, seconds=100, reached={0.95: (20.0 * k, 9)}) for k in (1, 2, 3)]
+    fast = [Learning("c", 256, 9, steps=500, seconds=1, reached={0.95: (2.0, 9), 0.99: (4.0, 9)})] * 3
+    row = summary([*slow, *fast])
+    assert row["seeds"] == 3
+    assert row["c_over_a"] == 500 / 20
+    assert row["c_faster_than_a_to_95%"] == 20
+    assert row["c_faster_than_a_to_99%"] == 25, "a did not get there in 100 seconds"
+
+
+def test_the_curve_over_the_size_of_the_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments import bench_bank
+
+    monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(bench_bank, "EVALUATION", 10)
+    done = list(bench_bank.rows(sizes=(4, 8), steps=8000))
+    assert [row["bank"] for row in done] == [4, 8]
+    assert done[0]["reuse"] > done[1]["reuse"] > 1
+    assert done[0]["steps_per_second_with_generation"] < done[0]["steps_per_second"]
+    assert bench_bank.plot(done).startswith(b"<?xml")
