@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from experiments.config_yaml import ConfigError, Document, assign, parse
+from experiments.config_yaml import MAX_CHARACTERS, ConfigError, Document, assign, parse
+from sdg.runlog.files import read_file
 
 __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
@@ -98,7 +99,7 @@ class PPOConfig(Section):
 class BabyAIConfig(Section):
     """The BabyAI paper's model: a GRU over the words, convolutions over the view of the moment, two FiLM layers."""
 
-    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some ten times slower")
+    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some five times slower")
     words: Count = Field(64, description="units that hold the text; the paper has 128")
 
 
@@ -187,7 +188,7 @@ class RunConfig(Section):
 def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) -> RunConfig:
     """Read, overlay and check a config. Raises `ConfigError` that lists every fault with its file and line."""
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"there is no config {path}{_known(path)}") from None
     except (OSError, UnicodeDecodeError) as error:

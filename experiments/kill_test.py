@@ -80,21 +80,26 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def kills(config: str, folder: Path, *, count: int, seed: int, log: Path) -> Iterator[Row]:
-    """Kill and go on `count` times; a row for each kill. It ends early when the run does."""
+def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: Path) -> Iterator[Row]:
+    """Kill and go on `count` times, spread over the `total` units of the run; a row for each kill.
+
+    Each kill waits until its share of the units is finished, and then a moment. Where the run is that far already it
+    falls into the start. It ends early when the run does.
+    """
     drawn, before = random.Random(seed), units(folder)
     for number in range(1, count + 1):
         process, began = start(config, folder, log), time.monotonic()
-        wanted = len(before) + (drawn.random() < PROGRESS)
+        wanted, behind = total * number // (count + 1), len(before)
         while len(units(folder)) < wanted and time.monotonic() - began < PATIENCE_SECONDS and process.poll() is None:
             time.sleep(0.02)
-        time.sleep(drawn.uniform(0, LINGER_SECONDS))
+        time.sleep(drawn.uniform(0, LINGER_SECONDS if behind < wanted else START_SECONDS))
         if process.poll() is not None:
             return
         kill(process)
         after = units(folder)
         yield {
             "kill": number,
+            "stage": stage_of(after),
             "after_seconds": round(time.monotonic() - began, 2),
             "finished_units": len(after),
             "new_units": len(after) - len(before),
@@ -103,10 +108,20 @@ def kills(config: str, folder: Path, *, count: int, seed: int, log: Path) -> Ite
         before = after
 
 
-PROGRESS = 0.3
-"""Share of kills that wait for the next unit to be finished; the others come while a run is starting or in a unit."""
-PATIENCE_SECONDS = 120.0
-LINGER_SECONDS = 3.0
+PATIENCE_SECONDS = 300.0
+LINGER_SECONDS = 0.3
+"""Longest pause after the unit that a kill has waited for: it falls into the next one."""
+START_SECONDS = 4.0
+"""Longest pause of a kill that has nothing to wait for: it falls into the start, or into the first unit after it."""
+
+
+def stage_of(found: Mapping[str, str]) -> str:
+    """The last stage that has finished a unit, "hypothesize" where none has."""
+    journals = {key.partition(":")[0] for key in found}
+    return next((stage for journal, stage in STAGES.items() if journal in journals), "hypothesize")
+
+
+STAGES = {"episodes": "solve", "skills": "induce", "verifications": "verify"}
 
 
 def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
@@ -116,13 +131,16 @@ def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Map
     if start(config, alone, log).wait():
         raise RuntimeError(f"the run that was left alone failed: {log.read_text('utf-8', 'replace')[-2000:]}")
     seconds = time.monotonic() - began
-    done = list(kills(config, broken, count=count, seed=seed, log=log))
-    yield from done
+    done = []
+    for row in kills(config, broken, count=count, total=len(units(alone)), seed=seed, log=log):
+        done.append(row)
+        yield row
     if start(config, broken, log).wait():
         raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
     different = differences(alone, broken)
     yield {
         "kills": len(done),
+        **{stage: sum(row["stage"] == stage for row in done) for stage in ("hypothesize", *reversed(STAGES.values()))},
         "lost_or_changed": sum(row["lost_or_changed"] for row in done),
         "different": len(different),
         "first": ", ".join(different[:3]),

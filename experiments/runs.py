@@ -104,8 +104,9 @@ class _Run:
             return rows
         return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
 
-    def _verify(self) -> list[Row]:
-        grounded = self.grounding.ground()
+    def _verify(self, cycle: int = 1) -> list[Row]:
+        """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
+        grounded = self.grounding.ground(cycle)
         compared = self.grounding.compare(RandomSearch(search_settings(self.config)), "random_search")
         firsts = [row for row in self.folder.journal("verifications") if row["unit"].endswith("/0")]
         return _verification_rows(grounded, firsts=firsts, compared=compared)
@@ -163,7 +164,7 @@ class _Run:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
                 played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
         rows = [row | {"new_texts": self._new_texts(row["level"], played)} for row in summarise(played)]
-        self._write({"rows": rows, "verification": self._verify()})
+        self._write({"rows": rows, "verification": self._verify(self.config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 
     def _new_texts(self, level: str, played: Sequence[Row]) -> float | None:

@@ -15,9 +15,10 @@ from envs.babyai.world import BabyAIWorld
 from experiments.cli_errors import UserError
 from experiments.comparison import find_library
 from experiments.players import PlannerRecipe
-from sdg.agents import Task, begin, open_world
+from experiments.workers import Workers
+from sdg.agents import Task, begin, is_judged, open_world
 from sdg.deduce import DeductionSettings
-from sdg.episode import UNFINISHED, Episode, Interaction
+from sdg.episode import UNFINISHED, WORKER_LOST, Episode, Interaction
 from sdg.llm.model import Sampling
 from sdg.llm.registry import ModelSettings
 from sdg.program import NO_PROGRAM
@@ -51,10 +52,28 @@ def solve(level: str, seed: int, *, instruction: str = "", means: Means = Means(
     except ValueError as error:
         raise UserError(str(error)) from None
     recipe = PlannerRecipe("sdg", place, model=means.model, sampling=means.sampling, settings=means.settings)
-    episode = recipe.build().play(world, task)
+    lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    ((_, episode),) = Workers(1, network=recipe.network)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
     return head | {"note": note} | _told(episode) | {"library": str(place), "agent": "sdg"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """The episode as a job for a supervised process; `nothing` is what came of it where that hung or died."""
+
+    recipe: PlannerRecipe
+    task: Task
+    nothing: Episode
+
+    def lost(self, reason: str) -> Episode:
+        """What came of an episode whose process hung or died."""
+        return self.nothing
+
+
+def _play(job: _Play) -> Episode:
+    return job.recipe.build().play(open_world(job.task)[1], job.task)
 
 
 def outcome(episode: Episode) -> str:

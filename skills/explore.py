@@ -23,7 +23,7 @@ from skills.starts import Starts
 from skills.subgoal import CheckFunction
 from skills.toolbox import Call, Toolbox, toolbox_of
 
-EPISODE = 240
+EPISODE = 400
 """Steps of one chain."""
 ROWS = 6
 """Chains that go on side by side."""
@@ -53,7 +53,8 @@ class Explorer:
     def __init__(self, trial: Trial, tools: Toolbox, *, prior: np.ndarray, seed: int) -> None:
         self.trial, self.tools = trial, tools
         empty = np.where(np.isin(np.arange(N_ACTIONS), HANDS), 0.0, prior)
-        self.prior = prior, empty / empty.sum()
+        alike = np.full(N_ACTIONS, 1 / N_ACTIONS)
+        self.prior = (prior + alike) / 2, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
         self.calls: list[Call | None] = [None] * n
@@ -61,7 +62,7 @@ class Explorer:
         self.left = np.zeros(n, np.int64)
         self.walks = np.zeros(n, np.int64)
         self.rooms = np.zeros(n, np.int64)
-        self.failed: Counter[tuple[str, str, int]] = Counter()
+        self.failed: Counter[tuple[str, str, int, str]] = Counter()
         self.began = trial.arena.memory.began_at.copy()
         self.before = trial.arena.memory.visited_before.copy()
         self.aim = _named(trial.arena.starts.targets[0])
@@ -141,9 +142,9 @@ class Explorer:
                 return call
         return None
 
-    def _place(self, call: Call, row: int) -> tuple[str, str, int]:
-        """A call and the room it began in: what failed there is drawn less often there, in every row."""
-        return call.skill.name, call.argument, int(self.rooms[row])
+    def _place(self, call: Call, row: int) -> tuple[str, str, int, str]:
+        """A call, the room it began in and what came before: what failed so is drawn less often so, in every row."""
+        return call.skill.name, call.argument, int(self.rooms[row]), self.last[row]
 
     def _argument(self, arguments: list[str]) -> str:
         weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])

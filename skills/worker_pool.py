@@ -132,7 +132,8 @@ class Pool:
             member = free or self._start()
             number = waiting.popleft()
             tries[number] += 1
-            member.job, member.began, member.source, member.code_seconds = number, time.monotonic(), "", 0.0
+            member.job, member.source, member.code_seconds = number, "", 0.0
+            member.began = member.heard = time.monotonic()
             self._send(
                 member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
             )

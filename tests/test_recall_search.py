@@ -57,3 +57,14 @@ def test_other_checks_are_searched_as_ever() -> None:
 @pytest.mark.parametrize("budget", [0, 2, 9])
 def test_a_budget_is_never_overdrawn(budget: int) -> None:
     assert searched((0, 0, 0), (1, 1, 1), (0, 1, 0), budget=budget).steps <= budget
+
+
+def test_what_was_taken_in_passing_is_not_taken_over() -> None:
+    taken = CheckFunction("check", "def check():\n    return get_carried() is not None\n")
+    way = RandomSearch()(start(), taken, must_succeed=False, budget=BUDGET, seed=0).actions
+    late = CheckFunction("check", f"def check():\n    return get_steps() >= {len(way)}\n")
+    found = RecallingSearch({late: (way,)}, RandomSearch())(start(), late, must_succeed=False, budget=BUDGET, seed=3)
+    assert found.reached
+    assert found.steps > len(way)
+    kept = RecallingSearch({taken: (way,)}, RandomSearch())(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
+    assert (kept.actions, kept.steps) == (way, len(way)), "a check about the hand is another matter"

@@ -35,6 +35,8 @@ from envs.babyai.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
 
 SCHEMA = 1
 """Version of the file format and of what is written; files of another one are refused."""
+MAX_BANK_BYTES = 1 << 32
+"""What a bank may unpack to: some 5 million layouts."""
 
 _THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
 
@@ -129,6 +131,8 @@ class LevelBank:
         """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
         try:
             with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
+                if sum(part.file_size for part in file.zip.infolist()) > MAX_BANK_BYTES:
+                    raise ValueError(f"it unpacks to more than {MAX_BANK_BYTES} bytes")
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise

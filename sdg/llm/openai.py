@@ -159,7 +159,10 @@ class OpenAIModel:
         if text is None:
             raise _Retry(ModelError(f"{self._who()} answered without any choice: try again or another model."))
         tokens = _usage_of(answer)
-        return Completion(text, self.endpoint.model, tokens.get("prompt_tokens", 0), tokens.get("completion_tokens", 0))
+        # A server that repeats the key must not get it into journals, caches and reports.
+        return Completion(
+            self._hide(text), self.endpoint.model, tokens.get("prompt_tokens", 0), tokens.get("completion_tokens", 0)
+        )
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         said = self._hide(_message_of(body))
@@ -235,10 +238,14 @@ def _advice(status: int, said: str) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that Retry-After asks for, as a number or a date; None when it doesn't say."""
+    """Seconds that Retry-After asks for, as a number or a date; None when it doesn't say.
+
+    A date that is hours away speaks of a clock that jumped, the server's or ours, and says nothing.
+    """
     value = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
         return max(0.0, float(value))
     with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        return max(0.0, seconds) if seconds < 3600.0 else None
     return None

@@ -76,6 +76,8 @@ def _openai(settings: ModelSettings) -> LanguageModel:
 
     if not settings.name:
         raise ModelError("A model of kind openai needs a name: set model.name.")
+    if "@" in (settings.base_url or ""):
+        raise ModelError("model.base_url must not hold a password, because it is recorded: set OPENAI_API_KEY.")
     return OpenAIModel(
         Endpoint(
             settings.name,

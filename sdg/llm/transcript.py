@@ -13,6 +13,7 @@ from typing import Any
 
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.runlog.files import read_file
 
 SCHEMA = 1
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
@@ -101,7 +102,7 @@ class Replayed:
 def entries(path: Path) -> Iterator[dict[str, Any]]:
     """The exchanges of a transcript; a torn last line is passed over. Raises ModelError for any other line."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path.resolve()).split(b"\n")
     except OSError as error:
         raise ModelError(f"The transcript {path} can't be read: {error.strerror or error}.") from error
     for number, line in enumerate(lines, 1):

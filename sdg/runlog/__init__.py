@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdg.runlog.files import RunError, RunFolderError, atomic_write, plain, read_json
+from sdg.runlog.files import RunError, RunFolderError, atomic_write, plain, read_file, read_json
 from sdg.runlog.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
 from sdg.runlog.journal import Journal, read_journal
 from sdg.runlog.metrics import Metrics, read_metrics
@@ -20,6 +20,7 @@ __all__ = [
     "read_artefact",
     "read_description",
     "read_journal",
+    "read_file",
     "read_json",
     "read_metrics",
     "set_aside",

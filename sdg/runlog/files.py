@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 
 TEMPORARY_SUFFIX = ".part"
 """Ends the name of a file that is being written; what a kill leaves behind under such a name is rubbish."""
+
+MAX_FILE_BYTES = 1 << 30
+"""Largest file of a run folder that is read."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -77,6 +81,28 @@ def atomic_write(path: Path, data: bytes | str) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
+def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
+    """The whole of a regular file that is no link and has at most `most` bytes.
+
+    A run folder may come from a stranger: a link could lead anywhere, a pipe or a device would never end. Raises
+    OSError as `open` does, and for what is no such file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a link, which is not followed: put the file itself there") from None
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if about.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {about.st_size} bytes; at most {most} are read")
+        return file.read(most)
+
+
 def plain(value: Any) -> Any:
     """A value as JSON knows it: numpy to numbers and lists, dataclasses to objects, NaN and infinities to null."""
     if value is None or isinstance(value, str | bool):
@@ -106,7 +132,7 @@ def line(value: Any) -> str:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises `RunFolderError` when it is missing or isn't JSON."""
     try:
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(read_file(path))
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} doesn't exist: is {path.parent} a run folder, and did its run get that far?"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sdg.runlog.files import TEMPORARY_SUFFIX, RunFolderError, atomic_write, explain, plain, read_json
+from sdg.runlog.files import TEMPORARY_SUFFIX, RunFolderError, atomic_write, explain, plain, read_file, read_json
 from sdg.runlog.journal import Journal
 from sdg.runlog.lock import Lock
 from sdg.runlog.metrics import Metrics
@@ -77,7 +77,7 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """Go on with a run as it is. Raises as `start` does, and when there is no run in `path`."""
         description = read_description(path)
-        config_text = (path / "config.yaml").read_text("utf-8") if (path / "config.yaml").exists() else ""
+        config_text = read_file(path / "config.yaml").decode() if (path / "config.yaml").exists() else ""
         settings = RunSettings(description["config"], config_text, description["seed"], description.get("command", ()))
         return cls.start(path, settings)
 

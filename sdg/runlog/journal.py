@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.runlog.files import RunFolderError, explain, line, sync_directory
+from sdg.runlog.files import RunFolderError, explain, line, read_file, sync_directory
 
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ def _parse(text: bytes) -> Row | None:
 
 def _read(path: Path) -> _Content:
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except FileNotFoundError:
         return _Content({}, 0, None)
     except OSError as error:

@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
-from sdg.runlog.files import atomic_write, explain, line, plain
+from sdg.runlog.files import atomic_write, explain, line, plain, read_file
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
@@ -104,7 +104,7 @@ class EventFile:
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """Rows of a metrics file; lines that a kill or a full disk tore are left out."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except FileNotFoundError:
         return []
     except OSError as error:
