@@ -110,16 +110,18 @@ class InduceConfig(Section):
     k_max: Annotated[int, Field(ge=2)] = Field(16, description="largest number of clusters tried")
     validation_share: Share = Field(0.2, description="share of a cluster's subgoals kept for validation")
     use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
-    first_timesteps: Count = Field(80_000, description="most environment steps of round 1, on restored states")
-    total_timesteps: Count = Field(160_000, description="most environment steps of round 2, on fresh layouts as well")
+    first_timesteps: Count = Field(60_000, description="most environment steps of round 1, on restored states")
+    total_timesteps: Count = Field(100_000, description="most environment steps of round 2, on fresh layouts as well")
     rehearsals: Annotated[int, Field(ge=0)] = Field(
         30,
         description="instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3",
     )
     last_timesteps: Count = Field(
-        200_000, description="most environment steps of round 3, where planners asked for skills"
+        220_000, description="most environment steps of round 3, where planners asked for skills"
     )
-    target_success: Share = Field(0.995, description="validation success at which learning stops early")
+    last_epochs: Count = Field(8, description="passes over each rollout in round 3")
+    rough_success: Share = Field(0.95, description="validation success that is enough for rounds 1 and 2")
+    target_success: Share = Field(0.998, description="validation success at which learning stops early")
     fresh_starts: Count = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
     training_layouts: Count = Field(1000, description="layouts a level to practise on")
     validation_layouts: Count = Field(300, description="layouts a level to judge skills on")

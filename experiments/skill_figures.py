@@ -89,6 +89,7 @@ def _played(option: Option, starts: Starts, *, seed: int) -> Row:
         "high": rate.high,
         "episodes": int(solvable.sum()),
         "steps": float(steps[solvable].mean()) if solvable.any() else None,
+        "within_twice": float((both & (steps <= 2 * near)).sum() / (near > 0).sum()) if (near > 0).any() else None,
         "steps_to_shortest": float(np.median(steps[both] / near[both])) if both.any() else None,
         "causes": dict(Counter(cause for cause, failed in zip(causes, solvable & ~reached, strict=True) if failed)),
     }

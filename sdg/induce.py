@@ -22,9 +22,13 @@ from skills.experience import Experience
 from skills.fresh import Member, Stage, fresh_starts, restored_starts
 from skills.policy import Policy
 from skills.reachable import shortest
-from skills.starts import Starts, join
+from skills.starts import Starts, join, wandered
 from skills.subgoal import SkillCall
 from skills.training import Point, Trained, TrainSettings, open_starts, train
+
+LAST_ROUND = 3
+WANDER = 6
+"""Random steps after which what planners asked for is asked from somewhere near."""
 
 MOST_TRUSTED = 60
 """Held-out starts that judge a skill alone; fewer are helped out by others."""
@@ -36,22 +40,29 @@ VALIDATION_TRIES = 800
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
     """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
-    `last_timesteps` after rehearsals."""
+    `last_timesteps` after rehearsals, with `last_epochs` passes over each rollout. A skill leaves the first rounds when
+    `rough_success` of its trials succeed: the next begins where they lead, and skills that mostly get there will do."""
 
     text: str = "mix"
     max_k: int = 16
     validation_share: float = 0.2
     use_unconfirmed: bool = True
     first_timesteps: int = 100_000
-    last_timesteps: int = 200_000
+    last_timesteps: int = 220_000
+    last_epochs: int = 8
+    rough_success: float = 0.95
     fresh_starts: int = 3000
     train: TrainSettings = field(default_factory=TrainSettings)
 
     def of_round(self, number: int) -> InduceSettings:
         """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
-        patience = 3 if number == 1 else self.train.patience
-        return replace(self, train=replace(self.train, total_timesteps=steps, patience=patience))
+        train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
+        if number < LAST_ROUND:
+            train = replace(train, enough=min(train.enough, self.rough_success), confirmations=1)
+        else:
+            train = replace(train, ppo={**train.ppo, "n_epochs": max(self.last_epochs, train.ppo.get("n_epochs", 0))})
+        return replace(self, train=train)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +200,7 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
         tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
-        starts = _with_asked(starts, job.asked)
+        starts = _with_asked(starts, job.asked, seed=job.seed)
         judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
@@ -206,11 +217,12 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
     )
 
 
-def _with_asked(starts: Starts | None, asked: Starts | None) -> Starts | None:
-    """The starts, and as many again of what planners asked for: there are fewer of them, and they are what counts."""
+def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
+    """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
     if starts is None or asked is None:
         return starts
-    return join([starts, *[asked] * max(1, len(starts) // len(asked))])
+    near = [wandered(asked, most=WANDER, seed=seed + n) for n in range(1, len(starts) // len(asked))]
+    return _open([starts, asked, *near])
 
 
 def _judges(others: Starts | None, job: Practice) -> Starts | None:
@@ -220,7 +232,9 @@ def _judges(others: Starts | None, job: Practice) -> Starts | None:
         parts.append(others)
     if not parts:
         return None
-    judged = join(parts).take(np.arange(min(sum(map(len, parts)), 2 * job.settings.train.validation_starts)))
+    everything = join(parts)
+    order = np.random.default_rng(job.seed).permutation(len(everything))
+    judged = everything.take(np.sort(order[: 2 * job.settings.train.validation_starts]))
     return judged.take(np.flatnonzero(shortest(judged, limit=job.settings.train.horizon) > 0))
 
 

@@ -32,6 +32,8 @@ from skills.toolbox import FOLLOWS
 from skills.training import Trained
 
 ROUNDS = (1, 2)
+LEAST_HORIZON = 8
+"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
 AFTER_REHEARSALS = 3
 """The round for which planners have played with what the others learned."""
 
@@ -203,7 +205,7 @@ class Learning:
             "high": sure.high,
             "episodes": best["episodes"],
             "environment_steps": spent + (known.skill.environment_steps if known else 0),
-            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), 4, self.plan.induce.train.horizon)),
+            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), LEAST_HORIZON, self.plan.induce.train.horizon)),
         }
 
 

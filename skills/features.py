@@ -1,8 +1,9 @@
 """What a skill's policy sees: relabelled cells of the remembered map, around the robot and turned to its heading.
 
-Every input says something about one cell that was seen (or that it was not seen), or about what the robot carries.
-There are no path or distance planes. The skill's argument is *marked in the map*: a cell is 1 where a remembered
-object matches it.
+Every input says something about one cell that was seen (or that it was not seen), about what the robot carries, or
+about where it has been since the subgoal began: where two ways round are as good, going one way and coming back is what
+a policy without that memory does. There are no path or distance planes. The skill's argument is *marked in the map*: a
+cell is 1 where a remembered object matches it.
 """
 
 from __future__ import annotations
@@ -36,15 +37,17 @@ NEAR = 4
 """Radius of the planes that say what is in the way."""
 FAR_SIDE, NEAR_SIDE = 2 * FAR + 1, 2 * NEAR + 1
 FAR_PLANES = 3
-NEAR_PLANES = 4
+NEAR_PLANES = 5
 SCALARS = 4
-SIZE = FAR_PLANES * FAR_SIDE**2 + NEAR_PLANES * NEAR_SIDE**2 + SCALARS
+HEADINGS = 4
+SIZE = FAR_PLANES * FAR_SIDE**2 + NEAR_PLANES * NEAR_SIDE**2 + SCALARS + HEADINGS
 """Length of the input vector; every entry is 0 or 1."""
 
 _TARGET, _UNSEEN, _UNEXPLORED = (p * FAR_SIDE**2 for p in range(FAR_PLANES))
 _NEAR = FAR_PLANES * FAR_SIDE**2
-_FREE, _CLOSED, _LOCKED, _OBJECT = (_NEAR + p * NEAR_SIDE**2 for p in range(NEAR_PLANES))
+_FREE, _CLOSED, _LOCKED, _OBJECT, _TRAIL = (_NEAR + p * NEAR_SIDE**2 for p in range(NEAR_PLANES))
 _SCALARS = _NEAR + NEAR_PLANES * NEAR_SIDE**2
+_HEADINGS = _SCALARS + SCALARS
 
 MOSTLY_ON = slice(_UNSEEN, _UNSEEN + FAR_SIDE**2)
 """The only inputs that are 1 more often than 0: cells never seen."""
@@ -65,6 +68,8 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
     else:
         fy = -1
     _write_map(memory, i, (x, y, fx, fy), out)
+    for turn in range(HEADINGS):
+        out[_HEADINGS + turn] = (memory.trail[i, x, y] >> ((direction + turn) % 4)) & 1
     carried = wide(memory.carried[i])
     for k in range(wide(memory.n_objects[i])):
         ox, oy = memory.at[i, k, 0], memory.at[i, k, 1]
@@ -106,6 +111,7 @@ def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.
             if abs(ahead) > NEAR or abs(right) > NEAR:
                 continue
             cell = (ahead + NEAR) * NEAR_SIDE + right + NEAR
+            out[_TRAIL + cell] = code != UNSEEN and memory.trail[i, gx, gy] > 0
             if kind == EMPTY or kind == FLOOR or kind == DOOR_OPEN or kind == GOAL:
                 out[_FREE + cell] = 1
             elif kind == DOOR_CLOSED or (kind == DOOR_LOCKED and code >> COLOUR_SHIFT == carried_colour):

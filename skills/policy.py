@@ -10,6 +10,7 @@ import numpy as np
 from envs.babyai.kernels import kernel
 from envs.babyai.memory import Memory
 from skills.features import SIZE, write_batch, write_features
+from skills.futile import bar_futile, bar_futile_rows
 
 N_ACTIONS = 6
 """left, right, forward, pickup, drop, toggle; minigrid's `done` is never used."""
@@ -71,16 +72,18 @@ class Policy:
         object.__setattr__(self, "_features", np.zeros(SIZE, np.uint8))
 
     def act(self, memory: Memory, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
-        """Sample an action (0..5) for one row of memory and a target int16 (4,)."""
+        """Sample an action (0..5) that may change something, for one row of memory and a target int16 (4,)."""
         write_features(memory, row, target, self._features)  # type: ignore[attr-defined]
         logits = _forward(self._features, *self._arrays)  # type: ignore[attr-defined]
+        bar_futile(memory, row, logits)
         return int(np.argmax(logits + rng.gumbel(size=N_ACTIONS)))
 
     def act_batch(self, memory: Memory, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Sample actions int64 (n,) for all rows and targets int16 (n, 4)."""
+        """Sample actions int64 (n,) that may change something, for all rows and targets int16 (n, 4)."""
         features = np.zeros((len(targets), SIZE), np.uint8)
         write_batch(memory, targets, features)
         logits = self.logits(features)
+        bar_futile_rows(memory, logits)
         return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
 
     def logits(self, features: np.ndarray) -> np.ndarray:

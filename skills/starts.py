@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
 from envs.babyai.description import parse
-from envs.babyai.memory import Memory, forget_visited_rooms
+from envs.babyai.memory import FORWARD, LEFT, RIGHT, Memory, forget_visited_rooms
 from envs.babyai.state import State
 from skills.features import NO_TARGET
 from skills.rows import DONE, Rows, begin_subgoals, join_rows, put_rows, take_rows
 from skills.subgoal import CheckFunction
+
+_WALK = (LEFT, RIGHT, FORWARD, FORWARD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,18 @@ def replayed(
         rows.step(np.array([played[t] if t < len(played) else DONE for played in actions]))
     begin_subgoals(memory)
     return state, memory
+
+
+def wandered(starts: Starts, *, most: int, seed: int) -> Starts:
+    """The same starts after up to `most` random steps and turns each: the same rooms, seen from other places."""
+    rng, everyone = np.random.default_rng(seed), np.arange(len(starts))
+    rows, lengths = Rows(len(starts)), rng.integers(most + 1, size=len(starts))
+    put_rows(starts.state, everyone, rows.state, everyone)
+    put_rows(starts.memory, everyone, rows.memory, everyone)
+    for t in range(most):
+        rows.step(np.where(t < lengths, rng.choice(_WALK, size=len(starts)), DONE))
+    begin_subgoals(rows.memory)
+    return replace(starts, state=rows.state, memory=rows.memory)
 
 
 def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:

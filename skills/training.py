@@ -17,14 +17,15 @@ from skills.starts import Starts
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`horizon` in steps. Training ends at `total_timesteps`, or when `enough` of the held-out starts succeed twice
-    in a row, or after `patience` evaluations without a gain."""
+    """`horizon` in steps. Training ends at `total_timesteps`, or when `enough` of the held-out starts succeed in
+    `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
 
     total_timesteps: int = 300_000
     n_envs: int = 256
     horizon: int = 40
-    evaluate_every: int = 30_000
-    enough: float = 0.995
+    evaluate_every: int = 20_000
+    enough: float = 0.998
+    confirmations: int = 2
     patience: int = 6
     validation_starts: int = 400
     side_effect_cost: float = 0.3
@@ -125,7 +126,7 @@ class _Watcher:
         if steps - last < self.settings.evaluate_every:
             return True
         self.evaluate(learner, steps)
-        return self.good < 2 and self.since_best < self.settings.patience
+        return self.good < self.settings.confirmations and self.since_best < self.settings.patience
 
     def evaluate(self, learner: Any, steps: int) -> None:
         policy = learner.policy()

@@ -73,6 +73,7 @@ class Memory(NamedTuple):
     visited_before: np.ndarray
     steps: np.ndarray
     began_at: np.ndarray
+    trail: np.ndarray
 
 
 def create(n: int) -> Memory:
@@ -104,6 +105,7 @@ def create(n: int) -> Memory:
         visited_before=np.zeros(rows, np.uint16),
         steps=np.zeros(rows, np.int16),
         began_at=np.zeros(rows, np.int16),
+        trail=np.zeros((n, MAX_SIZE, MAX_SIZE), np.uint8),
     )
 
 
@@ -153,6 +155,12 @@ def _enter(memory: Memory, i: int) -> None:
 
 
 @row_kernel
+def _tread(memory: Memory, i: int) -> None:
+    """Note the heading in the cell where the robot stands: bit d of its trail is set for direction d."""
+    memory.trail[i, memory.pose[i, 0], memory.pose[i, 1]] |= np.uint8(1 << int(memory.pose[i, 2]))
+
+
+@row_kernel
 def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, width: int, height: int) -> None:
     """Start an episode in row i from its first view u8[7, 7] and pose (x, y, direction); sizes in cells.
 
@@ -179,6 +187,8 @@ def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, 
     memory.visited[i] = 0
     _enter(memory, i)
     memory.visited_before[i] = memory.visited[i]
+    memory.trail[i] = 0
+    _tread(memory, i)
     memory.cells[i, pose[0], pose[1]] = EMPTY
     if is_thing(view[3, 6]):
         recall_carried(memory, i, view[3, 6])
@@ -208,6 +218,7 @@ def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: in
     if action == FORWARD:
         _advance(memory, i, view, front_x, front_y)
     memory.pose[i, 2] = direction
+    _tread(memory, i)
     if is_thing(view[3, 6]) != (memory.carried[i] >= 0):
         follow_hand(memory, i, view, action, front_x, front_y)
     if memory.carried[i] >= 0:
@@ -221,6 +232,8 @@ def begin_subgoal(memory: Memory, i: int) -> None:
     """The current subgoal of row i begins now."""
     memory.began_at[i] = memory.steps[i]
     memory.visited_before[i] = memory.visited[i]
+    memory.trail[i] = 0
+    _tread(memory, i)
 
 
 @row_kernel
