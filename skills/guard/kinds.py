@@ -18,6 +18,8 @@ from skills.guard.signature import ANY, FLAT, NUMBER, Signature
 _TO_NUMBER = frozenset({"len", "abs", "int", "float", "round", "sum", "ord", "bool", "isinstance", "any", "all"})
 _ALWAYS_NUMBER = (ast.Div, ast.FloorDiv, ast.Pow, ast.LShift, ast.RShift)
 _PASSES = 25
+MAX_DEGREE = 8
+"""So many small numbers may be multiplied unchecked: 64 bits each, and some more for sums."""
 _SMALL_RESULTS = frozenset({"len", "bool", "isinstance", "any", "all", "ord"})
 
 
@@ -32,6 +34,7 @@ class Kinds:
     limited: set[str] = field(default_factory=set)
     views: bool = True
     """Whether the source may hold views of dicts: they take any iterable in `-`, `&`, `|` and `^`, flat ones too."""
+    _degrees: dict[str, int] = field(default_factory=dict)
     _known: dict[ast.expr, int] = field(default_factory=dict)
     _known_limits: dict[ast.expr, bool] = field(default_factory=dict)
 
@@ -48,6 +51,8 @@ class Kinds:
             if not found:
                 break
             self.limited |= found
+            for name in found:
+                self._degrees[name] = max(self.degree(binding.value) for binding in bindings.found[name])
         self._known_limits.clear()
 
     def _settle_names(self, found: Mapping[str, list[_Binding]]) -> None:
@@ -100,7 +105,21 @@ class Kinds:
             return self._is_limited_call(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift):
             return False
+        if self.degree(node) > MAX_DEGREE:
+            return False
         return all(self.is_limited(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+
+    def degree(self, node: ast.AST | None) -> int:
+        """How many small numbers are multiplied in an expression: b = a * a, c = b * b, ... double it each time."""
+        if node is None or isinstance(node, ast.Constant | ast.Attribute):
+            return 1
+        if isinstance(node, ast.Name):
+            return self._degrees.get(node.id, 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            return self.degree(node.left) + self.degree(node.right)
+        if isinstance(node, ast.Call) and self.is_builtin(node.func, "int") and self.of(node.args[0]) != NUMBER:
+            return MAX_DEGREE  # a text of many digits
+        return max((self.degree(part) for part in ast.iter_child_nodes(node)), default=1)
 
     def _is_limited_call(self, node: ast.Call) -> bool:
         function = node.func
@@ -204,7 +223,8 @@ class Kinds:
         if isinstance(op, ast.Div | ast.RShift):
             return True
         if isinstance(op, ast.Mult):
-            return a == b == NUMBER and limited_left and limited_right
+            small = self.degree(left) + self.degree(right) <= MAX_DEGREE
+            return a == b == NUMBER and limited_left and limited_right and small
         if isinstance(op, ast.Mod | ast.FloorDiv):
             return a == NUMBER and limited_left and isinstance(right, ast.Constant) and b == NUMBER
         if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
