@@ -84,12 +84,12 @@ def _trained(name: str, place: Path) -> Path:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle of a run: where the run is, its config, the cycle's number and the library that it left."""
+    """One cycle of a run: where the run is, its config, the cycle's number and the library it left (None: not yet)."""
 
     run: Path
     config: RunConfig
     number: int
-    library: Path
+    library: Path | None
 
     @property
     def name(self) -> str:
@@ -100,19 +100,33 @@ class Cycle:
 
 
 def cycles_of(run: Path) -> list[Cycle]:
-    """The cycles of a finished run, the first one first. Raises UserError for what is no run or isn't finished."""
-    from experiments.assembly import library_of
+    """The cycles of a run, the first one first; one that is still learning has no library yet.
+
+    Raises UserError for what is no run, and for one that hasn't verified all of its first cycle.
+    """
     from experiments.config import load
 
     if not (run / "config.yaml").is_file():
         raise UserError(f"{run} holds no run: `sdg induce --out {run}` makes one")
     config = load(run / "config.yaml")
-    numbers = range(1, config.cycles + 1)
-    found = [Cycle(run, config, each, library_of(run, cycle=each, cycles=config.cycles)) for each in numbers]
-    for cycle in found:
-        if not (cycle.library / "library.json").is_file():
-            raise UserError(f"{run} has not finished cycle {cycle.number}: `sdg induce --out {run}` goes on with it")
-    return found
+    found = [_cycle(run, config, number) for number in range(1, config.cycles + 1)]
+    there = [cycle for cycle in found if cycle is not None]
+    if not there:
+        raise UserError(f"{run} has not got through its first cycle: `sdg induce --out {run}` goes on with it")
+    if len(there) < config.cycles or there[-1].library is None:
+        progress(quiet=False).note(f"{run} isn't finished: `sdg induce --out {run}` goes on with it")
+    return there
+
+
+def _cycle(run: Path, config: RunConfig, number: int) -> Cycle | None:
+    """A cycle whose instructions were all verified, which is when its clusters are written down; None before that."""
+    from experiments.assembly import library_of
+
+    library = library_of(run, cycle=number, cycles=config.cycles)
+    if (library / "library.json").is_file():
+        return Cycle(run, config, number, library)
+    clusters = "induction.json" if number == config.cycles else f"induction-{number}.json"
+    return Cycle(run, config, number, None) if (run / clusters).is_file() else None
 
 
 def _played(
@@ -123,6 +137,8 @@ def _played(
         return {}
     agents, chosen = {}, []
     for number, cycle in enumerate(cycles):
+        if cycle.library is None:
+            continue
         equipping = Equipping(str(cycle.library), llm, base_url)
         base = equipping.recipe(folder)
         name = f"sdg-{number}-{equipping.config(base)['library'][:8]}"
@@ -138,7 +154,7 @@ def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Seque
         {"grounding": cycle.name, "level": level}
         | grounded.get(level, {"verified": None, "verified_low": None, "verified_high": None, "searched_steps": None})
         | cost
-        | _solved(played.get((cycle.library, level)))
+        | _solved(played.get((cycle.library, level)) if cycle.library else None)
         for level in dict.fromkeys((*levels, *cycle.config.levels))
     ]
 
@@ -174,6 +190,8 @@ def _cost(cycle: Cycle) -> Row:
     from sdg.runlog import read_journal
     from skills.library_io import load_library
 
+    if cycle.library is None:
+        return dict.fromkeys(("skills", "skill_success", "worst_skill", "skill_steps"))
     skills = load_library(cycle.library).skills
     units = read_journal(cycle.run / "skills.jsonl")
     rates = [skill.success_rate for skill in skills]

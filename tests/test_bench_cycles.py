@@ -72,11 +72,21 @@ def test_levels_that_were_not_grounded_are_only_played(run: Path, tmp_path: Path
     assert 0 <= rows["2 cycles", "GoToLocal"]["low"] <= rows["2 cycles", "GoToLocal"]["success_rate"] <= 1
 
 
-def test_what_is_no_finished_run_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_cycle_that_is_still_learning_is_shown_with_what_it_verified(run: Path, tmp_path: Path) -> None:
     (run / "library").unlink()
-    with pytest.raises(UserError, match="has not finished cycle 2"):
-        bench_cycles.rows(runs=(str(run),), instructions=0, out=str(tmp_path / "out"))
+    options: dict[str, Any] = {"runs": (str(run),), "instructions": 0, "levels": LEVELS}
+    assert len(bench_cycles.rows(**options, out=str(tmp_path / "one"))) == 2, "nobody knows whether all was verified"
+    (run / "induction.json").write_text("{}")
+    row = bench_cycles.rows(**options, out=str(tmp_path / "two"))[-1]
+    assert (row["verified"], row["skills"], row["skill_steps"]) == (0.5, None, None)
+
+
+def test_what_is_no_run_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no run"):
         bench_cycles.rows(runs=(str(tmp_path),), instructions=0, out=str(tmp_path / "out"))
     with pytest.raises(UserError):
         bench_cycles.rows(runs=(str(run),), levels=("GoToMars",), out=str(tmp_path / "out"))
+    for library in ("library", "library-1"):
+        (run / library).unlink()
+    with pytest.raises(UserError, match="has not got through its first cycle"):
+        bench_cycles.rows(runs=(str(run),), instructions=0, out=str(tmp_path / "out"))
