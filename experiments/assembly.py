@@ -52,7 +52,6 @@ def plan_of(config: RunConfig) -> Plan:
             use_unconfirmed=induce.use_unconfirmed,
             first_timesteps=induce.first_timesteps,
             last_timesteps=induce.last_timesteps,
-            last_epochs=induce.last_epochs,
             rough_success=induce.rough_success,
             fresh_starts=induce.fresh_starts,
             train=TrainSettings(

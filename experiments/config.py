@@ -87,7 +87,7 @@ class PPOConfig(Section):
 
     n_steps: Count = Field(16, description="steps of each environment between two updates")
     batch_size: Count = Field(1024, description="rows of a minibatch")
-    n_epochs: Count = Field(4, description="passes over a rollout")
+    n_epochs: Count = Field(8, description="passes over a rollout")
     learning_rate: Positive = Field(1e-3, description="of Adam")
     ent_coef: Annotated[float, Field(ge=0)] = Field(0.01, description="weight of the entropy bonus")
     gamma: Share = Field(0.97, description="discount")
@@ -111,15 +111,14 @@ class InduceConfig(Section):
     validation_share: Share = Field(0.2, description="share of a cluster's subgoals kept for validation")
     use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
     first_timesteps: Count = Field(60_000, description="most environment steps of round 1, on restored states")
-    total_timesteps: Count = Field(100_000, description="most environment steps of round 2, on fresh layouts as well")
+    total_timesteps: Count = Field(80_000, description="most environment steps of round 2, on fresh layouts as well")
     rehearsals: Annotated[int, Field(ge=0)] = Field(
         30,
         description="instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3",
     )
     last_timesteps: Count = Field(
-        220_000, description="most environment steps of round 3, where planners asked for skills"
+        300_000, description="most environment steps of round 3, where planners asked for skills"
     )
-    last_epochs: Count = Field(8, description="passes over each rollout in round 3")
     rough_success: Share = Field(0.95, description="validation success that is enough for rounds 1 and 2")
     target_success: Share = Field(0.998, description="validation success at which learning stops early")
     fresh_starts: Count = Field(3000, description="fresh layouts tried for starts of a skill in round 2")

@@ -40,16 +40,15 @@ VALIDATION_TRIES = 800
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
     """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
-    `last_timesteps` after rehearsals, with `last_epochs` passes over each rollout. A skill leaves the first rounds when
-    `rough_success` of its trials succeed: the next begins where they lead, and skills that mostly get there will do."""
+    `last_timesteps` after rehearsals. A skill leaves the first rounds when `rough_success` of its trials succeed: the
+    next round begins where they lead, and skills that mostly get there will do."""
 
     text: str = "mix"
     max_k: int = 16
     validation_share: float = 0.2
     use_unconfirmed: bool = True
     first_timesteps: int = 100_000
-    last_timesteps: int = 220_000
-    last_epochs: int = 8
+    last_timesteps: int = 300_000
     rough_success: float = 0.95
     fresh_starts: int = 3000
     train: TrainSettings = field(default_factory=TrainSettings)
@@ -60,8 +59,6 @@ class InduceSettings:
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
         if number < LAST_ROUND:
             train = replace(train, enough=min(train.enough, self.rough_success), confirmations=1)
-        else:
-            train = replace(train, ppo={**train.ppo, "n_epochs": max(self.last_epochs, train.ppo.get("n_epochs", 0))})
         return replace(self, train=train)
 
 
