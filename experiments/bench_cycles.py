@@ -24,7 +24,7 @@ from experiments.cli_progress import progress
 from experiments.comparison import Equipping, compare
 from experiments.figures import markdown_table, write_plot
 from experiments.plots_panels import Mark, Panel, Panels
-from experiments.statistics import Interval, wilson_interval
+from experiments.statistics import wilson_interval
 from experiments.table1 import Table1Settings
 from sdg.runlog import atomic_write
 
@@ -152,7 +152,7 @@ def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Seque
     grounded, cost = _grounded(cycle), _cost(cycle)
     return [
         {"grounding": cycle.name, "level": level}
-        | grounded.get(level, {"verified": None, "verified_low": None, "verified_high": None, "searched_steps": None})
+        | grounded.get(level, dict.fromkeys(("verified", "low", "high", "searched_steps")))
         | cost
         | _solved(played.get((cycle.library, level)) if cycle.library else None)
         for level in dict.fromkeys((*levels, *cycle.config.levels))
@@ -177,7 +177,12 @@ def _grounded(cycle: Cycle) -> dict[str, Row]:
             for row in rows.values()
             if row["level"] == level and _attempt(row) in range(plan.attempts_of(cycle.number).stop)
         ]
-        found[level] = _interval("verified", share) | {"searched_steps": sum(steps)}
+        found[level] = {
+            "verified": share.value,
+            "low": share.low,
+            "high": share.high,
+            "searched_steps": sum(steps),
+        }
     return found
 
 
@@ -210,21 +215,19 @@ def _cycle_of_unit(unit: str) -> int:
 
 
 def _solved(row: Row | None) -> Row:
+    """What the planner solves; `low` and `high` are the ends of what was verified, so these have names of their own."""
     if row is None:
-        return {"success_rate": None, "low": None, "high": None, "episodes": 0}
-    return {key: row[key] for key in ("success_rate", "low", "high", "episodes")}
-
-
-def _interval(name: str, share: Interval) -> Row:
-    return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
+        return {"solved": None, "solved_low": None, "solved_high": None, "episodes": 0}
+    ends = {"solved_low": row["low"], "solved_high": row["high"]}
+    return {"solved": row["success_rate"]} | ends | {"episodes": row["episodes"]}
 
 
 def _plot(found: Sequence[Row]) -> Panels:
     """Verified instructions and solved ones, levels along x, a grounding a colour."""
     levels = list(dict.fromkeys(row["level"] for row in found))
     kinds = {
-        "verified": ("verified", "verified_low", "verified_high"),
-        "solved by the planner": ("success_rate", "low", "high"),
+        "verified": ("verified", "low", "high"),
+        "solved by the planner": ("solved", "solved_low", "solved_high"),
     }
     panels = []
     for title, (value, low, high) in kinds.items():
