@@ -22,7 +22,7 @@ from envs.babyai.layouts import generate
 from envs.babyai.levels import SPLITS
 from experiments.bench_ppo import EVALUATION, LEVEL, N_ENVS
 
-SIZES = (64, 256, 1024, 4096, 16_384)
+SIZES = (64, 256, 1024, 4096, 20_000)
 STEPS = 200_000
 
 
