@@ -109,6 +109,10 @@ class Kinds:
             return False
         return all(self.is_limited(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
 
+    def is_small_key(self, node: ast.expr) -> bool:
+        """Whether an expression may be stored as a key as it is: flat, and no number of more than 60 bits."""
+        return self.of(node) >= FLAT and self.is_limited(node) and self.degree(node) == 1
+
     def degree(self, node: ast.AST | None) -> int:
         """How many small numbers are multiplied in an expression: b = a * a, c = b * b, ... double it each time."""
         if node is None or isinstance(node, ast.Constant | ast.Attribute):

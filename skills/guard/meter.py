@@ -21,6 +21,7 @@ SOURCE = ".source"
 MAX_ITEMS = 10_000
 MAX_CHARACTERS = 10_000
 MAX_BITS = 4_096
+MAX_KEY_BITS = 60
 MAX_DEPTH = 100
 MAX_CALL_DEPTH = 60
 ITEMS_PER_STEP = 32
@@ -107,9 +108,23 @@ class Meter:
         self.charge(nodes)
 
     def key(self, value: Any) -> Any:
-        """The value, weighed when hashing it would walk it."""
-        if type(value) is tuple or type(value) is frozenset or type(value) is set:
+        """The value, weighed when hashing it would walk it.
+
+        Numbers whose hashes are equal can be had on purpose, but only beyond 60 bits: such keys would make a dict of
+        them quadratic. Raises `TooLarge` for one.
+        """
+        kind = type(value)
+        if kind is int:
+            _short(value)
+        elif kind is tuple or kind is frozenset or kind is set:
             self._weigh(value)
+            stack = [value]
+            while stack:
+                for part in stack.pop():
+                    if type(part) is int:
+                        _short(part)
+                    elif type(part) in CONTAINERS:
+                        stack.append(_parts(part))
         return value
 
     def bulk(self, items: Iterable[Any]) -> list[Any]:
@@ -184,6 +199,11 @@ class Meter:
                     raise TooLarge(f"a text of more than {MAX_CHARACTERS} characters")
             elif type(item) not in SCALARS and type(item) not in self.records and type(item) is not range:
                 raise TypeError(f"a {type(item).__name__} cannot be turned into text")
+
+
+def _short(number: int) -> None:
+    if number.bit_length() > MAX_KEY_BITS:
+        raise TooLarge(f"a whole number of {number.bit_length()} bits as a key; at most {MAX_KEY_BITS} are allowed")
 
 
 def _parts(value: Any) -> Any:

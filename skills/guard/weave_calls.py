@@ -135,6 +135,8 @@ class CallWeaver(Counting):
         flat = all(self._kinds.of(argument) >= FLAT for argument in node.args)
         if function.attr in ("append", "items", "keys", "values"):
             return True
-        if function.attr in ("get", "add", "discard"):
+        if function.attr == "add":
+            return bool(node.args) and self._kinds.is_small_key(node.args[0])
+        if function.attr in ("get", "discard"):
             return bool(node.args) and self._kinds.of(node.args[0]) >= FLAT
         return function.attr in TEXT_TO_TEXT | TEXT_TESTS and flat and self._kinds.of(function.value) >= FLAT

@@ -56,15 +56,15 @@ class ExpressionWeaver(CallWeaver):
         return self._comprehension(node, "elt")
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        flat = self._kinds.of(node.elt) >= FLAT
+        small = self._kinds.is_small_key(node.elt)
         self._comprehension(node, "elt")
-        node.elt = node.elt if flat else call(".key", node.elt)
+        node.elt = node.elt if small else call(".key", node.elt)
         return node
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        flat = self._kinds.of(node.key) >= FLAT
+        small = self._kinds.is_small_key(node.key)
         self._comprehension(node, "key", "value")
-        node.key = node.key if flat else call(".key", node.key)
+        node.key = node.key if small else call(".key", node.key)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -128,7 +128,7 @@ class ExpressionWeaver(CallWeaver):
         flat = self._kinds.of(node.value) >= FLAT
         node.value = self.visit(node.value)
         if not isinstance(index, ast.Slice):
-            node.slice = self._key(index)
+            node.slice = self._key(index) if isinstance(node.ctx, ast.Store) else self._wanted(index)
             return node
         bounds = [self.visit(bound) if bound else constant(None) for bound in (index.lower, index.upper, index.step)]
         if flat:
@@ -137,6 +137,13 @@ class ExpressionWeaver(CallWeaver):
         return call(".slice", node.value, *bounds)
 
     def _key(self, node: ast.expr) -> ast.expr:
+        """What is stored under."""
+        small = self._kinds.is_small_key(node)
+        woven: ast.expr = self.visit(node)
+        return woven if small else call(".key", woven)
+
+    def _wanted(self, node: ast.expr) -> ast.expr:
+        """What is looked for: a number of any size does no harm where none of that size can be stored."""
         flat = self._kinds.of(node) >= FLAT
         woven: ast.expr = self.visit(node)
         return woven if flat else call(".key", woven)
