@@ -92,14 +92,14 @@ class Learning:
         }
 
 
-def rows(*, seeds: int = 3, cap: float = 150.0, only: str = "csba") -> Iterator[dict[str, Any]]:
-    """The rows of every seed, the fastest first, then what they come to."""
+def rows(*, seed: int = 0, seeds: int = 3, cap: float = 150.0, only: str = "csba") -> Iterator[dict[str, Any]]:
+    """The rows of `seeds` seeds from `seed` on, the fastest first, then what they come to."""
     _compile()
     done = []
-    for seed in range(seeds):
+    for number in range(seed, seed + seeds):
         for row in only:
-            done.append(_learn(row, seed=seed, cap=cap))
-            yield {"seed": seed, **done[-1].as_row()}
+            done.append(_learn(row, seed=number, cap=cap))
+            yield {"seed": number, **done[-1].as_row()}
     yield summary(done)
 
 
@@ -182,11 +182,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="a JSON object a line")
+    parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--cap", type=float, default=150.0, help="processor seconds after which a row ends")
     parser.add_argument("--rows", default="csba", help="which rows, in which order")
     options = parser.parse_args(arguments)
-    for row in rows(seeds=options.seeds, cap=options.cap, only=options.rows):
+    for row in rows(seed=options.seed, seeds=options.seeds, cap=options.cap, only=options.rows):
         print(
             json.dumps(row) if options.json else "  ".join(f"{key} {value}" for key, value in row.items()), flush=True
         )

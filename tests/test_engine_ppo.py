@@ -51,7 +51,8 @@ def test_rows_of_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(bench_ppo, "BANK", 50)
     monkeypatch.setattr(bench_ppo, "EVALUATION", 20)
-    row, end = bench_ppo.rows(seeds=1, cap=0.1, only="c")
+    row, end = bench_ppo.rows(seed=4, seeds=1, cap=0.1, only="c")
+    assert row["seed"] == 4
     assert row["steps"] >= 16 * 256
     assert row["steps_per_second"] > 0
     assert 0 < row["simulator_share"] < row["environment_share"] < 1
