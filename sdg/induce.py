@@ -19,7 +19,7 @@ from skills.cluster_review import Review, review
 from skills.clustering import Clustering, adjusted_rand, cluster
 from skills.embedding import ClusterItem, representation
 from skills.experience import Experience
-from skills.fresh import Member, Stage, fresh_starts, restored_starts
+from skills.fresh import Member, Stage, fresh_starts, keeps_to_its_room, restored_starts
 from skills.policy import Policy
 from skills.reachable import shortest
 from skills.starts import Starts, join, wandered
@@ -206,7 +206,7 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
     return train(
         starts,
         judged,
-        job.settings.train,
+        replace(job.settings.train, stays=keeps_to_its_room(job.members)),
         seed=job.seed,
         warm=job.earlier.get(job.label),
         good_enough=job.good_enough,

@@ -18,10 +18,14 @@ from skills.starts import Starts
 
 
 class Arena:
-    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start ends it."""
+    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start ends it.
 
-    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int) -> None:
-        self.starts, self.horizon = starts, horizon
+    With `stays` a check counts only in the room in which the row began: "nothing unseen here" is soon true elsewhere.
+    """
+
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, stays: bool = False) -> None:
+        self.starts, self.horizon, self.stays = starts, horizon, stays
+        self.began_in = np.zeros(n, np.int64)
         self.reward = BatchReward(starts.checks)
         self.rows = Rows(n)
         self.rng = np.random.default_rng(seed)
@@ -42,6 +46,7 @@ class Arena:
         self.start_of[rows] = starts
         self.targets[rows] = self.starts.targets[starts]
         self.age[rows] = 0
+        self.began_in[rows] = self.memory.room[rows]
 
     def load_random(self, rows: np.ndarray) -> None:
         """Put `rows` into states drawn from the pool."""
@@ -63,24 +68,30 @@ class Arena:
         over, succeeded = self.rows.step(actions)
         self.age += 1
         self.steps += len(actions)
-        return self.reward(self.memory, self.starts.check_of[self.start_of]), over, succeeded
+        fired = self.reward(self.memory, self.starts.check_of[self.start_of])
+        if self.stays:
+            fired &= self.memory.room == self.began_in
+        return fired, over, succeeded
 
 
 def success_of(
-    policy: Policy, starts: Starts, *, horizon: int, seed: int, most: int = 512
+    policy: Policy, starts: Starts, *, horizon: int, seed: int, most: int = 512, stays: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions drawn as in use."""
     reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
     for first in range(0, len(starts), most):
         rows = np.arange(first, min(first + most, len(starts)))
-        reached[rows], steps[rows], _ = play(policy, starts.take(rows), horizon=horizon, seed=seed + first)
+        part = starts.take(rows)
+        reached[rows], steps[rows], _ = play(policy, part, horizon=horizon, seed=seed + first, stays=stays)
     return reached, steps
 
 
-def play(policy: Policy, starts: Starts, *, horizon: int, seed: int) -> tuple[np.ndarray, np.ndarray, Starts]:
+def play(
+    policy: Policy, starts: Starts, *, horizon: int, seed: int, stays: bool = False
+) -> tuple[np.ndarray, np.ndarray, Starts]:
     """Run a skill from every start at once; (reached, steps, the starts' rows as each attempt leaves them)."""
     n = len(starts)
-    arena = Arena(starts, n, horizon=horizon, seed=seed)
+    arena = Arena(starts, n, horizon=horizon, seed=seed, stays=stays)
     arena.load(np.arange(n), np.arange(n))
     after = starts.take(np.arange(n))
     fired = arena.reward(arena.memory, starts.check_of)

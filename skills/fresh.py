@@ -21,7 +21,7 @@ from skills.arena import play
 from skills.policy import Policy
 from skills.reward import BatchReward
 from skills.rows import begin_subgoals
-from skills.starts import Starts, join, restored, target_row
+from skills.starts import Starts, join, replayed, restored, target_row
 from skills.subgoal import CheckFunction
 from skills.template import Unfit, rewrite
 
@@ -67,6 +67,29 @@ def restored_starts(members: Sequence[Member]) -> Starts:
     return join(parts)
 
 
+def keeps_to_its_room(members: Sequence[Member]) -> bool:
+    """Whether a skill about no thing ended, when it was grounded, mostly in the room in which it began.
+
+    Its check speaks of the place ("nothing unseen here"), and is soon true next door; that is not what was learned from.
+    """
+    if any(member.stage.argument for member in members):
+        return False
+    moved = [_rooms(level, [m for m in members if m.level == level]) for level in sorted({m.level for m in members})]
+    return float(np.mean(np.concatenate(moved))) < MOVERS
+
+
+def _rooms(level: str, members: Sequence[Member]) -> np.ndarray:
+    """Whether each member's actions led to another room, bool (n,)."""
+    seeds = sorted({member.seed for member in members})
+    spans = [(len(member.restore_actions), len(member.actions)) for member in members]
+    moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
+    actions = [(*member.restore_actions, *member.actions) for member in members]
+    layouts = [seeds.index(member.seed) for member in members]
+    _, memory = replayed(LevelBank.build(level, seeds), layouts, actions=actions, moments=moments)
+    moved: np.ndarray = memory.room[0::2] != memory.room[1::2]
+    return moved
+
+
 def fresh_starts(
     members: Sequence[Member],
     policies: Mapping[int, Policy],
@@ -106,6 +129,9 @@ def _transfer(member: Member, mission: str) -> tuple[Stage, ...] | None:
     except Unfit:
         return None
 
+
+MOVERS = 0.5
+"""Share of members that change rooms in a skill that doesn't keep to its room: a search may stray now and then."""
 
 LEFT_OUT, AGAIN = 0.3, 0.4
 """Shares of plans that are varied: the stage before the last left out; gone through again (plans about rooms only)."""

@@ -29,6 +29,8 @@ class TrainSettings:
     patience: int = 6
     validation_starts: int = 400
     side_effect_cost: float = 0.3
+    stays: bool = False
+    """A check counts only in the room in which the attempt began."""
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
     babyai: Mapping[str, int] | None = None
@@ -103,7 +105,7 @@ def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Polic
     from skills.learner import PPOLearner, PPOSettings
     from skills.ppo_env import ArenaVecEnv
 
-    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
+    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
     env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
 
@@ -130,7 +132,8 @@ class _Watcher:
 
     def evaluate(self, learner: Any, steps: int) -> None:
         policy = learner.policy()
-        reached, taken = success_of(policy, self.validation, horizon=self.settings.horizon, seed=self.seed)
+        chosen = self.settings
+        reached, taken = success_of(policy, self.validation, horizon=chosen.horizon, seed=self.seed, stays=chosen.stays)
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
         seconds = round(time.monotonic() - self.began, 3)

@@ -1,0 +1,56 @@
+"""Skills about a place, not a thing: a check that is true next door is not what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from envs.babyai.bank import LevelBank
+from envs.babyai.levels import seeds
+from envs.babyai.memory import FORWARD
+from skills.arena import Arena
+from skills.fresh import Member, Stage, keeps_to_its_room
+from skills.starts import Starts, restored, target_row
+from skills.subgoal import CheckFunction
+
+LEVEL = "Open"
+TRUE = CheckFunction("reached", "def reached():\n    return True\n")
+
+
+def _member(actions: tuple[int, ...], argument: str = "") -> Member:
+    seed = min(seeds("validation", count=1, seed=5))
+    return Member(LEVEL, seed, "open a door", (), actions, Stage(0, argument, TRUE), (), "look around")
+
+
+def _arena(*, stays: bool) -> Arena:
+    bank = LevelBank.build(LEVEL, [min(seeds("validation", count=1, seed=5))])
+    state, memory = restored(bank, [0], actions=[()])
+    starts = Starts(state, memory, np.stack([target_row("")]), (TRUE,), np.zeros(1, np.int64))
+    arena = Arena(starts, 1, horizon=5, seed=0, stays=stays)
+    arena.load(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return arena
+
+
+@pytest.mark.parametrize(("stays", "fires"), [(False, True), (True, False)])
+def test_what_is_true_next_door_counts_only_where_skills_may_leave(stays: bool, fires: bool) -> None:
+    arena = _arena(stays=stays)
+    arena.began_in[0] = arena.memory.room[0] + 1  # as if it had begun next door
+    fired, _, _ = arena.step(np.array([FORWARD]))
+    assert fired.tolist() == [fires]
+
+
+def test_what_is_true_here_counts() -> None:
+    fired, _, _ = _arena(stays=True).step(np.array([FORWARD]))
+    assert fired.all()
+
+
+def test_only_skills_about_no_thing_keep_to_their_room() -> None:
+    assert keeps_to_its_room([_member((FORWARD,)), _member(())])
+    assert not keeps_to_its_room([_member((FORWARD,), "red ball")])
+
+
+def test_a_skill_that_was_learned_by_leaving_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skills.fresh._rooms", lambda level, members: np.array([True] * len(members)))
+    assert not keeps_to_its_room([_member((FORWARD,)), replace(_member(()), seed=_member(()).seed)])
