@@ -94,13 +94,15 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
     )
 
 
-def planner_of(config: RunConfig, run: Path, library: Path, *, agent: str) -> players.PlannerRecipe:
-    """The run's planner with the skills of a library folder, under a name."""
+def planner_of(
+    config: RunConfig, run: Path, library: Path, *, agent: str, stage: str = "solve"
+) -> players.PlannerRecipe:
+    """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
     return players.PlannerRecipe(
         agent,
         library,
         model=model_settings(config, run),
-        sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens),
+        sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
     )
 

@@ -158,7 +158,11 @@ class _Planners:
         self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
 
     def __call__(self, seed: int) -> Planner:
-        return Planner(self._model, self._prompts, replace(self._sampling, seed=seed % 2**31, stage="solve"))
+        return Planner(
+            self._model,
+            self._prompts,
+            replace(self._sampling, seed=seed % 2**31, stage=self._sampling.stage or "solve"),
+        )
 
 
 @lru_cache(maxsize=4)

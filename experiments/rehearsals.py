@@ -29,7 +29,7 @@ class Rehearsals:
         """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
         place = self._kept(library, cycle)
         jobs = [
-            Job(planner_of(self.config, self.folder.path, place, agent=f"rehearsal-{cycle}"), task)
+            Job(planner_of(self.config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce"), task)
             for task in self._tasks()
         ]
         journal = self.folder.journal("rehearsals")
