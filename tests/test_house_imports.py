@@ -24,7 +24,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "jinja2": ("experiments/report*.py",),
     "llvmlite": ("envs/babyai/verifier.py",),
     "matplotlib": ("experiments/report*.py", "experiments/plots*.py"),
-    "joblib": ("experiments/workers.py", "experiments/episodes.py"),
     "markupsafe": ("experiments/report*.py",),
     "minigrid": ("envs/babyai/*", "experiments/lockstep.py"),
     "numba": ("envs/*", "skills/*", "sdg/robot.py", "sdg/induce.py", "sdg/verify.py"),
