@@ -22,7 +22,7 @@ from skills.babyai_view import CELLS, N_WORDS, VIEW, argument_text, padded, writ
 from skills.learner import PPOSettings
 from skills.policy import Policy
 from skills.ppo_env import ArenaVecEnv
-from skills.ppo_sb3 import SB3Rows
+from skills.ppo_sb3 import SB3Rows, keywords
 from skills.starts import Starts
 
 OBSERVED = CELLS + 2
@@ -150,15 +150,7 @@ class BabyAILearner:
         self.ppo = PPO(
             "MlpPolicy",
             env,
-            n_steps=settings.n_steps,
-            batch_size=settings.batch_size,
-            n_epochs=settings.n_epochs,
-            learning_rate=settings.learning_rate,
-            ent_coef=settings.ent_coef,
-            gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
-            clip_range=settings.clip_range,
-            max_grad_norm=settings.max_grad_norm,
+            **keywords(settings),
             policy_kwargs={
                 "features_extractor_class": BabyAITrunk,
                 "features_extractor_kwargs": {"texts": texts, "shape": shape},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -85,21 +86,18 @@ def default_ppo(env: VecEnv, *, seed: int) -> PPO:
     return PPO("MlpPolicy", env, seed=seed, device="cpu")
 
 
+def keywords(settings: PPOSettings) -> dict[str, Any]:
+    """The settings as stable-baselines3's PPO takes them; the widths of the network are no keywords of its own."""
+    return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "hidden"}
+
+
 def project_ppo(env: VecEnv, settings: PPOSettings = PPOSettings(), *, seed: int) -> PPO:
     """stable-baselines3's PPO with the project's network and hyperparameters."""
     torch.set_num_threads(1)
     return PPO(
         "MlpPolicy",
         env,
-        n_steps=settings.n_steps,
-        batch_size=settings.batch_size,
-        n_epochs=settings.n_epochs,
-        learning_rate=settings.learning_rate,
-        ent_coef=settings.ent_coef,
-        gamma=settings.gamma,
-        gae_lambda=settings.gae_lambda,
-        clip_range=settings.clip_range,
-        max_grad_norm=settings.max_grad_norm,
+        **keywords(settings),
         policy_kwargs={
             "features_extractor_class": Trunk,
             "features_extractor_kwargs": {"hidden": settings.hidden},
