@@ -45,7 +45,6 @@ def rows(
     assert recipe.library is not None
     options = options_of(load_library(recipe.library))
     episodes = [row for row in Journal(folder / "episodes.jsonl") if row["agent"] == "sdg"]
-    episodes.sort(key=lambda row: row["unit"])  # not as jobs happened to finish: draws go by the order of starts
     return figures(options, episodes, most=most, seed=seed)
 
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sdg.asked import asked_of
-from sdg.gate.verdict import Command
+from sdg.asked import asked_of_skill
 from sdg.options import Option
 from skills.arena import play
 from skills.library import SkillLibrary
 from skills.reachable import shortest
 from skills.starts import Starts
 from skills.statistics import wilson_interval
-from skills.subgoal import CheckFunction
 from skills.training import open_starts
 
 Row = dict[str, Any]
@@ -31,9 +29,11 @@ HAND, STRAYED, TIME = "hand changed", "another room", "out of steps"
 def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> list[Row]:
     """A row for each skill: success of single attempts (actions sampled) within its horizon, from up to `most` starts.
 
-    Starts whose aim was reached already are left out, and those that neither a search nor the skill solves.
+    Starts whose aim was reached already are left out, and those that neither a search nor the skill solves. In which
+    order episodes come (jobs finish as they like) makes no difference.
     """
-    return [_figures(option, episodes, most=most, seed=seed) for option in options.values()]
+    ordered = sorted(episodes, key=lambda row: str(row["unit"]))
+    return [_figures(option, ordered, most=most, seed=seed) for option in options.values()]
 
 
 def with_figures(library: SkillLibrary, rows: Sequence[Row], *, least: int) -> SkillLibrary:
@@ -54,7 +54,7 @@ def with_figures(library: SkillLibrary, rows: Sequence[Row], *, least: int) -> S
 
 
 def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
-    asked = asked_of(episodes, lambda command: _aim(option, command))
+    asked = asked_of_skill(episodes, option)
     times = len(asked) if asked is not None else 0
     head: Row = {"name": option.name, "asked": times, "horizon": option.horizon}
     starts = open_starts(asked) if asked is not None else None
@@ -62,13 +62,6 @@ def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int
         return head | dict.fromkeys(("success_rate", "low", "high"))
     chosen = np.sort(np.random.default_rng(seed).permutation(len(starts))[:most])
     return head | {"already": times - len(starts)} | _played(option, starts.take(chosen), seed=seed)
-
-
-def _aim(option: Option, command: Command) -> CheckFunction | None:
-    try:
-        return option.check(command.argument) if command.name == option.name else None
-    except ValueError:
-        return None
 
 
 def _played(option: Option, starts: Starts, *, seed: int) -> Row:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from envs.babyai.bank import LevelBank
 from sdg.gate.verdict import Command
+from sdg.roles import Skill
 from skills.starts import Starts, join, replayed, target_row
 from skills.subgoal import CheckFunction
 
@@ -25,6 +27,19 @@ def asked_of(rows: Sequence[Row], check_of: Callable[[Command], CheckFunction | 
         part = _asked_in(level, [row for row in rows if row["level"] == level], check_of=check_of)
         parts += [part] if part is not None else []
     return join(parts) if parts else None
+
+
+def asked_of_skill(rows: Sequence[Row], skill: Skill) -> Starts | None:
+    """Where one skill's commands began, each with the check that this skill has for its argument."""
+
+    @cache
+    def aim(command: Command) -> CheckFunction | None:
+        try:
+            return skill.check(command.argument) if command.name == skill.name else None
+        except ValueError:
+            return None
+
+    return asked_of(rows, aim)
 
 
 def _asked_in(level: str, rows: Sequence[Row], *, check_of: Callable[[Command], CheckFunction | None]) -> Starts | None:
@@ -57,4 +72,4 @@ def _commands(row: Row) -> list[tuple[Command, int]]:
     return [(Command(call["name"], call["argument"]), call["began"]) for call in calls]
 
 
-__all__ = ["asked_of"]
+__all__ = ["asked_of", "asked_of_skill"]

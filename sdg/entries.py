@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from sdg.induce import Discovery
-from sdg.options import USAGES, learn_usage
+from sdg.options import learn_usage, stored_form
 from skills.experience import Experience
 from skills.fresh import Member
 from skills.library import CheckTemplate, Skill, SkillLibrary, name_skill
 from skills.policy import Policy
 from skills.subgoal import Subgoal
 from skills.template import Unfit, mentioned, rewrite
+from skills.toolbox import USAGES
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
@@ -41,11 +41,11 @@ def library(
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
             entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken)
-    usages = {entry.name: asdict(_usage(found.members[label], entry)) for label, entry in entries.items()}
+    usages = {entry.name: _usage(found.members[label], entry) for label, entry in entries.items()}
     return SkillLibrary(
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
-        provenance=dict(provenance) | {USAGES: usages},
+        provenance=dict(provenance) | {USAGES: stored_form(usages)},
     )
 
 

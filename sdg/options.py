@@ -16,15 +16,13 @@ from envs.perception import Object
 from sdg.gate.rules import Usage
 from sdg.robot import resolve_records
 from skills.babyai_policy import policy_of
-from skills.check import with_argument
+from skills.check import asked_about
 from skills.experience import Experience
 from skills.library import Skill as StoredSkill
 from skills.library import SkillLibrary
 from skills.policy import Policy, random_policy
 from skills.subgoal import CheckFunction
-
-USAGES = "usages"
-"""Key of the learned usages in a library's provenance."""
+from skills.toolbox import USAGES
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +65,7 @@ class Option:
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
-        problem: ValueError | None = None
-        for template in self.stored.checks:
-            try:
-                return with_argument(template.check, template.argument, argument) if argument else template.check
-            except ValueError as error:
-                problem = problem or error
-        raise problem or ValueError(f"{self.name} has no check")
+        return asked_about(self.stored, argument)
 
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from sdg.asked import asked_of
-from sdg.gate.verdict import Command
+from sdg.asked import asked_of_skill
 from sdg.options import Option, options_of
 from skills.library import SkillLibrary
 from skills.starts import Starts
-from skills.subgoal import CheckFunction
 from skills.training import open_starts
 
 Row = Mapping[str, Any]
@@ -48,15 +45,7 @@ def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[R
 
 def _left_to_do(episodes: Sequence[Row], option: Option) -> Starts | None:
     """Starts of this skill's calls whose aim wasn't reached already."""
-
-    @cache
-    def aim(command: Command) -> CheckFunction | None:
-        try:
-            return option.check(command.argument) if command.name == option.name else None
-        except ValueError:
-            return None
-
-    asked = asked_of(episodes, aim)
+    asked = asked_of_skill(episodes, option)
     left = open_starts(asked) if asked is not None else None
     return left if left is not None and len(left) else None
 

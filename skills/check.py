@@ -15,6 +15,7 @@ from envs.babyai.description import parse
 from envs.babyai.perception import BabyAIPerception
 from envs.perception import Object, Perception
 from skills.guard import Guard, Guarded, GuardError
+from skills.library import Skill
 from skills.subgoal import CheckFunction
 from skills.template import rewrite
 
@@ -47,6 +48,17 @@ class GuardedCheck:
         """The same over perception functions by name."""
         answer: bool = self.guarded(functions)
         return answer
+
+
+def asked_about(skill: Skill, argument: str) -> CheckFunction:
+    """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can."""
+    problem: ValueError | None = None
+    for template in skill.checks:
+        try:
+            return with_argument(template.check, template.argument, argument) if argument else template.check
+        except ValueError as error:
+            problem = problem or error
+    raise problem or ValueError(f"{skill.name} has no check")
 
 
 @dataclass(frozen=True, slots=True)

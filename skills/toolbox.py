@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.babyai.description import parse
 from skills.babyai_policy import policy_of
-from skills.check import with_argument
+from skills.check import asked_about
 from skills.check_shape import canonical_source, core, signature, similarity
 from skills.features import NO_TARGET
 from skills.library import Skill, SkillLibrary
@@ -111,12 +111,10 @@ def _count(value: object) -> float:
 
 
 def _check(skill: Skill, argument: str) -> CheckFunction | None:
-    for template in skill.checks:
-        try:
-            return with_argument(template.check, template.argument, argument) if argument else template.check
-        except ValueError:
-            continue
-    return None
+    try:
+        return asked_about(skill, argument)
+    except ValueError:
+        return None
 
 
 def toolbox_of(library: Path) -> Toolbox:
