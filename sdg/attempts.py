@@ -68,29 +68,26 @@ class Attempts:
 
     def verify(self, attempt: int = 0) -> list[Row]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
-        journal = self.folder.journal("verifications")
         rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith(f"/{attempt}")]
+        return self._searched(rows, "verifications", title=self._title("verification", attempt), job_of=self._job)
+
+    def compare(self, search: Search, name: str) -> list[Row]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
+        return self._searched(
+            rows, name, title=name.replace("_", " "), job_of=lambda row: replace(self._job(row), search=search)
+        )
+
+    def _searched(self, rows: Sequence[Row], name: str, *, title: str, job_of: Callable[[Row], _Job]) -> list[Row]:
+        """Verify the hypotheses that the journal `name` lacks; its rows of all of them, in their order."""
+        journal = self.folder.journal(name)
         missing = [row for row in rows if row["unit"] not in journal]
-        jobs = [self._job(row) for row in missing if row["subgoals"]]
-        name = self._title("verification", attempt)
-        with self.progress.stage(name, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
+        jobs = [job_of(row) for row in missing if row["subgoals"]]
+        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
             for row in missing:
                 if not row["subgoals"]:
                     journal.append(records.unreadable(row))
                     stage.advance()
-            for job, result in self.parallel(_verify, jobs):
-                journal.append(records.verification(job.unit, result))
-                stage.advance(steps=result.searched_steps)
-        return [journal[row["unit"]] for row in rows]
-
-    def compare(self, search: Search, name: str) -> list[Row]:
-        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
-        journal = self.folder.journal(name)
-        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
-        missing = [row for row in rows if row["unit"] not in journal]
-        jobs = [replace(self._job(row), search=search) for row in missing]
-        title = name.replace("_", " ")
-        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
             for job, result in self.parallel(_verify, jobs):
                 journal.append(records.verification(job.unit, result))
                 stage.advance(steps=result.searched_steps)
