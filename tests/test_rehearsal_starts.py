@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.babyai.memory import Memory
+import numpy as np
+import pytest
+
+from envs.babyai.memory import Memory, begin_subgoal
 from envs.babyai.world import BabyAIWorld
 from experiments.comparison import SHIPPED
+from experiments.players import PlannerRecipe
+from experiments.skill_figures import figures
+from sdg.agents import Task, play_task
 from sdg.asked import asked_of
+from sdg.options import options_of
 from sdg.rehearsal import rehearsed
 from skills.library_io import load_library
+from skills.rows import take_rows
+from skills.starts import wandered
 from skills.subgoal import CheckFunction
 
 NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
@@ -76,3 +85,56 @@ def test_what_is_judged_was_not_practised() -> None:
     assert len(mine.practised) <= 2 * (2 + 3 + 4)
     others = [each for label, each in found.items() if each is not mine]
     assert all(each.practised is None and each.judged is None for each in others)
+
+
+def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner plays; what every command knew as it began is what the engine makes of the episode's row."""
+    known: list[Memory] = []
+
+    def remember(world: BabyAIWorld) -> None:
+        begin_subgoal(world.memory, 0)
+        known.append(take_rows(world.memory, np.zeros(1, np.int64)))
+
+    monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
+    agent = PlannerRecipe("sdg", SHIPPED).build()
+    rows = [play_task(agent, Task(level, 2_990_003)) for level in ("SynthSeq", "GoTo")]
+    assert any(row["forgot"] for row in rows), "nothing was forgotten: another layout shows more"
+    starts = asked_of(rows, lambda command: NEVER_TRUE)
+    assert starts is not None
+    assert len(starts) == len(known)
+    for number, (call, expected) in enumerate(zip(_calls(rows), known, strict=True)):
+        if call["forgot_after"]:
+            continue  # It took no step, and what came after it was forgotten at the same moment.
+        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == wanted[0]).all(), (name, call)
+
+
+def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    calls = [call | {"row": i} for i, row in enumerate(rows) for each in row["trace"] for call in each["calls"]]
+    return [
+        call | {"forgot_after": not call["steps"] and call["began"] in rows[call["row"]]["forgot"]}
+        for call in calls
+        if not call["refused"]
+    ]
+
+
+def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
+    agent = PlannerRecipe("sdg", SHIPPED).build()
+    rows = [play_task(agent, Task("PutNextLocal", seed)) for seed in range(2_990_000, 2_990_008)]
+    options = options_of(load_library(SHIPPED))
+    assert figures(options, rows, most=5, seed=1) == figures(options, rows[::-1], most=5, seed=1)
+
+
+def test_wandering_moves_robots_and_nothing_else() -> None:
+    calls = [_call("walk", "red ball", 0)]
+    starts = asked_of([_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE)
+    assert starts is not None
+    near = wandered(starts, most=6, seed=3)
+    assert (near.state.cells == starts.state.cells).all()
+    assert (near.memory.carried == starts.memory.carried).all()
+    assert (near.memory.steps <= 6).all()
+    assert (near.memory.began_at == near.memory.steps).all()
+    assert (near.state.spot != starts.state.spot).any()
+    again = wandered(starts, most=6, seed=3)
+    assert (again.state.spot == near.state.spot).all()
+    assert (wandered(starts, most=0, seed=3).state.spot == starts.state.spot).all()
