@@ -14,7 +14,7 @@ import numpy as np
 from envs.babyai.cells import COLOURS, DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, TYPES, UNSEEN, WALL
 from envs.babyai.description import Target
 from envs.babyai.description import text as described
-from envs.babyai.kernels import kernel
+from envs.babyai.kernels import inner_kernel, kernel
 from envs.babyai.memory import MAX_SIZE, VIEW, Memory, ahead
 from skills.features import NO_TARGET
 
@@ -79,7 +79,7 @@ def write_views(memory: Memory, out: np.ndarray) -> None:
         out[n, 3, VIEW - 1] = memory.code[n, held] if held >= 0 else EMPTY
 
 
-@kernel
+@inner_kernel
 def _light(view: np.ndarray, lit: np.ndarray) -> None:
     """minigrid's `process_vis`: row by row away from the robot, to the right and to the left in each."""
     lit[:] = False
@@ -99,7 +99,7 @@ def _light(view: np.ndarray, lit: np.ndarray) -> None:
                     lit[i, j - 1] = True
 
 
-@kernel
+@inner_kernel
 def _is_opaque(code: int) -> bool:
     kind = code & KIND_MASK
     return kind == WALL or kind == DOOR_CLOSED or kind == DOOR_LOCKED

@@ -25,7 +25,7 @@ from envs.babyai.cells import (
     UNSEEN,
 )
 from envs.babyai.description import matches
-from envs.babyai.kernels import kernel, wide
+from envs.babyai.kernels import inner_kernel, kernel, wide
 from envs.babyai.memory import Memory
 
 NO_TARGET = (-1, -1, 0, 99)
@@ -92,7 +92,7 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
     out[_SCALARS + 3] = memory.room[i] >= 0 and (memory.visited_before[i] >> memory.room[i]) & 1
 
 
-@kernel
+@inner_kernel
 def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.ndarray) -> None:
     x, y, fx, fy = pose
     size = memory.cells.shape[1]
@@ -122,7 +122,7 @@ def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.
                 out[_OBJECT + cell] = 1
 
 
-@kernel
+@inner_kernel
 def _leads_somewhere_new(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is a door with a room on one of its sides that was not visited."""
     kind = memory.code[i, k] & KIND_MASK

@@ -13,8 +13,8 @@ from envs.babyai import kernels
 
 INNER = """
 from __future__ import annotations
-from envs.babyai.kernels import kernel
-@kernel
+from envs.babyai.kernels import {decorator}
+@{decorator}
 def answer(x):
     return x + {number}
 """
@@ -41,9 +41,9 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(copy: Path, number: int) -> list[int]:
+def run(copy: Path, number: int, decorator: str) -> list[int]:
     """What the outer kernel says, and how often it came from the cache, in a fresh process."""
-    (copy / "envs" / "inner.py").write_text(INNER.format(number=number), encoding="utf-8")
+    (copy / "envs" / "inner.py").write_text(INNER.format(number=number, decorator=decorator), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     done = subprocess.run(
         [sys.executable, "-c", SHOW], cwd=copy, env=environment, capture_output=True, text=True, timeout=120, check=True
@@ -51,10 +51,19 @@ def run(copy: Path, number: int) -> list[int]:
     return [int(each) for each in done.stdout.split()]
 
 
-def test_an_edit_in_an_imported_file_is_noticed(copy: Path) -> None:
-    assert run(copy, 1) == [2, 0]
-    assert run(copy, 1) == [2, 1], "nothing changed: the second process starts warm"
-    assert run(copy, 5) == [10, 0], "the inner file changed: the outer machine code is stale"
+@pytest.mark.parametrize("inner", ["kernel", "inner_kernel", "inlined_kernel"])
+def test_an_edit_in_an_imported_file_is_noticed(copy: Path, inner: str) -> None:
+    assert run(copy, 1, inner) == [2, 0]
+    assert run(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"
+    assert run(copy, 5, inner) == [10, 0], "the inner file changed: the outer machine code is stale"
+
+
+def test_python_may_call_what_only_kernels_compile() -> None:
+    @kernels.inner_kernel
+    def double(x: object) -> str:
+        return f"{x}{x}"  # numba compiles no such thing
+
+    assert double("ab") == "abab"
 
 
 def test_closure_follows_imports() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import inner_kernel
 from envs.babyai.state import MAX_OBJECTS
 from envs.babyai.view import FORWARD
 
@@ -35,7 +35,7 @@ _HAPPENS = np.array(
 """By action: bits of the kinds of cell ahead on which it can have an effect."""
 
 
-@row_kernel
+@inner_kernel
 def object_at(row, spot):  # type: ignore[no-untyped-def]
     """Index of the object or door at a spot of an environment, -1 if there is none."""
     for k in range(MAX_OBJECTS):
@@ -44,7 +44,7 @@ def object_at(row, spot):  # type: ignore[no-untyped-def]
     return -1
 
 
-@row_kernel
+@inner_kernel
 def _pick_up(row, front):  # type: ignore[no-untyped-def]
     if row.carried:
         return
@@ -55,7 +55,7 @@ def _pick_up(row, front):  # type: ignore[no-untyped-def]
     row.moved = 1
 
 
-@row_kernel
+@inner_kernel
 def _drop(row, front):  # type: ignore[no-untyped-def]
     held = row.carried
     if held == 0:
@@ -66,7 +66,7 @@ def _drop(row, front):  # type: ignore[no-untyped-def]
     row.moved = 1
 
 
-@row_kernel
+@inner_kernel
 def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
     if kind == DOOR_OPEN:
         row.cells[front] = DOOR_CLOSED | colour
@@ -87,7 +87,7 @@ def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
             row.cells[front] = row.code[content - 1]
 
 
-@row_kernel
+@inner_kernel
 def act_row(row, action):  # type: ignore[no-untyped-def]
     """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, COLOURS, KIND_MASK, TYPE_OF_KIND, TYPES
-from envs.babyai.kernels import row_kernel, wide
+from envs.babyai.kernels import inner_kernel, wide
 from envs.babyai.memory import Memory
 from envs.babyai.tracking import GONE, MAX_OBJECTS, ahead
 
@@ -97,7 +97,7 @@ def text(target: Target) -> str:
     return " ".join(word for word in words if word)
 
 
-@row_kernel
+@inner_kernel
 def to_start_frame(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
     """Grid position to the start frame of row i: x to the right of and y ahead of the pose at reset."""
     dx, dy = ahead(int(memory.start[i, 2]))
@@ -105,7 +105,7 @@ def to_start_frame(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
     return down * dx - right * dy, right * dx + down * dy
 
 
-@row_kernel
+@inner_kernel
 def is_located(memory: Memory, i: int, k: int, location: int) -> bool:
     """Whether object k was first seen in the start room (its walls included), on that side of the pose at reset."""
     pitch = int(memory.pitch[i])
@@ -119,7 +119,7 @@ def is_located(memory: Memory, i: int, k: int, location: int) -> bool:
     )
 
 
-@row_kernel
+@inner_kernel
 def matches(memory: Memory, i: int, k: int, target: Row) -> bool:
     """Whether object k of row i is in the world and is what `target` (a Target or its row) asks for."""
     if k < 0 or k >= memory.n_objects[i] or memory.at[i, k, 0] == GONE:

@@ -16,7 +16,7 @@ import numpy as np
 from envs.babyai.actions import N_ACTIONS, act_row
 from envs.babyai.bank import LevelBank
 from envs.babyai.cells import EMPTY
-from envs.babyai.kernels import kernel, row_kernel
+from envs.babyai.kernels import inner_kernel, kernel
 from envs.babyai.state import MAX_OBJECTS, MAX_SIZE, N_CLAUSES, PAD, PROGRAM_SIZE, SIDE, State, copy_rows, create
 from envs.babyai.verifier import FAILURE, SUCCESS, verify_row
 from envs.babyai.view import VIEW, view_row
@@ -46,7 +46,7 @@ class Final(NamedTuple):
 # Kernels are given plain tuples: numba's cache on disk pickles the class of a named one, and stumbles if it is renamed.
 
 
-@row_kernel
+@inner_kernel
 def step_row(row, action):  # type: ignore[no-untyped-def]
     """Step an environment by one action (0..6, unchecked): (reward float64, terminated, truncated). No auto-reset."""
     row.steps += 1
@@ -58,7 +58,7 @@ def step_row(row, action):  # type: ignore[no-untyped-def]
     return 0.0, verdict == FAILURE, truncated
 
 
-@row_kernel
+@inner_kernel
 def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
     """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k].
 

@@ -41,26 +41,50 @@ def row_kernel(function: _Function) -> _Function:
     return _compile(function, _nrt=False)
 
 
+def inner_kernel(function: _Function) -> _Function:
+    """What only other kernels call: compiled as part of them, without an entry for Python or a file of its own.
+
+    To unpack the two dozen arrays of a memory takes more code than most kernels have, so that entries were half of what
+    is compiled at the first call. Python may call one, and then it runs as the Python that it is written in.
+    """
+    return cast(_Function, _Inner(function))
+
+
 def inlined_kernel(function: _Function) -> _Function:
-    """A `row_kernel` that is written into its callers: to hand a memory's arrays on costs more than a few reads."""
-    return _compile(function, _nrt=False, forceinline=True)
+    """An `inner_kernel` that is written into its callers: to hand a memory's arrays on costs more than a few reads."""
+    return cast(_Function, _Inner(function, forceinline=True))
 
 
 def number_kernel(function: _Function) -> _Function:
-    """An `inlined_kernel` for sums of floats, which may be fused and put in another order; divides as numpy does."""
+    """A `row_kernel` written into its callers, for sums of floats: fused and reordered at will, divided as by numpy."""
     free = {"contract", "reassoc", "nsz"}
     return _compile(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
 
 
+class _Inner:
+    """A function to Python and a kernel to numba, which asks an object for its type by this attribute."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self.__wrapped__ = function
+        self._dispatcher = _njit(nogil=True, _nrt=False, no_cpython_wrapper=True, **options)(function)
+        self._numba_type_ = self._dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.__wrapped__(*arguments)
+
+
 def _compile(function: _Function, **options: Any) -> _Function:
     settings: Any = config
-    numba_njit: Any = njit  # its types know nothing of _nrt
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
     try:
-        compiled = numba_njit(cache=True, nogil=True, **options)(function)
+        return cast(_Function, _njit(cache=True, nogil=True, **options)(function))
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
-    return cast(_Function, compiled)
+
+
+def _njit(**options: Any) -> Any:
+    numba_njit: Any = njit  # its types know nothing of _nrt
+    return numba_njit(no_cfunc_wrapper=True, **options)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from envs.babyai.cells import EMPTY, UNSEEN
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import inner_kernel, row_kernel
 from envs.babyai.tracking import (
     GONE,
     HELD,
@@ -117,7 +117,7 @@ def copy_rows(
         there[target_rows] = here[rows]
 
 
-@row_kernel
+@inner_kernel
 def _look(memory: Memory, i: int, view: np.ndarray) -> None:
     """Write everything in view onto the map; the robot's own cell shows its hand instead and is left alone."""
     cells, ids, seen_at = memory.cells[i], memory.ids[i], memory.seen_at[i]
@@ -139,7 +139,7 @@ def _look(memory: Memory, i: int, view: np.ndarray) -> None:
             y += dx
 
 
-@row_kernel
+@inner_kernel
 def _enter(memory: Memory, i: int) -> None:
     """Note the room the robot stands in; a cell on the lattice (a doorway) belongs to none."""
     pitch = int(memory.pitch[i])
@@ -154,7 +154,7 @@ def _enter(memory: Memory, i: int) -> None:
         memory.n_rooms[i] += 1
 
 
-@row_kernel
+@inner_kernel
 def _tread(memory: Memory, i: int) -> None:
     """Note the heading in the cell where the robot stands: bit d of its trail is set for direction d."""
     memory.trail[i, memory.pose[i, 0], memory.pose[i, 1]] |= np.uint8(1 << int(memory.pose[i, 2]))
@@ -195,7 +195,7 @@ def begin(memory: Memory, i: int, view: np.ndarray, pose: Pose, room_size: int, 
     _look(memory, i, view)
 
 
-@row_kernel
+@inner_kernel
 def _advance(memory: Memory, i: int, view: np.ndarray, x: int, y: int) -> None:
     """Step onto (x, y) if that is where a step forward has led."""
     code = memory.cells[i, x, y]

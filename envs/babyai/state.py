@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, WALL
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import inner_kernel
 
 MAX_SIZE = 22
 """Cells a side of the largest grid (3 x 3 rooms of 8)."""
@@ -118,7 +118,7 @@ def cells_ahead(state: State) -> np.ndarray:
     return codes
 
 
-@row_kernel
+@inner_kernel
 def pose_of(row, pose):  # type: ignore[no-untyped-def]
     """Write x, y, direction of an environment into pose[0:3] (inside kernels: row = state[i])."""
     pose[0] = (np.int64(row.spot) >> 5) - PAD

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN
-from envs.babyai.description import Row, is_located, matches, to_start_frame
-from envs.babyai.kernels import row_kernel, wide
+from envs.babyai.description import is_located, to_start_frame
+from envs.babyai.kernels import inner_kernel, row_kernel, wide
 from envs.babyai.memory import MAX_ROOMS, MAX_SIZE, Memory
 from envs.babyai.tracking import GONE, HELD, ahead, is_door, is_passable
 
@@ -30,44 +30,44 @@ FACTS: tuple[str, ...] = (
 """What is true of the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
 
 
-@row_kernel
+@inner_kernel
 def exists(memory: Memory, i: int, k: int) -> bool:
     """Whether id k was given and its object is still in the world (an opened box isn't)."""
     return bool(k >= 0 and k < memory.n_objects[i] and memory.at[i, k, 0] != GONE)
 
 
-@row_kernel
+@inner_kernel
 def is_held(memory: Memory, i: int, k: int) -> bool:
     """Whether the robot carries object k."""
     return bool(memory.at[i, k, 0] == HELD)
 
 
-@row_kernel
+@inner_kernel
 def is_visible(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is in the view now (the carried one is)."""
     return bool(memory.seen_at[i, k] == memory.steps[i])
 
 
-@row_kernel
+@inner_kernel
 def type_of(memory: Memory, i: int, k: int) -> int:
     """Index into cells.TYPES."""
     return int(TYPE_OF_KIND[memory.code[i, k] & KIND_MASK])
 
 
-@row_kernel
+@inner_kernel
 def color_of(memory: Memory, i: int, k: int) -> int:
     """Index into cells.COLOURS."""
     return int(memory.code[i, k] >> COLOUR_SHIFT)
 
 
-@row_kernel
+@inner_kernel
 def status_of(memory: Memory, i: int, k: int) -> int:
     """Index into STATUSES: 0 for what is not a door."""
     code = memory.code[i, k]
     return int((code & KIND_MASK) - DOOR_OPEN + 1) if is_door(code) else 0
 
 
-@row_kernel
+@inner_kernel
 def grid_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Grid (x, y) of object k; the robot's own when it is held."""
     if memory.at[i, k, 0] == HELD:
@@ -75,41 +75,41 @@ def grid_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     return int(memory.at[i, k, 0]), int(memory.at[i, k, 1])
 
 
-@row_kernel
+@inner_kernel
 def position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Start-frame (x, y) of object k."""
     x, y = grid_position(memory, i, k)
     return to_start_frame(memory, i, x, y)
 
 
-@row_kernel
+@inner_kernel
 def start_position(memory: Memory, i: int, k: int) -> tuple[int, int]:
     """Start-frame (x, y) where object k was first seen."""
     return to_start_frame(memory, i, wide(memory.home[i, k, 0]), wide(memory.home[i, k, 1]))
 
 
-@row_kernel
+@inner_kernel
 def distance(memory: Memory, i: int, k: int) -> int:
     """Manhattan distance in cells from the robot to object k, 0 when held."""
     x, y = grid_position(memory, i, k)
     return abs(x - memory.pose[i, 0]) + abs(y - memory.pose[i, 1])
 
 
-@row_kernel
+@inner_kernel
 def front_cell(memory: Memory, i: int) -> tuple[int, int]:
     """Grid (x, y) of the cell ahead of the robot."""
     dx, dy = ahead(int(memory.pose[i, 2]))
     return memory.pose[i, 0] + dx, memory.pose[i, 1] + dy
 
 
-@row_kernel
+@inner_kernel
 def is_faced(memory: Memory, i: int, k: int) -> bool:
     """Whether object k lies in the cell ahead of the robot."""
     x, y = front_cell(memory, i)
     return bool(memory.at[i, k, 0] == x and memory.at[i, k, 1] == y)
 
 
-@row_kernel
+@inner_kernel
 def facing(memory: Memory, i: int) -> int:
     """Id of the object or door in the cell ahead, -1 for nothing."""
     x, y = front_cell(memory, i)
@@ -118,26 +118,26 @@ def facing(memory: Memory, i: int) -> int:
     return int(memory.ids[i, x, y]) - 1
 
 
-@row_kernel
+@inner_kernel
 def robot_position(memory: Memory, i: int) -> tuple[int, int]:
     """Start-frame (x, y) of the robot."""
     return to_start_frame(memory, i, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
 
 
-@row_kernel
+@inner_kernel
 def front_position(memory: Memory, i: int) -> tuple[int, int]:
     """Start-frame (x, y) of the cell ahead of the robot."""
     x, y = front_cell(memory, i)
     return to_start_frame(memory, i, x, y)
 
 
-@row_kernel
+@inner_kernel
 def current_room(memory: Memory, i: int) -> int:
     """Number of the room the robot is in."""
     return int(memory.room_order[i, memory.room[i]])
 
 
-@row_kernel
+@inner_kernel
 def unseen_cells(memory: Memory, i: int) -> int:
     """How many cells of the room that the robot is in it has never seen, walls and doors included, corners not."""
     pitch, columns, room = int(memory.pitch[i]), int(memory.columns[i]), int(memory.room[i])
@@ -150,7 +150,7 @@ def unseen_cells(memory: Memory, i: int) -> int:
     return unseen
 
 
-@row_kernel
+@inner_kernel
 def room_of(memory: Memory, i: int, k: int) -> int:
     """Number of the room object k lies in (a door: was first seen from), -1 when the robot was never there."""
     if memory.at[i, k, 0] == HELD:
@@ -162,7 +162,7 @@ def room_of(memory: Memory, i: int, k: int) -> int:
     return int(memory.room_order[i, (y // pitch) * memory.columns[i] + x // pitch])
 
 
-@row_kernel
+@inner_kernel
 def is_explored(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is a door and the rooms on both its sides were visited since reset or the last forget."""
     if not is_door(memory.code[i, k]):
@@ -177,7 +177,7 @@ def is_explored(memory: Memory, i: int, k: int) -> bool:
     return bool((visited >> here) & 1 == 1 and (visited >> there) & 1 == 1)
 
 
-@row_kernel
+@inner_kernel
 def room_numbers(memory: Memory, i: int, lattice_bits: int) -> int:
     """Bits per lattice room (`visited`, `visited_before`) to bits per room number."""
     numbers = 0
@@ -197,28 +197,13 @@ def is_free_cell(cells: np.ndarray, start: np.ndarray, x: int, y: int) -> bool:
     return is_passable(cells[grid_x, grid_y])
 
 
-@row_kernel
+@inner_kernel
 def is_free(memory: Memory, i: int, x: int, y: int) -> bool:
     """Whether the start-frame cell (x, y) was seen and can be walked on, as far as is known."""
     return is_free_cell(memory.cells[i], memory.start[i], x, y)
 
 
-@row_kernel
-def find(memory: Memory, i: int, target: Row, out: np.ndarray) -> int:
-    """Ids of what matches `target`, nearest first and ties by id, written to `out` (i64[MAX_OBJECTS]); their number."""
-    n = 0
-    for k in range(wide(memory.n_objects[i])):
-        if matches(memory, i, k, target):
-            far, at = distance(memory, i, k), n
-            while at > 0 and distance(memory, i, out[at - 1]) > far:
-                out[at] = out[at - 1]
-                at -= 1
-            out[at] = k
-            n += 1
-    return n
-
-
-@row_kernel
+@inner_kernel
 def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     """Write the FIELDS of object k to `row` (i16[17])."""
     row[0], row[1], row[2] = k, type_of(memory, i, k), color_of(memory, i, k)
@@ -231,7 +216,7 @@ def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     row[16] = memory.opened_at[i, k]
 
 
-@row_kernel
+@inner_kernel
 def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
     """Write the FIELDS of all that is known and in the world to `table` (i16[MAX_OBJECTS, 17]); the rows written."""
     n = 0
@@ -242,7 +227,7 @@ def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
     return n
 
 
-@row_kernel
+@inner_kernel
 def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
     """Write the FACTS of row i to `facts` (i32[14])."""
     facts[0] = memory.n_objects[i]

@@ -21,7 +21,7 @@ from envs.babyai.cells import (
     KIND_MASK,
     LAVA,
 )
-from envs.babyai.kernels import row_kernel, wide
+from envs.babyai.kernels import inner_kernel, wide
 
 if TYPE_CHECKING:
     from envs.babyai.memory import Memory
@@ -33,41 +33,41 @@ HELD, GONE = -1, -2
 _PICKUP = 3  # the action
 
 
-@row_kernel
+@inner_kernel
 def ahead(direction: int) -> tuple[int, int]:
     """Unit step (dx, dy) in grid coordinates of direction 0 = +x, 1 = +y, 2 = -x, 3 = -y."""
     return (1 - direction) * ((direction + 1) & 1), (2 - direction) * (direction & 1)
 
 
-@row_kernel
+@inner_kernel
 def is_thing(code: int) -> bool:
     """Whether a cell code is an object or a door."""
     kind = code & KIND_MASK
     return kind >= DOOR_OPEN and kind <= BOX
 
 
-@row_kernel
+@inner_kernel
 def is_door(code: int) -> bool:
     """Whether a cell code is a door in any state."""
     kind = code & KIND_MASK
     return kind >= DOOR_OPEN and kind <= DOOR_LOCKED
 
 
-@row_kernel
+@inner_kernel
 def is_passable(code: int) -> bool:
     """Whether the robot can step onto a cell with this code (minigrid's `can_overlap`)."""
     kind = code & KIND_MASK
     return kind == EMPTY or kind == FLOOR or kind == DOOR_OPEN or kind == GOAL or kind == LAVA
 
 
-@row_kernel
+@inner_kernel
 def _same_thing(code: int, other: int) -> bool:
     if code >> COLOUR_SHIFT != other >> COLOUR_SHIFT:
         return False
     return code == other or (is_door(code) and is_door(other))
 
 
-@row_kernel
+@inner_kernel
 def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
     """A new object first seen at (x, y); its index, or -1 when the memory is full."""
     k = memory.n_objects[i]
@@ -87,7 +87,7 @@ def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
     return int(k)
 
 
-@row_kernel
+@inner_kernel
 def _take(memory: Memory, i: int, k: int) -> None:
     """Object k leaves its cell for the robot's hand."""
     x, y = memory.at[i, k, 0], memory.at[i, k, 1]
@@ -99,7 +99,7 @@ def _take(memory: Memory, i: int, k: int) -> None:
     memory.carried[i] = k
 
 
-@row_kernel
+@inner_kernel
 def recall_carried(memory: Memory, i: int, code: int) -> None:
     """What is held although nothing was picked up: the one like thing remembered, or something new.
 
@@ -118,7 +118,7 @@ def recall_carried(memory: Memory, i: int, code: int) -> None:
         _take(memory, i, found)
 
 
-@row_kernel
+@inner_kernel
 def follow_hand(memory: Memory, i: int, view: np.ndarray, action: int, front_x: int, front_y: int) -> None:
     """Tell from the hand, cell (3, 6) of the view, what was picked up or put down."""
     in_hand = view[3, 6]
@@ -139,7 +139,7 @@ def follow_hand(memory: Memory, i: int, view: np.ndarray, action: int, front_x: 
         memory.carried[i] = -1
 
 
-@row_kernel
+@inner_kernel
 def see(memory: Memory, i: int, x: int, y: int, code: int) -> None:
     """Bring the remembered cell (x, y) up to a code that is in view now."""
     k = int(memory.ids[i, x, y]) - 1

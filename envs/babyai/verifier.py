@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, KIND_MASK
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import inner_kernel
 from envs.babyai.state import MAX_OBJECTS, SIDE
 from envs.babyai.view import FORWARD
 
@@ -45,7 +45,7 @@ def _lowest_bit(typingctx, value):  # type: ignore[no-untyped-def]
 lowest_bit: Any = intrinsic(_lowest_bit)
 
 
-@row_kernel
+@inner_kernel
 def _is_listed_at(row, members, spot):  # type: ignore[no-untyped-def]
     """Did any of these objects lie at this spot when positions were last refreshed?"""
     while members:
@@ -55,7 +55,7 @@ def _is_listed_at(row, members, spot):  # type: ignore[no-untyped-def]
     return False
 
 
-@row_kernel
+@inner_kernel
 def _is_listed_beside(row, members, spot):  # type: ignore[no-untyped-def]
     """Did any of these objects lie one step from this spot when positions were last refreshed?"""
     while members:
@@ -66,7 +66,7 @@ def _is_listed_beside(row, members, spot):  # type: ignore[no-untyped-def]
     return False
 
 
-@row_kernel
+@inner_kernel
 def _opened(row, members, front):  # type: ignore[no-untyped-def]
     """Is the cell ahead an open door of this set?"""
     if row.cells[front] & KIND_MASK != DOOR_OPEN:
@@ -78,13 +78,13 @@ def _opened(row, members, front):  # type: ignore[no-untyped-def]
     return False
 
 
-@row_kernel
+@inner_kernel
 def _contains(members, held):  # type: ignore[no-untyped-def]
     """Is the object of index held - 1 in this set? (held 0 is nothing)"""
     return held != 0 and (members >> np.uint64(held - 1)) & np.uint64(1) != 0
 
 
-@row_kernel
+@inner_kernel
 def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
     kind = row.program[KINDS + clause]
     members = row.targets[clause, 0]
@@ -118,7 +118,7 @@ def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
     return CONTINUE
 
 
-@row_kernel
+@inner_kernel
 def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
     """One side of "then" / "after": a clause, or two joined by "and" (each latched once done; failures ignored)."""
     first = 2 * side
@@ -130,7 +130,7 @@ def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
     return SUCCESS if row.done[2 + first] and row.done[3 + first] else CONTINUE
 
 
-@row_kernel
+@inner_kernel
 def verify_row(row, action):  # type: ignore[no-untyped-def]
     """Judge an environment (a row of the state) after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
     if (action == DROP_ACTION) & (row.moved != 0):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, WALL
-from envs.babyai.kernels import row_kernel
+from envs.babyai.kernels import inner_kernel
 from envs.babyai.state import SIDE
 
 VIEW = 7
@@ -44,7 +44,7 @@ def _light_table() -> np.ndarray:
 _LIGHT = _light_table()
 
 
-@row_kernel
+@inner_kernel
 def view_row(row, views, k):  # type: ignore[no-untyped-def]
     """Draw the view of an environment (a row of the state) into views[k] (uint8 [7, 7], packed codes)."""
     cells = row.cells

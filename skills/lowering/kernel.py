@@ -11,7 +11,7 @@ import numpy as np
 
 from envs.babyai.cells import COLOUR_SHIFT, KIND_MASK, TYPE_OF_KIND
 from envs.babyai.description import is_located
-from envs.babyai.kernels import inlined_kernel, row_kernel, wide
+from envs.babyai.kernels import inlined_kernel, inner_kernel, row_kernel, wide
 from envs.babyai.memory import Memory
 from envs.babyai.table import (
     color_of,
@@ -91,7 +91,7 @@ def _field(memory: Memory, i: int, k: int, field: int) -> int:
     return _rare_field(memory, i, k, field)
 
 
-@row_kernel
+@inner_kernel
 def _rare_field(memory: Memory, i: int, k: int, field: int) -> int:
     if field == 14:
         return int(memory.picked_up_at[i, k])
@@ -165,7 +165,7 @@ def _next_object(memory: Memory, i: int, k: int) -> int:
     return -1
 
 
-@row_kernel
+@inner_kernel
 def _sort(memory: Memory, i: int, target: np.ndarray, out: np.ndarray, base: int) -> None:
     """Write the number of matches to out[base] and their ids behind it, nearest first and ties by id."""
     n = 0
@@ -192,7 +192,7 @@ def _count(memory: Memory, i: int, target: np.ndarray, most: int) -> int:
     return n
 
 
-@row_kernel
+@inner_kernel
 def _slot(target: np.ndarray, part: int) -> int:
     """A parameter as the index that a field is compared with; part 2 is a whole name."""
     if part < 2:
@@ -200,7 +200,7 @@ def _slot(target: np.ndarray, part: int) -> int:
     return int(target[1]) * 4 + int(target[0]) if target[0] >= 0 and target[1] >= 0 else NO_TEXT
 
 
-@row_kernel
+@inner_kernel
 def _popcount(bits: int) -> int:
     n = 0
     while bits:
@@ -209,7 +209,7 @@ def _popcount(bits: int) -> int:
     return n
 
 
-@row_kernel
+@inner_kernel
 def _arithmetic(op: int, a: int, b: int) -> int:
     if op == MULTIPLY:
         return a * b
@@ -259,7 +259,7 @@ def _walk(memory: Memory, i: int, op: int, k: int, b: int, targets: np.ndarray, 
     return k + 1 if k + 1 < r[base] else -1
 
 
-@row_kernel
+@inner_kernel
 def _compute(memory: Memory, i: int, op: int, b: int, c: int, targets: np.ndarray, r: np.ndarray) -> int:
     """The value of an operation that is neither a jump nor a loop."""
     if op == SLOT:
@@ -277,7 +277,7 @@ def _compute(memory: Memory, i: int, op: int, b: int, c: int, targets: np.ndarra
     return _arithmetic(op, r[b], r[c])
 
 
-@row_kernel
+@inner_kernel
 def evaluate_row(memory: Memory, i: int, code: np.ndarray, start: int, targets: np.ndarray, r: np.ndarray) -> int:
     """FALSE, TRUE or FAULT: the program that begins at code[start] (i32 (M, 4)) about memory row i.
 
