@@ -112,16 +112,6 @@ def adjusted_rand(kinds: Sequence[object], labels: Sequence[object]) -> float:
     return float(adjusted_rand_score([str(kind) for kind in kinds], [str(label) for label in labels]))
 
 
-def centroids(points: np.ndarray, labels: Sequence[int]) -> np.ndarray:
-    """Mean points (k, d) float32 of clusters 0 to k - 1, scaled to length 1; rejected items don't count."""
-    numbers = np.array(labels)
-    means = np.zeros((numbers.max(initial=-1) + 1, points.shape[1]))
-    for k in range(len(means)):
-        means[k] = points[numbers == k].mean(axis=0)
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 0).astype(np.float32)
-
-
 def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
     """2-d positions (m, 2) for a figure: t-SNE, or the two principal axes where there are too few rows for it."""
     if len(rows) < 6:

@@ -18,7 +18,7 @@ import numpy as np
 
 from skills.subgoal import CheckFunction
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the stored form. It changes with every change of meaning, and other versions are refused."""
 MAX_NAME = 48
 MAX_TEXT = 2_000
@@ -100,13 +100,12 @@ class Skill:
 class SkillLibrary:
     """Skills, their weights by skill name, and where they come from.
 
-    `centroids` is (k, d) float32, row i the middle of skill i's cluster (or (0, 0)); `provenance` has texts, numbers
-    and lists of them (levels, seeds, command, versions). Raises ValueError for parts that don't fit together.
+    `provenance` has texts, numbers and lists of them (levels, seeds, command, versions). Raises ValueError for parts
+    that don't fit together.
     """
 
     skills: tuple[Skill, ...]
     weights: Mapping[str, Mapping[str, np.ndarray]]
-    centroids: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,11 +117,6 @@ class SkillLibrary:
             raise ValueError(f"weights are for {sorted(self.weights)}, skills are {sorted(names)}")
         for name in names:
             require_weights(self.weights[name], owner=name)
-        require_weights({"centroids": self.centroids}, owner="the library")
-        if self.centroids.ndim != 2 or len(self.centroids) not in (0, len(names)):
-            raise ValueError(
-                f"centroids have shape {self.centroids.shape}, expected a row for each of {len(names)} skills"
-            )
 
     def __getitem__(self, name: str) -> Skill:
         """The skill of that name. Raises KeyError with the names there are."""

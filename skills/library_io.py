@@ -28,7 +28,6 @@ from skills.strict_json import loads
 
 INDEX = "library.json"
 CARD = "README.md"
-CENTROIDS = "centroids.safetensors"
 MAX_FILE_BYTES = 64 * 2**20
 MAX_LIBRARY_BYTES = 256 * 2**20
 
@@ -71,10 +70,9 @@ def load_library(folder: Path) -> SkillLibrary:
             name: _arrays(folder / name, size=entry.size, sha256=entry.sha256) for name, entry in index.files.items()
         }
         weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
-        centroids = arrays.pop(CENTROIDS, {}).get("centroids")
-        if centroids is None or arrays:
-            raise ValueError(f"{INDEX} must list a weights file for each skill and {CENTROIDS}, nothing else")
-        return SkillLibrary(tuple(index.skills), weights, centroids, index.provenance)
+        if arrays:
+            raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
+        return SkillLibrary(tuple(index.skills), weights, index.provenance)
     except LibraryError:
         raise
     except FileNotFoundError as error:
@@ -92,7 +90,6 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     from safetensors.numpy import save
 
     weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
-    weights[CENTROIDS] = {"centroids": library.centroids}
     files = {
         name: save({key: np.ascontiguousarray(arrays[key]) for key in sorted(arrays)})
         for name, arrays in sorted(weights.items())

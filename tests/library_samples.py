@@ -37,7 +37,6 @@ def a_library(**changes: object) -> SkillLibrary:
     whole = SkillLibrary(
         skills=(a_skill(), a_skill("pick_up", takes_argument=False, argument_examples=())),
         weights=weights,
-        centroids=rng.normal(size=(2, 4)).astype(np.float32),
         provenance={"levels": ["GoToLocal"], "seed": 0, "command": "train"},
     )
     return replace(whole, **changes)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.clusterings_corpus import draw
-from skills.clustering import Clustering, adjusted_rand, centroids, cluster, project
+from skills.clustering import Clustering, adjusted_rand, cluster, project
 from skills.embedding import CalledEmbedder, ClusterItem, Part, api_text, representation
 from skills.strict_json import canonical, loads
 from skills.subgoal import CheckFunction, SkillCall, Subgoal
@@ -102,14 +102,6 @@ def test_a_clustering_comes_back_through_json() -> None:
     assert Clustering.from_json(loads(canonical(found.to_json()))) == found
     with pytest.raises(ValueError, match=r"clustering\.k"):
         Clustering.from_json({**loads(canonical(found.to_json())), "k": "9"})
-
-
-def test_centroids_are_unit_rows_without_the_rejected() -> None:
-    points = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
-    middles = centroids(points, [0, 1, 0, -1])
-    assert middles.dtype == np.float32
-    np.testing.assert_allclose(middles, [[1.0, 0.0], [0.0, 1.0]])
-    assert centroids(points, [-1, -1, -1, -1]).shape == (0, 2)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 5, 6, 30])

@@ -25,7 +25,6 @@ from skills.subgoal import CheckFunction
 def assert_equal(first: SkillLibrary, second: SkillLibrary) -> None:
     assert first.skills == second.skills
     assert first.provenance == second.provenance
-    np.testing.assert_array_equal(first.centroids, second.centroids)
     assert set(first.weights) == set(second.weights)
     for name, arrays_of in first.weights.items():
         assert set(arrays_of) == set(second.weights[name])
@@ -67,7 +66,7 @@ def test_every_library_comes_back_as_it_was(data: st.DataObject, tmp_path: Path)
     provenance = data.draw(
         st.dictionaries(texts, st.one_of(texts, st.integers(), st.lists(texts, max_size=2)), max_size=3)
     )
-    library = SkillLibrary(skills, weights, np.zeros((len(skills), 2), np.float32), provenance)
+    library = SkillLibrary(skills, weights, provenance)
     save_library(library, tmp_path / "library")
     assert_equal(library, load_library(tmp_path / "library"))
 
@@ -100,7 +99,7 @@ def test_a_byte_changed_anywhere_is_found_or_harmless(tmp_path: Path) -> None:
     assert_equal(library, load_library(tmp_path / "library"))
 
 
-@pytest.mark.parametrize("name", ["library.json", "discover.safetensors", "centroids.safetensors"])
+@pytest.mark.parametrize("name", ["library.json", "discover.safetensors"])
 @pytest.mark.parametrize("keep", [0, 1, 0.5, -1])
 def test_a_file_cut_short_is_found(tmp_path: Path, name: str, keep: float) -> None:
     save_library(a_library(), tmp_path / "library")
@@ -111,7 +110,7 @@ def test_a_file_cut_short_is_found(tmp_path: Path, name: str, keep: float) -> No
         load_library(tmp_path / "library")
 
 
-@pytest.mark.parametrize("name", ["library.json", "discover.safetensors", "centroids.safetensors"])
+@pytest.mark.parametrize("name", ["library.json", "discover.safetensors"])
 def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     save_library(a_library(), tmp_path / "library")
     (tmp_path / "library" / name).unlink()
@@ -298,7 +297,7 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("fails_at", range(8))
+@pytest.mark.parametrize("fails_at", range(7))
 def test_a_disk_that_refuses_leaves_the_old_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
