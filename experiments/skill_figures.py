@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,15 @@ def _played(option: Option, starts: Starts, *, seed: int) -> Row:
         "steps": float(steps[solvable].mean()) if solvable.any() else None,
         "within_twice": float((both & (steps <= 2 * near)).sum() / (near > 0).sum()) if (near > 0).any() else None,
         "steps_to_shortest": float(np.median(steps[both] / near[both])) if both.any() else None,
+        "by_shortest": _by_shortest(reached, near),
         "causes": dict(Counter(cause for cause, failed in zip(causes, solvable & ~reached, strict=True) if failed)),
     }
+
+
+def _by_shortest(reached: np.ndarray, near: np.ndarray) -> dict[str, list[int]]:
+    """Episodes solved and all, by the steps of the shortest way: how far off is what fails?"""
+    among = {f"{low}-{high - 1}": (near >= low) & (near < high) for low, high in pairwise((1, 4, 8, 16, 32, 64))}
+    return {name: [int(reached[rows].sum()), int(rows.sum())] for name, rows in among.items() if rows.any()}
 
 
 def _causes(before: Starts, after: Starts) -> list[str]:
