@@ -202,17 +202,21 @@ def show(
             lines.rows(cli_show.instructions_of(what, split=split, count=count, seed=seed))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
 def bench(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="which one; without it they are listed")] = None,
     seed: Annotated[int, typer.Option(help="seed")] = 0,
     as_json: JsonOption = False,
+    asks: Annotated[bool, typer.Option("--help", help="show this message, or a benchmark's own, and exit")] = False,
 ) -> None:
-    """Measure something on this machine; each benchmark has options of its own, which the list names."""
+    """Measure something on this machine; each benchmark has options of its own: sdg bench NAME --help."""
     from experiments import cli_bench
     from experiments.cli_output import output
 
+    if asks:
+        print(cli_bench.help_of(name) if name else context.get_help())
+        return
     with output(as_json=as_json) as lines:
         lines.rows(cli_bench.measure(name, seed=seed, options=context.args) if name else cli_bench.listed())
 

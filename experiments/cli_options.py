@@ -51,6 +51,11 @@ def parse_options(
     return values
 
 
+def shown(value: object) -> str:
+    """A value as it would be typed."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def _value(parameter: inspect.Parameter, text: str, *, option: str) -> Any:
     convert, kind = _KINDS[str(parameter.annotation)]
     try:
@@ -59,4 +64,4 @@ def _value(parameter: inspect.Parameter, text: str, *, option: str) -> Any:
         raise UserError(f"--{option} is {kind}, not {text!r}") from None
 
 
-__all__ = ["options_of", "parse_options"]
+__all__ = ["options_of", "parse_options", "shown"]

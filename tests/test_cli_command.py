@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -15,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from experiments import cli, comparison
+from experiments import cli, cli_bench, comparison
+from experiments.cli_options import options_of
 from sdg.llm.model import BudgetExceeded
 from sdg.runlog import RunError, RunFolder, read_journal
 
@@ -343,6 +345,15 @@ def test_help_is_instant_and_imports_nothing_heavy() -> None:
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert cli.main([*command.split(), "--help"]) == 0
     assert "Usage: sdg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", cli_bench.names())
+def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert cli.main(["bench", name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    rows = importlib.import_module(f"experiments.bench_{name}").rows
+    assert shown.startswith(f"Usage: sdg bench {name}")
+    assert all(f"  --{each.replace('_', '-')} " in shown for each in options_of(rows))
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
