@@ -22,7 +22,9 @@ from skills.policy import N_ACTIONS
 from skills.ppo_babyai import SPACE, BabyAILearner, BabyAIShape, observed
 
 CHUNKS = 20
-"""How often, over the whole budget, the success of the episodes since the last time is noted."""
+"""How often at most, over the whole budget, the success of the episodes since the last time is noted.
+
+Failures last longest, so that only as many steps as every environment's longest episode has show them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class FlatSettings:
 
 @dataclass(frozen=True, eq=False)
 class FlatTrained:
-    """The policy whose practice went best, and (environment steps, success of the episodes that ended) over time."""
+    """The policy at the end of the budget, and (environment steps, success of the episodes that ended) over time."""
 
     policy: BabyAIPolicy
     curve: tuple[tuple[int, float], ...]
@@ -115,22 +117,20 @@ def train_flat(
     env = FlatVecEnv(bank, settings.n_envs, seed=seed)
     learner = BabyAILearner(env, bank.missions, settings.ppo, seed=seed, shape=settings.shape)
     curve: list[tuple[int, float]] = []
-    best: tuple[float, BabyAIPolicy] = (-1.0, learner.policy())
+    apart = max(settings.total_timesteps / CHUNKS, int(bank.layouts.max_steps.max()) * settings.n_envs)
     told = 0
 
     def watch(learner: BabyAILearner, steps: int) -> bool:
-        nonlocal best, told
+        nonlocal told
         heard(steps - told)
         told = steps
         since = steps - (curve[-1][0] if curve else 0)
-        if since >= settings.total_timesteps / CHUNKS and env.episodes:
+        if since >= apart and env.episodes:
             curve.append((steps, env.success()))
-            if curve[-1][1] >= best[0]:
-                best = (curve[-1][1], learner.policy())
         return True
 
     steps = learner.learn(settings.total_timesteps, watch=watch)
-    return FlatTrained(best[1], tuple(curve), steps, env.ended)
+    return FlatTrained(learner.policy(), tuple(curve), steps, env.ended)
 
 
 __all__ = ["FlatSettings", "FlatTrained", "FlatVecEnv", "train_flat"]

@@ -63,3 +63,17 @@ def test_policies_are_trained_once_and_played_beside_others(tmp_path: Path) -> N
     assert [each["agent"] for each in there] == ["ppo-flat"]
     with pytest.raises(UserError, match="no flat policy for GoToObj"):
         bench_table1.rows(flat=str(tmp_path / "none"), out=str(tmp_path / "u"), **asked)  # type: ignore[arg-type]
+
+
+def test_success_is_noted_when_failures_had_time_to_end() -> None:
+    from skills.learner import PPOSettings
+    from skills.ppo_babyai import BabyAIShape
+    from skills.ppo_flat import FlatSettings, train_flat
+
+    bank = LevelBank.build("GoToObj", range(30))
+    settings = FlatSettings(6000, n_envs=16, ppo=PPOSettings(n_steps=16), shape=BabyAIShape(8, 8))
+    trained = train_flat(bank, settings, seed=0)
+    whole = int(bank.layouts.max_steps.max()) * settings.n_envs
+    times = [0, *(steps for steps, _ in trained.curve)]
+    assert len(times) > 2
+    assert all(later - earlier >= whole for earlier, later in zip(times, times[1:], strict=False))
