@@ -7,7 +7,7 @@ level's own limit. `restart` is the other reading of the paper: the world begins
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,9 +16,11 @@ from sdg.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, E
 from sdg.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
-from sdg.program import NO_PROGRAM, Program, Ran, Scope, run_program
+from sdg.program import ENTRY, NO_PROGRAM, Program, Ran, Scope, run_program
+from sdg.replies import cut_off, tidy
 from sdg.robot import Robot
 from sdg.roles import Judge, Skill, World
+from sdg.sources import needed
 from sdg.unjudged import is_judged
 from skills.guard import Refused, extract_code
 
@@ -112,7 +114,9 @@ def deduce(
         reply = planner.write(
             world.mission, skills=tuple(equipment.skills.values()), failure=_failure(interactions, robot, world)
         )
-        interactions.append(_interact(reply, world, robot=robot, gate=equipment.gate, settings=settings))
+        played = _interact(reply, world, robot=robot, gate=equipment.gate, settings=settings)
+        cut = cut_off(reply, planner.sampling.max_tokens) if played.cause == NO_PROGRAM else ""
+        interactions.append(replace(played, error=f"{played.error}\n{cut}".rstrip()))
         if robot.ending.done or (robot.ending.over and restart is None):
             break
         if not is_judged(world) and interactions[-1].cause == UNFINISHED:
@@ -144,12 +148,15 @@ def _failure(interactions: Sequence[Interaction], robot: Robot, world: World) ->
 
 
 def _interact(reply: Completion, world: World, *, robot: Robot, gate: Gate, settings: DeductionSettings) -> Interaction:
-    """Read a program out of a reply and run it; everything it does wrong is a value."""
+    """Read a program out of a reply and run it; everything it does wrong is a value.
+
+    Helpers that the program doesn't use are left out: models carry the worked example's over whole.
+    """
     began = len(robot.actions)
     try:
-        source = extract_code(reply.text)
+        source = needed(extract_code(reply.text), ENTRY)
     except Refused as refusal:
-        source, ran = reply.text, Ran(str(refusal), NO_PROGRAM, ())
+        source, ran = tidy(reply.text), Ran(str(refusal), NO_PROGRAM, ())
     else:
         scope = Scope(robot, GatedExecutor(robot, gate))
         ran = run_program(Program(source, world.mission), scope, budget=settings.budget)

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sdg.llm.model import Completion
+from skills.guard.extract import without_thoughts
+
 MAX_REPLY_CHARS = 64_000
 
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:\d+[.)][ \t]*)?(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*$")
@@ -23,8 +26,19 @@ class CodeBlock:
 
 
 def tidy(reply: str) -> str:
-    """A reply with one kind of line end, without zero bytes and byte order marks, cut at MAX_REPLY_CHARS."""
-    return reply[:MAX_REPLY_CHARS].replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").replace("\ufeff", "")
+    """A reply without what was thought aloud before it, zero bytes and byte order marks, its line ends LF.
+
+    It is cut at MAX_REPLY_CHARS.
+    """
+    said = without_thoughts(reply)[:MAX_REPLY_CHARS]
+    return said.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").replace("\ufeff", "")
+
+
+def cut_off(reply: Completion, limit: int) -> str:
+    """What to tell a model whose reply may have ended at its limit of tokens, "" where it didn't."""
+    if reply.completion_tokens < limit:
+        return ""
+    return f"The answer was cut off at the limit of {limit} tokens: think and write less."
 
 
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from sdg.deduce import DeductionSettings, Equipment, Planner, deduce
 from sdg.episode import Episode
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.planner_prompts import Prompts
+from sdg.prompting import text
+from sdg.replies import functions_in
 
 HELPER = "```python\ndef helper():\n    return 1\n```"
 MAIN = "```python\ndef program():\n    discover('{}')\n```"
@@ -27,17 +30,18 @@ class Model:
     replies: list[str]
     asked: list[str] = field(default_factory=list)
     name: str = "scripted"
+    tokens: int = 0
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         self.asked.append(messages[-1].content)
-        return Completion(self.replies[len(self.asked) - 1], self.name)
+        return Completion(self.replies[len(self.asked) - 1], self.name, completion_tokens=self.tokens)
 
 
-def debugged(reply: str, then: str = "") -> tuple[Episode, str]:
+def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, str]:
     """The episode of a reply and the next, and the debug turn between them, from the failed program on."""
     world, skills = BabyAIWorld("PutNextLocal"), scripted_skills()
     world.reset(5)
-    model = Model([reply, then or MAIN.format("a ball")])
+    model = Model([reply, then or MAIN.format("a ball")], tokens=tokens)
     episode = deduce(
         world,
         planner=Planner(model, Prompts(api_text())),
@@ -56,6 +60,8 @@ def debugged(reply: str, then: str = "") -> tuple[Episode, str]:
         MAIN.format("a ball").replace("```python", "```").replace("'", '"'),
         "def program():\n    discover('a ball')\n",
         f"{MAIN.format('a ball')}\n\nThe output is:\n\n```text\nTrue\n```",
+        f"<thinking>\n{HELPER}\n</thinking>\n{MAIN.format('a ball')}",
+        MAIN.format("a ball").replace("def", "def unused():\n    return get_steps()\n\n\ndef", 1),
     ],
 )
 def test_prose_around_the_code_is_dropped(reply: str) -> None:
@@ -95,3 +101,26 @@ def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
     error = asked.split("## Error")[1].split("## Skill calls")[0]
     assert all(name in error for name in scripted_skills())
     assert "goto('a ball')" in error, "with the line it stands on"
+
+
+def test_the_whole_worked_example_may_be_carried_over() -> None:
+    example = text("example").split("```python\n")[1].split("```")[0]
+    helpers = example.split("def program():")[0]
+    names = {"look_for": "discover", "walk_to": "go_next_to", "lift": "pick", "unlatch": "open_door"}
+    for old, new in names.items():
+        helpers = re.sub(rf"\b{old}\b", new, helpers)
+    main = 'def program():\n    for door in doorways():\n        beside(door)\n    discover("a ball")\n'
+    episode, _ = debugged(f"```python\n{helpers}{main}```")
+    assert [str(call.command) for call in episode.interactions[0].calls] == ["discover('a ball')"]
+    assert functions_in(episode.interactions[0].program) == ("beside", "there", "doorways", "program")
+    assert len(example) <= 8000, "the length that the prompt allows"
+
+
+def test_a_reply_that_was_cut_off_is_told_so() -> None:
+    assert "cut off at the limit of 4000 tokens" in debugged("```python\ndef program():\n    pick(", tokens=4000)[1]
+    assert "cut off" not in debugged("```python\ndef program():\n    pick(", tokens=3999)[1]
+    assert "cut off" not in debugged(MAIN.format("a ball"), tokens=4000)[1]
+
+
+def test_thoughts_are_not_told_back() -> None:
+    assert "secret" not in debugged("<think>secret</think>I would discover a ball.")[1]

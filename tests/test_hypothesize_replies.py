@@ -13,10 +13,11 @@ from sdg.hypothesis import Feedback, Hypothesis
 from sdg.hypothesize import HypothesisError, hypothesize, parse, prompt
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.prompting import conversation, fenced, one_line
-from sdg.replies import code_blocks, tidy
+from sdg.replies import code_blocks, functions_in, tidy
 from sdg.translate import parse as parse_lines
 from sdg.translate import prompt as translate_prompt
 from sdg.translate import snake, translate
+from skills.reward import compiled
 from skills.subgoal import SkillCall
 
 CHECK = "```python\ndef check_{n}():\n    return True\n```"
@@ -34,6 +35,7 @@ class Scripted:
     def __init__(self, *replies: str) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[Message, ...]] = []
+        self.tokens = 0
 
     @property
     def name(self) -> str:
@@ -41,7 +43,7 @@ class Scripted:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         self.asked.append(tuple(messages))
-        return Completion(self.replies.pop(0), self.name)
+        return Completion(self.replies.pop(0), self.name, completion_tokens=self.tokens)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,17 @@ class Scripted:
         .replace("\n```", "\n   ```") + goal(2, "go to it"),
         goal(1).replace("def check_1", "def helper():\n    return 1\n\ndef check_1") + goal(2, "go to it"),
         goal(1) + goal(2, "go to it").replace("def check_2", "def check_2b"),
+        f"<think>\nGoal 1: look\n{goal(1, 'no')}\n</think>\n" + goal(1) + goal(2, "go to it"),
+        "Goal 1: find the red ball\nGoal 2: go to it\n\nIn detail:\n\n" + goal(1) + goal(2, "go to it"),
+        goal(1) + goal(2, "go to it") + "\nStep 1: the check looks for it.\nStep 2: so does this.",
+        "Goal 1: find the red ball\nGoal 2: go to it\n" + CHECK.format(n=1) + "\n" + CHECK.format(n=2),
+        "Goal 1: find the red ball\nGoal 2: go to it\n```python\ndef check_1():\n    return True\n\n"
+        "def check_2():\n    return True\n```",
+        "```python\n# Goal 1: find the red ball\ndef check_1():\n    return True\n\n# Goal 2: go to it\n"
+        "def check_2():\n    return True\n```",
+        "```markdown\n" + goal(1) + goal(2, "go to it") + "```",
+        (goal(1) + goal(2, "go to it")).replace("Goal 1: ", "### Goal 1\n").replace("Goal 2: ", "### Goal 2\n"),
+        goal(1).replace("Goal 1:", "**Goal 1 \u2014**") + goal(2, "go to it").replace("Goal 2:", "**Goal 2** \u2014"),
     ],
 )  # fmt: skip
 def test_sloppy_replies_are_read(reply: str) -> None:
@@ -104,6 +117,38 @@ def test_a_bad_reply_gets_one_turn_to_be_put_right() -> None:
     assert 'no line "Goal 1' in repair[-1].content
     with pytest.raises(HypothesisError, match="empty"):
         hypothesize("go to the red ball", model=Scripted("", ""), perception_api="f(): x")
+
+
+def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> None:
+    first = "```python\nRED = 'red ball'\n\ndef seen(x):\n    return len(find_objects(x)) > 0\n\n"
+    first += "def check_1():\n    return seen(RED)\n```\n"
+    second = "```python\ndef check_2():\n    return check_1() and get_facing() is not None\n```\n"
+    one, two = read(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
+    assert functions_in(one.check.source) == ("seen", "check_1")
+    assert functions_in(two.check.source) == ("seen", "check_1", "check_2")
+    assert all(compiled(subgoal.check) for subgoal in (one, two))
+
+
+def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
+    bad = goal(1).replace("True", "math.pi > 3") + goal(2, "go to it").replace("True", "is_facing('box')")
+    model = Scripted(bad, goal(1) + goal(2, "go to it"))
+    found = hypothesize("go to the red ball", model=model, perception_api="")
+    assert "return True" in found.subgoals[0].check.source
+    told = model.asked[1][-1].content
+    assert "check of goal 1 was refused: line 2: there is no module math" in told
+    assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
+    still = hypothesize("go to the red ball", model=Scripted(bad, bad), perception_api="")
+    assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
+
+
+def test_a_reply_that_was_cut_off_is_told_so() -> None:
+    model = Scripted("Goal 1: find", goal(1))
+    model.tokens = 50
+    hypothesize("go to the red ball", model=model, perception_api="", sampling=Sampling(max_tokens=50))
+    assert "cut off at the limit of 50 tokens" in model.asked[1][-1].content
+    with pytest.raises(HypothesisError, match="no check function") as caught:
+        hypothesize("go", model=Scripted("Goal 1: find"), perception_api="", repairs=0)
+    assert "cut off" not in str(caught.value)
 
 
 def test_feedback_tells_the_goals_and_where_it_stopped() -> None:

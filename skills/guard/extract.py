@@ -11,13 +11,13 @@ from skills.guard.errors import Refused
 
 MAX_REPLY_CHARACTERS = 200_000
 _FENCE = re.compile(
-    r"^[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^`\n]*$"
+    r"^[ \t>]*+(?:(?:[-*+]|\d{1,3}[.)])[ \t]++)?(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)[^`\n]*+$"
 )
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon", "tool_code"})
 _DEFINITION = re.compile(r"^(async[ \t]+)?def[ \t]+\w")
 _INNER = re.compile(r"\bdef[ \t]+\w+[ \t]*\(")
 _PROMPT = re.compile(r"^(>>>|\.\.\.)( |$)")
-_THOUGHT = "</think>"
+_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _WANTED = "reply with one ```python code block and nothing else"
 
 
@@ -27,9 +27,10 @@ def extract_code(reply: str) -> str:
     Prose around the code and what a model thought aloud before it are dropped; line ends become LF. Raises `Refused`
     when there is no code or more than one block defines a function: guessing which was meant would hide a mistake.
     """
-    if len(reply) > MAX_REPLY_CHARACTERS:
-        raise Refused(f"The reply has {len(reply)} characters; at most {MAX_REPLY_CHARACTERS} are read.")
-    text = reply.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rpartition(_THOUGHT)[2]
+    text = without_thoughts(reply)
+    if len(text) > MAX_REPLY_CHARACTERS:
+        raise Refused(f"The reply has {len(text)} characters; at most {MAX_REPLY_CHARACTERS} are read.")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     blocks = _fenced(text.split("\n"))
     if not blocks:
         return _bare(text)
@@ -44,6 +45,11 @@ def extract_code(reply: str) -> str:
     raise Refused(
         "The reply's code block defines no function; give one code block with the function that was asked for."
     )
+
+
+def without_thoughts(reply: str) -> str:
+    """What a reply says after the model thought aloud: all behind the last tag that ends thoughts."""
+    return _THOUGHT.split(reply)[-1]
 
 
 def _fenced(lines: list[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,91 @@
+"""Generated source with the functions that its entry needs and no others: models write helpers once, or too many."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A statement at the top of a source: what it binds, what it names, its text, and whether others may be lent it."""
+
+    bound: frozenset[str]
+    named: frozenset[str]
+    text: str
+    is_function: bool
+    plain: bool
+
+
+def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
+    """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
+
+    Of `others`, sources too, the first that binds a missing name gives it. What isn't Python, has no `entry` or needs
+    no change comes back as it is; nothing but functions and constants is added or left out.
+    """
+    parts = _parts(source)
+    found = _parts_by_name(parts)
+    if entry not in found:
+        return source
+    lent = {
+        name: part for other in reversed(others) for name, part in _parts_by_name(_parts(other)).items() if part.plain
+    }
+    wanted = _reached(entry, lent | found)
+    added = dict.fromkeys(lent[name] for name in lent if name in wanted and name not in found)
+    kept = [part for part in parts if not part.is_function or part.bound & wanted]
+    if not added and len(kept) == len(parts):
+        return source
+    return "\n\n\n".join(part.text for part in [*added, *kept]) + "\n"
+
+
+def _reached(entry: str, parts: Mapping[str, _Part]) -> frozenset[str]:
+    """All names that a function needs, those that its helpers need included."""
+    reached, new = {entry}, [entry]
+    while new:
+        named = parts[new.pop()].named - reached
+        new += [name for name in named if name in parts]
+        reached |= named
+    return frozenset(reached)
+
+
+def _parts_by_name(parts: Sequence[_Part]) -> dict[str, _Part]:
+    return {name: part for part in parts for name in part.bound}
+
+
+def _parts(source: str) -> list[_Part]:
+    """The statements at the top of a source, [] where it isn't Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return list(_statements(tree, source.split("\n")))
+
+
+def _statements(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Part]:
+    """Each with the comments above it. What follows another on its line belongs to that one."""
+    end = 0
+    for node in tree.body:
+        last = node.end_lineno or node.lineno
+        if last > end:
+            text = "\n".join(lines[end:last]).strip("\n")
+            plain = isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign)
+            yield _Part(_bound(node), _named(node), text, isinstance(node, ast.FunctionDef), plain)
+        end = max(end, last)
+
+
+def _bound(node: ast.stmt) -> frozenset[str]:
+    if isinstance(node, ast.FunctionDef):
+        return frozenset({node.name})
+    stored = (each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    return frozenset(each.id for each in stored)
+
+
+def _named(node: ast.stmt) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+__all__ = ["needed"]
