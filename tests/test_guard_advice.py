@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,13 @@ def test_constants_are_made_anew_for_each_call() -> None:
     code = "ROWS = [[1], [2]]\n\ndef check():\n    rows = ROWS\n    rows.append([3])\n    return len(ROWS) == 3\n"
     guarded, functions = load(code, api="check", data=WORLD), World(WORLD).perception()
     assert [guarded(functions) for _ in range(3)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "fence", ["```" + "a" * 150_000 + "`", "```" + " " * 150_000 + "`", "~~~ " + "+" * 150_000 + "`"]
+)
+def test_a_fence_of_any_length_is_read_in_linear_time(fence: str) -> None:
+    began = time.process_time()
+    with pytest.raises(GuardError):
+        extract_code(fence + "\n")
+    assert time.process_time() - began < 1.0

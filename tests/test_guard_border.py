@@ -220,3 +220,26 @@ def test_function_names_must_be_safe() -> None:
 def test_unknown_names_are_told_what_there_is(host: Host) -> None:
     with pytest.raises(Refused, match=r"line 2: the name 'look_at' is not known; the functions are: look, act"):
         run(host, "look_at()")
+
+
+@pytest.mark.parametrize("error", [RecursionError("too deep"), MemoryError()])
+def test_stack_and_memory_that_run_out_in_the_host_are_the_codes_fault(host: Host, error: Exception) -> None:
+    host.raises = error
+    with pytest.raises(GeneratedError) as caught:
+        run(host, "act('x')")
+    assert caught.value.kind == type(error).__name__
+
+
+@pytest.mark.parametrize("lookup", ["{}[look]", "[1].index(look)", "{1}.remove(look)"])
+def test_errors_tell_no_addresses(host: Host, lookup: str) -> None:
+    with pytest.raises(GeneratedError) as caught:
+        run(host, lookup)
+    assert "0x" not in str(caught.value)
+    handled = "except ValueError as e:\n    return str(e)\nexcept KeyError:\n    return ''"
+    assert run(host, f"try:\n    {lookup}\n{handled}") in ("", "what index() looks for is not there")
+
+
+@pytest.mark.parametrize(("call", "name"), [("len()", "len"), ("'a'.split(1, 2, 3)", "split"), ("round()", "round")])
+def test_wrong_calls_of_builtins_tell_the_name_that_was_written(host: Host, call: str, name: str) -> None:
+    with pytest.raises(GeneratedError, match=rf"TypeError: {name}\(\) "):
+        run(host, call)

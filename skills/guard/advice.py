@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Collection, Iterable
 
 from skills.guard.builtins import PLAIN_TYPES
+from skills.guard.methods import METHODS
 
 MODULES: dict[str, str] = {
     "math": "write n ** 0.5 for a square root, abs(a - b) for a difference, float('inf') for infinity",
@@ -58,7 +59,7 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
     root: ast.expr = node.value
     while isinstance(root, ast.Attribute):
         root = root.value
-    name = root.id if isinstance(root, ast.Name) else ""
+    name = root.id if isinstance(root, ast.Name) else _module_of(root)
     if node.attr in functions:
         before = f"`{owner}.`" if owner else "anything before it"
         return f"{node.attr} is a plain function: call it without {before}, as in {node.attr}(...)"
@@ -67,11 +68,19 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
     if name and name not in {*functions, *PLAIN_TYPES} and (name not in bound or name in _SELF):
         return f"there is no {name}: call the functions by their names alone; they are: {', '.join(functions)}"
     known = list(fields)
-    near = difflib.get_close_matches(node.attr, known, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(node.attr, [*known, *sorted(METHODS)], n=1, cutoff=0.7)
     if near or node.attr in _ATTRIBUTES:
         hint = f"; did you mean {near[0]}?" if near else f": {_ATTRIBUTES[node.attr]}"
         return f"there is no attribute {node.attr!r}{hint}"
     return f"there is no attribute {node.attr!r}; the attributes are: {', '.join(known)}"
+
+
+def _module_of(node: ast.expr) -> str:
+    """The module whose function a value came from, as in `np.array(...).any()`; empty where there is none."""
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    name = node.id if isinstance(node, ast.Name) else ""
+    return name if _SHORT.get(name, name) in MODULES else ""
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:
@@ -100,7 +109,9 @@ def syntax(error: SyntaxError) -> str:
 
 _FOREIGN: dict[str, str] = {
     "&&": "write `and`", "||": "write `or`", "!(": "write `not`", " !": "write `not`", "++": "write n += 1",
-    "else if": "write elif", "=>": "write lambda or def", "\u201c": "write plain quotes",
+    "else if": "write elif", "=>": "write lambda or def", " ? ": "write A if condition else B", "<>": "write !=",
+    "\u00a0": "indent with plain spaces", "\u2212": "write a plain -", "\uff08": "write plain brackets",
+    "\u201c": "write plain quotes",
     "def ": "a function begins with `def name():`, and its lines are indented",
 }  # fmt: skip
 

@@ -49,6 +49,7 @@ class Border:
             values = [self.plain(argument) for argument in arguments]
             return call(*values, **{word: self.plain(value) for word, value in named.items()})
 
+        checked.__qualname__ = signature.name
         return checked
 
     def direct(self, signature: Signature) -> Callable[..., Any]:
@@ -74,6 +75,8 @@ class Border:
         return call if signature.most else bare
 
     def _note(self, error: BaseException) -> None:
+        if isinstance(error, RecursionError | MemoryError):
+            return  # generated code can bring it about in any function: it calls it too deep, or after filling memory
         if isinstance(error, Exception):
             self.raised.append(error)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from skills.guard.errors import TooLarge
@@ -44,7 +45,7 @@ class Builtins:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self.calls: dict[str, Callable[..., Any]] = {
-            "abs": lambda number: abs(number),
+            "abs": lambda number, /: abs(number),
             "all": lambda items: all(self._lazy(items)),
             "any": lambda items: any(self._lazy(items)),
             "bool": lambda value=False: bool(value),
@@ -54,7 +55,7 @@ class Builtins:
             "enumerate": self.enumerate,
             "filter": self.filter,
             "float": lambda value=0.0: float(value),
-            "frozenset": lambda items=(): frozenset(meter.keys(items)),
+            "frozenset": lambda items=(): frozenset(meter.members(items)),
             "int": self.int,
             "isinstance": self.isinstance,
             "iter": lambda items: iter(self._lazy(items)),
@@ -71,13 +72,15 @@ class Builtins:
             "repr": self.repr,
             "reversed": self.reversed,
             "round": self.round,
-            "set": lambda items=(): set(meter.keys(items)),
+            "set": lambda items=(): set(meter.members(items)),
             "sorted": self.sorted,
             "str": lambda value="": meter.text(value),
             "sum": self.sum,
             "tuple": lambda items=(): tuple(meter.bulk(items)),
             "zip": self.zip,
         }
+        for name, function in self.calls.items():
+            named(function, name)
 
     def _lazy(self, items: Iterable[Any]) -> Iterable[Any]:
         if type(items) in CONTAINERS or type(items) in (range, str):
@@ -183,12 +186,12 @@ class Builtins:
     def repr(self, value: Any) -> str:
         return repr(value) if type(value) is str and len(value) < 1000 else self._meter.text(value)
 
-    def round(self, number: Any, digits: Any = None) -> Any:
+    def round(self, number: Any, ndigits: Any = None) -> Any:
         if type(number) not in NUMBERS:
             raise TypeError("round takes a number")
-        if digits is not None:
-            _small(digits, bits=10)
-        return round(_small(number), digits)
+        if ndigits is not None:
+            _small(ndigits, bits=10)
+        return round(_small(number), ndigits)
 
     def sorted(self, items: Iterable[Any], *, key: Any = None, reverse: Any = False) -> list[Any]:
         out = self._meter.bulk(items) if key is not None else self._meter.keys(items)
@@ -244,6 +247,13 @@ class Builtins:
             return values[function(range(len(values)), key=keys.__getitem__)]
 
         return extreme
+
+
+def named(function: Any, name: str) -> None:
+    """Errors about a call's arguments tell the name that generated code knows."""
+    function = getattr(function, "__func__", function)
+    if isinstance(function, FunctionType):
+        function.__qualname__ = name
 
 
 def _small(number: Any, *, bits: int = MAX_BITS) -> Any:

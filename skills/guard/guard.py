@@ -13,6 +13,7 @@ functions and record types it is given and nothing of any world. It bounds work 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -29,7 +30,7 @@ from skills.guard.methods import Methods
 from skills.guard.operators import Operators
 from skills.guard.outline import FRESH, entry_of, names_bound
 from skills.guard.signature import Signature, fields_of, signatures_of
-from skills.guard.syntax import TEXT_FUNCTIONS, Inspector, parse
+from skills.guard.syntax import Inspector, parse
 from skills.guard.weave import Weaver
 
 __all__ = [
@@ -39,6 +40,8 @@ __all__ = [
 
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+"""Where something lies in memory, as an error about a function tells it: it differs from run to run."""
 _BUILTIN_NAMES = frozenset(Builtins(Meter({}, records=frozenset())).calls)
 
 
@@ -168,6 +171,8 @@ class Guarded:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
         if isinstance(error, TypeError | AttributeError) and "'function'" in str(error.args[:1]):
             return ": call the function first, as in name()"
+        if isinstance(error, TypeError | AttributeError) and "'NoneType' object" in str(error.args[:1]):
+            return ": it is None here: ask `is not None` first"
         record = next((r for r in self._meter.records if f"{r.__name__!r} object" in str(error.args[:1])), None)
         if not isinstance(error, TypeError | AttributeError) or record is None:
             return ""
@@ -204,7 +209,7 @@ class Guarded:
 def _message(error: BaseException) -> str:
     """An exception's own text, shortened and free of control characters: it goes into prompts and logs."""
     try:
-        text = str(error)
+        text = _ADDRESS.sub("", str(error.args[1] if isinstance(error, OverflowError) and error.args[1:] else error))
     except Exception:
         text = ""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
@@ -213,18 +218,20 @@ def _message(error: BaseException) -> str:
 def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
     builtins = Builtins(meter)
+    methods = Methods(meter, builtins)
     names: dict[str, Any] = dict(builtins.calls)
     names |= {f".{name}": function for name, function in Operators(meter).calls.items()}
-    names |= {f".m_{name}": function for name, function in Methods(meter, builtins).calls.items()}
+    names |= {f".m_{name}": function for name, function in methods.calls.items()}
     names |= {f".raw_{name}": function for name, function in RAW.items()}
-    names |= {f".str_{name}": getattr(str, name) for name in TEXT_FUNCTIONS}
+    names |= {f".str_{name}": function for name, function in methods.texts.items()}
     names |= {f".{f.__name__}_flat": builtins.extreme_flat(f) for f in (min, max)}
     names |= {f".type_{name}": kind for name, kind in PLAIN_TYPES.items()}
     names |= {f".{name}": error for name, error in errors.items()}
     names |= {
         ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".repr": builtins.repr, ".merged": builtins.merged,
-        ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat, ".getter": builtins.getter,
+        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".repr": builtins.repr,
+        ".merged": builtins.merged, ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat,
+        ".getter": builtins.getter,
         ".error": lambda kind, *text: kind(*map(meter.text, text)),
         ".formatted": lambda value: _formatted(value, meter),
         ".deeper": lambda function: _deeper(function, meter),
@@ -237,6 +244,7 @@ def _formatted(value: Any, meter: Meter) -> Any:
     if type(value) in (int, float, bool):
         if type(value) is int and value.bit_length() > MAX_BITS:
             raise ValueError("the number is too large to be written")
+        meter.charge(value.bit_length() if type(value) is int else 0)
         return value
     return meter.text(value)
 

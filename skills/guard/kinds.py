@@ -121,8 +121,9 @@ class Kinds:
             return self._degrees.get(node.id, 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             return self.degree(node.left) + self.degree(node.right)
-        if isinstance(node, ast.Call) and self.is_builtin(node.func, "int") and self.of(node.args[0]) != NUMBER:
-            return MAX_DEGREE  # a text of many digits
+        if isinstance(node, ast.Call) and self.is_builtin(node.func, "int"):
+            if any(self.of(argument) != NUMBER for argument in node.args):
+                return MAX_DEGREE  # a text of many digits
         return max((self.degree(part) for part in ast.iter_child_nodes(node)), default=1)
 
     def _is_limited_call(self, node: ast.Call) -> bool:
@@ -133,7 +134,7 @@ class Kinds:
             return False
         if function.id in self.functions or function.id in _SMALL_RESULTS:
             return True
-        return function.id != "sum" and all(self.is_limited(argument) for argument in node.args)
+        return function.id != "sum" and not node.keywords and all(self.is_limited(argument) for argument in node.args)
 
     def of(self, node: ast.expr | None) -> int:
         """The kind of an expression; ANY for whatever is not listed."""
@@ -342,8 +343,8 @@ class _Bindings(ast.NodeVisitor):
             for place, argument in enumerate(node.args.args):
                 for call in self._calls[node.name]:
                     self._add(argument.arg, _Binding(_given(call, place, argument.arg, node.args)))
-            for statement in node.body:
-                self.visit(statement)
+            for part in (*node.args.defaults, *node.body):
+                self.visit(part)
             return
         self.generic_visit(node)
 

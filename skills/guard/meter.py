@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import GeneratorType
 from typing import Any
@@ -146,6 +146,23 @@ class Meter:
                 raise TooLarge(f"more than {most} items in one go")
         if len(out) >= ITEMS_PER_STEP:
             self.tick(len(out) // ITEMS_PER_STEP)
+        return out
+
+    def rows(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Each item as a bounded list, for patterns with a star."""
+        for item in items:
+            self.tick(1)
+            yield self.bulk(item)
+
+    def members(self, items: Iterable[Any]) -> list[Any]:
+        """A bounded list whose items may be members of a set: `keys` whose numbers have hashes of their own."""
+        out = self.keys(items)
+        for item in out:
+            kind = type(item)
+            if kind is int:
+                _short(item)
+            elif kind is tuple or kind is frozenset:
+                self.key(item)
         return out
 
     def keys(self, items: Iterable[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from skills.guard.builtins import Builtins
+from skills.guard.builtins import Builtins, named
 from skills.guard.errors import TooLarge
 from skills.guard.meter import CONTAINERS, MAX_CHARACTERS, MAX_ITEMS, SCALARS, Meter
 
@@ -29,6 +29,8 @@ _FROZEN: list[str] = str.split("copy difference intersection isdisjoint issubset
 METHODS: frozenset[str] = frozenset([*_TEXT, *_PADDED, "join", "replace", *_LISTS, *_DICTS, *_SETS, "is_integer"])
 """Every method name that generated code may call."""
 
+_SHORT_TEXT = 128
+"""Texts below this cost no more than the call that looks at them."""
 _ONLY_TEXT: frozenset[type] = frozenset({str})
 TEXT_TO_TEXT: frozenset[str] = frozenset(
     str.split("lower upper strip lstrip rstrip title capitalize casefold swapcase")
@@ -47,6 +49,11 @@ class Methods:
             table[name][str] = self._on_text(getattr(str, name))
         for name in _PADDED:
             table[name][str] = self._padding(getattr(str, name))
+        for name in ("split", "rsplit"):
+            table[name][str] = _splitting(table[name][str])
+        table["splitlines"][str] = _splitting_lines(table["splitlines"][str])
+        for name in ("strip", "lstrip", "rstrip", "rfind", "rindex", "rsplit", "rpartition"):
+            table[name][str] = self._quadratic(table[name][str])
         table["join"][str], table["replace"][str] = self.join, self.replace
         for kind, names in ((list, _LISTS), (dict, _DICTS), (set, _SETS), (frozenset, _FROZEN)):
             for name in names:
@@ -63,6 +70,7 @@ class Methods:
         table["is_integer"] = {float: float.is_integer, int: lambda number: True}
         self.calls: dict[str, Method] = {name: _dispatch(name, row) for name, row in table.items()}
         self.calls["join"] = self.join
+        self.texts: dict[str, Method] = {name: _of_text(getattr(str, name), table[name][str]) for name in TEXT_TO_TEXT}
 
     def _on_text(self, function: Method) -> Method:
         charge = self._meter.charge
@@ -77,6 +85,18 @@ class Methods:
             return function(text, *arguments)
 
         return method
+
+    def _quadratic(self, method: Method) -> Method:
+        """A method that may look at each character of its argument for each one of its text."""
+        charge = self._meter.charge
+
+        def charged(text: str, *arguments: Any, **named: Any) -> Any:
+            for argument in (*arguments, *named.values()):
+                if type(argument) is str and len(argument) > 1:
+                    charge(len(text) * len(argument) // 256)
+            return method(text, *arguments, **named)
+
+        return charged
 
     def _padding(self, function: Method) -> Method:
         def method(text: str, width: int, *fill: str) -> str:
@@ -119,7 +139,7 @@ class Methods:
             else:
                 meter.charge_hashes(len(items))
             if arguments and type(items) in (set, frozenset):
-                arguments = tuple(meter.keys(argument) for argument in arguments)
+                arguments = tuple(meter.members(argument) for argument in arguments)
             value = function(items, *arguments)
             if len(items) > 2 * MAX_ITEMS:
                 raise TooLarge(f"more than {2 * MAX_ITEMS} items")
@@ -137,7 +157,12 @@ class Methods:
                 for item in items:
                     if type(item) in CONTAINERS:
                         meter.weigh(wanted)
-            return function(items, wanted, *bounds)
+            if type(wanted) in SCALARS or function not in (list.index, tuple.index):
+                return function(items, wanted, *bounds)
+            try:
+                return function(items, wanted, *bounds)
+            except ValueError:  # its text would tell where a function lies in memory
+                raise ValueError("what index() looks for is not there") from None
 
         return method
 
@@ -166,7 +191,31 @@ class Methods:
         items.update(dict(pairs), **named)
 
 
+def _splitting(method: Method) -> Method:
+    return lambda text, sep=None, maxsplit=-1: method(text, sep, maxsplit)
+
+
+def _splitting_lines(method: Method) -> Method:
+    return lambda text, keepends=False: method(text, keepends)
+
+
+def _of_text(function: Method, charged: Method) -> Method:
+    """A method of str as a function of its own: `key=str.lower`."""
+
+    def method(text: Any, characters: Any = None) -> Any:
+        if characters is None and len(text) < _SHORT_TEXT:
+            return function(text)
+        if type(text) is not str:
+            raise TypeError(f"{function.__name__} takes a text, not a {type(text).__name__}")
+        return charged(text) if characters is None else charged(text, characters)
+
+    return method
+
+
 def _dispatch(name: str, row: dict[type, Method]) -> Method:
+    for method in row.values():
+        named(method, name)
+
     def call(receiver: Any, *arguments: Any, **named: Any) -> Any:
         method = row.get(type(receiver))
         if method is None:

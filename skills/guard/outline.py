@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from skills.guard.errors import Refused
 
@@ -35,6 +35,7 @@ def names_bound(tree: ast.Module) -> frozenset[str]:
 def entry_of(tree: ast.Module, entry: str | None) -> str:
     """The entry function's name; the module must hold nothing but the functions that it needs, and constants."""
     functions: dict[str, ast.FunctionDef] = {}
+    known: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
             if statement.name in functions:
@@ -42,8 +43,13 @@ def entry_of(tree: ast.Module, entry: str | None) -> str:
             if any(not _is_constant(d) for d in [*statement.args.defaults, *statement.args.kw_defaults] if d):
                 raise Refused("default values must be plain constants", line=statement.lineno)
             functions[statement.name] = statement
-        elif not _is_harmless(statement):
+        elif not _is_harmless(statement, known):
             raise Refused(_misplaced(tree, entry), line=statement.lineno)
+        known |= {target.id for target in targets_of(statement)}
+    for statement in tree.body:
+        for target in targets_of(statement):
+            if target.id in functions:
+                raise Refused(f"{target.id} is a function: give the constant another name", line=statement.lineno)
     if not functions:
         wanted = f"def {entry}():" if entry else "one function"
         raise Refused(f"there is no function: define {wanted}")
@@ -70,7 +76,8 @@ def is_fresh(statement: ast.stmt) -> bool:
 def targets_of(statement: ast.stmt) -> list[ast.Name]:
     """The names that a module's constant is bound to."""
     if isinstance(statement, ast.Assign):
-        return [target for target in statement.targets if isinstance(target, ast.Name)]
+        parts = [part for target in statement.targets for part in getattr(target, "elts", [target])]
+        return [part for part in parts if isinstance(part, ast.Name)]
     return [statement.target] if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) else []
 
 
@@ -125,25 +132,36 @@ def _is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _is_literal(node: ast.expr | None) -> bool:
-    """Constants, displays of them and arithmetic on them: no names, so nothing depends on when it is made."""
+def _is_literal(node: ast.expr | None, known: Collection[str]) -> bool:
+    """Constants, `known` ones by name, displays of them, arithmetic on them, and `float("inf")`."""
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return all(_is_literal(item) for item in node.elts)
+        return all(_is_literal(item, known) for item in node.elts)
     if isinstance(node, ast.Dict):
-        return all(_is_literal(part) for part in [*node.keys, *node.values])
+        return all(_is_literal(part, known) for part in [*node.keys, *node.values])
     if isinstance(node, ast.BinOp):
-        return isinstance(node.op, _ARITHMETIC) and _is_literal(node.left) and _is_literal(node.right)
-    return node is not None and _is_constant(node)
+        both = _is_literal(node.left, known) and _is_literal(node.right, known)
+        return both and isinstance(node.op, _ARITHMETIC)
+    if isinstance(node, ast.Call):
+        plain = isinstance(node.func, ast.Name) and node.func.id == "float" and not node.keywords
+        return plain and len(node.args) == 1 and _is_constant(node.args[0])
+    return node is not None and (_is_constant(node) or (isinstance(node, ast.Name) and node.id in known))
 
 
-def _is_harmless(statement: ast.stmt) -> bool:
-    """A docstring, or a constant bound to a name."""
+def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
+    """A docstring, or constants bound to names."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
     if isinstance(statement, ast.AnnAssign):
-        return isinstance(statement.target, ast.Name) and _is_literal(statement.value)
+        return isinstance(statement.target, ast.Name) and _is_literal(statement.value, known)
     return (
         isinstance(statement, ast.Assign)
-        and all(isinstance(target, ast.Name) for target in statement.targets)
-        and _is_literal(statement.value)
+        and all(_is_plain_target(target, statement.value) for target in statement.targets)
+        and _is_literal(statement.value, known)
     )
+
+
+def _is_plain_target(target: ast.expr, value: ast.expr) -> bool:
+    """A name, or as many names as there are values."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
+        return len(target.elts) == len(value.elts) and all(isinstance(part, ast.Name) for part in target.elts)
+    return isinstance(target, ast.Name)

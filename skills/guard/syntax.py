@@ -86,7 +86,7 @@ _WORDS = {
     "MatMult": "The operator @ is not allowed.",
     "Pow": "",
 }
-_FORMAT = re.compile(r"([^{}]?[<>^=])?[+ ]?\d{0,2},?(\.\d)?[dfsegxb%]?")
+_FORMAT = re.compile(r"([^{}]?[<>^=])?[-+ ]?#?\d{0,2}[,_]?(\.\d{1,2})?[bdeEfFgGosxX%]?")
 _ANNOTATION = (
     ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load
 )  # fmt: skip
@@ -238,10 +238,12 @@ class Inspector:
         elif node.value.bit_length() > 64:
             self._refuse(node, "the number is too large")
 
-    def _target(self, node: ast.expr, *, plain: bool = False) -> None:
+    def _target(self, node: ast.expr, *, plain: bool = False, inner: bool = False) -> None:
         if isinstance(node, ast.Tuple | ast.List):
             for item in node.elts:
-                self._target(item, plain=plain)
+                if inner and isinstance(item, ast.Starred):
+                    self._refuse(node, "a star inside a nested pattern is not allowed: unpack it in a line of its own")
+                self._target(item, plain=plain, inner=True)
         elif isinstance(node, ast.Starred):
             self._target(node.value, plain=True)
         elif isinstance(node, ast.Subscript) and not plain:

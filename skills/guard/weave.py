@@ -69,7 +69,7 @@ class Weaver(ExpressionWeaver):
 
     def visit_For(self, node: ast.For) -> ast.For:
         ticks = self._tick_statements(node.body)
-        node.iter = self._iterated(node.iter)
+        node.iter = self._rows(node.target, self._iterated(node.iter))
         node.body = [*ticks, *self._statements(node.body)]
         node.orelse = self._statements(node.orelse)
         node.target = self.visit(node.target)

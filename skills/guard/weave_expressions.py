@@ -37,12 +37,17 @@ class ExpressionWeaver(CallWeaver):
             return ast.Call(func=load(f".raw_{name}"), args=arguments, keywords=keywords)
         return cast(ast.expr, self.visit(node))
 
+    def _rows(self, target: ast.expr, items: ast.expr) -> ast.expr:
+        """What `for first, *rest in` takes apart: rows of bounded length, since C code would take all there is."""
+        starred = any(isinstance(part, ast.Starred) for part in ast.walk(target))
+        return call(".rows", items) if starred else items
+
     def _comprehension(self, node: Any, *parts: str) -> ast.expr:
         sizes = [size_of(generator.ifs) for generator in node.generators]
         sizes[-1] += size_of([getattr(node, part) for part in parts])
         for generator, size in zip(node.generators, sizes, strict=True):
             with self._by_calls():
-                generator.iter = self._iterated(generator.iter)
+                generator.iter = self._rows(generator.target, self._iterated(generator.iter))
             generator.ifs = [self._tick(size), *(self.visit(condition) for condition in generator.ifs)]
             generator.target = self.visit(generator.target)
         for part in parts:
@@ -113,7 +118,7 @@ class ExpressionWeaver(CallWeaver):
             again = right
             if place + 1 < len(node.ops) and not isinstance(right, ast.Name | ast.Constant):
                 if self._calls_only:
-                    raise Refused("a chained comparison is not possible here: write it with `and`", line=node.lineno)
+                    return self._chain_of_calls(node.ops, sides)
                 name = self._temporary()
                 right, again = ast.NamedExpr(target=ast.Name(id=name, ctx=ast.Store()), value=right), load(name)
             function = _COMPARE.get(type(op))
@@ -122,6 +127,20 @@ class ExpressionWeaver(CallWeaver):
             )
             left = again
         return ast.BoolOp(op=ast.And(), values=pairs)
+
+    def _chain_of_calls(self, ops: list[ast.cmpop], sides: list[ast.expr]) -> ast.expr:
+        """The same where nothing can be assigned: (lambda left, middle: left < middle and middle < ...)(a, b)."""
+        function = _COMPARE.get(type(ops[0]))
+        if len(ops) == 1:
+            return call("." + function, *sides) if function else ast.Compare(sides[0], ops, sides[1:])
+        names = [self._temporary(), self._temporary()]
+        pair = self._chain_of_calls(ops[:1], [load(name) for name in names])
+        rest = self._chain_of_calls(ops[1:], [load(names[1]), *sides[2:]])
+        parameters = ast.arguments(
+            posonlyargs=[], args=[ast.arg(arg=name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        both = ast.BoolOp(op=ast.And(), values=[pair, rest])
+        return ast.Call(func=ast.Lambda(args=parameters, body=both), args=sides[:2], keywords=[])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         index = node.slice
