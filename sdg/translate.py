@@ -17,6 +17,9 @@ _LINE = re.compile(
     r"^[ \t>*`-]*(\d+)[ \t]*[.):][ \t`*]*([A-Za-z][\w \t-]*?)[ \t`*]*(?:\|[ \t`]*([^|\n]*?)[ \t`*]*)?\|?[ \t]*$",
     re.MULTILINE,
 )
+_CALL = re.compile(r"^([ \t>*`-]*\d+[ \t]*[.):][ \t`*]*\w+)[ \t]*\([ \t]*([^()\n]*?)[ \t]*\)[ \t`*]*$", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^[ \t]*\|[ \t]*(\d+)[.)]?[ \t]*\|", re.MULTILINE)
+_UNNUMBERED = re.compile(r"^[ \t>*`-]*(?=[a-z]\w*[ \t`*]*\|)", re.MULTILINE)
 _NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
 
 
@@ -42,13 +45,25 @@ def prompt(texts: Sequence[str]) -> tuple[Message, ...]:
 
 
 def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
-    """Line number (1 to `count`) -> SkillCall, for the lines that can be read; the first of equal numbers counts."""
+    """Line number (1 to `count`) -> SkillCall, for the lines that can be read; the first of equal numbers counts.
+
+    Rows of a table, calls such as `discover("box")`, and as many lines as there should be but without numbers are read
+    like the lines that were asked for.
+    """
     calls: dict[int, SkillCall] = {}
-    for match in _LINE.finditer(tidy(reply)):
+    for match in _LINE.finditer(_as_asked(tidy(reply), count)):
         number, api = int(match.group(1)[:6]), snake(match.group(2))
         if 1 <= number <= count and api:
             calls.setdefault(number, SkillCall(api, _argument(match.group(3) or "")))
     return calls
+
+
+def _as_asked(reply: str, count: int) -> str:
+    lines = _CALL.sub(r"\1 | \2", _TABLE_ROW.sub(r"\1. ", reply))
+    if _LINE.search(lines) or len(_UNNUMBERED.findall(lines)) != count:
+        return lines
+    numbers = iter(range(1, count + 1))
+    return _UNNUMBERED.sub(lambda _: f"{next(numbers)}. ", lines)
 
 
 def snake(words: str) -> str:
@@ -58,7 +73,7 @@ def snake(words: str) -> str:
 
 
 def _argument(text: str) -> str:
-    plain = one_line(text.strip().strip("\"'`"), 80)
+    plain = one_line(text.strip().strip("\"'`()<>[]"), 80)
     plain = re.sub(r"^(?:the|an|a)\s+", "", plain, flags=re.IGNORECASE)
     return "" if plain.lower() in _NOTHING else plain
 

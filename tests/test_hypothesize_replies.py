@@ -217,6 +217,12 @@ def test_prompts_fill_every_placeholder() -> None:
         ("1. enter_room | none", SkillCall("enter_room", "")),
         ("- 1. **open_door** | \"red door\" |", SkillCall("open_door", "red door")),
         ("Here you go:\n1. open | red door\n1. shut | red door", SkillCall("open", "red door")),
+        ("<think>1. shut | box</think>\n1. open | red door", SkillCall("open", "red door")),
+        ("| N | api | argument |\n|---|---|---|\n| 1 | open | red door |", SkillCall("open", "red door")),
+        ('1. open("red door")', SkillCall("open", "red door")),
+        ("1. `enter_room()`", SkillCall("enter_room", "")),
+        ("- open | red door", SkillCall("open", "red door")),
+        ("1. enter_room | (none)", SkillCall("enter_room", "")),
     ],
 )  # fmt: skip
 def test_translation_lines_are_read(line: str, call: SkillCall) -> None:
@@ -224,7 +230,7 @@ def test_translation_lines_are_read(line: str, call: SkillCall) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", "discover | box", "7. discover | box", "1. | box", "1. 42 | box", "1. a | b | c | d"]
+    "line", ["", "discover | box\ngo | box", "7. discover | box", "1. | box", "1. 42 | box", "1. a | b | c | d"]
 )
 def test_other_lines_are_not(line: str) -> None:
     assert parse_lines(line, count=3) == {}
