@@ -61,6 +61,14 @@ class TooManyCalls(BaseException):
         super().__init__(f"line {line}: {MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
 
 
+class TooDeep(BaseException):
+    """The program left the skill that it calls no room on the stack: its fault, though ours is what fails."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}: the skill is called from too deep inside other calls and generators")
+
+
 class Fault(BaseException):
     """Something of ours failed below the program; `__cause__` says what. It unwinds the program and is raised again."""
 
@@ -140,6 +148,8 @@ class Scope:
             return Outcome(Command(name), False, error=f"{name}: {error}")
         try:
             return self._executor.execute(command)
+        except RecursionError:
+            raise TooDeep(_calling_line()) from None
         except Exception as error:
             # The program may catch Exception; a spent budget or a fault of ours is none of its business.
             raise Fault from error
@@ -184,7 +194,7 @@ def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]
     except CommandError as error:
         line = guarded.line_of(error)
         return quoted(f"line {line}: {error}", program, line), REFUSED
-    except (GuardError, TooManyCalls) as error:
+    except (GuardError, TooManyCalls, TooDeep) as error:
         return quoted(str(error), program, error.line), PROGRAM_ERROR
     return "", ""
 

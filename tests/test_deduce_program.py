@@ -149,3 +149,26 @@ def test_a_program_cannot_swallow_what_ends_the_run() -> None:
 def test_rooms_can_be_forgotten() -> None:
     ran, _ = run("def program():\n    forget_visited_rooms()\n    if get_visited_rooms() != [0]:\n        [][0]\n")
     assert ran.error == ""
+
+
+def test_a_program_that_leaves_no_room_on_the_stack_is_at_fault() -> None:
+    ran, _ = run("""
+def attempt(depth):
+    chain = (go_next_to("object") for _ in [1])
+    for _ in range(depth):
+        chain = (each for each in chain)
+    return next(chain)
+
+def program():
+    low, high = 100, 1000
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            attempt(middle)
+            low = middle
+        except RecursionError:
+            high = middle
+    attempt(high)
+""")
+    assert ran.cause == PROGRAM_ERROR
+    assert "too deep" in ran.error or "RecursionError" in ran.error
