@@ -10,20 +10,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A statement at the top of a source: what it binds, what it names, its text, and whether others may be lent it."""
+    """A statement at the top of a source: what it binds, what it names, its text.
+
+    Other sources may be lent what is `plain`. `starts` is the function that it calls and no more ("" for none).
+    """
 
     bound: frozenset[str]
     named: frozenset[str]
     text: str
     is_function: bool
     plain: bool
+    starts: str
 
 
 def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
     Of `others`, sources too, the first that binds a missing name gives it. What isn't Python, has no `entry` or needs
-    no change comes back as it is; nothing but functions and constants is added or left out.
+    no change comes back as it is; nothing but functions and constants is added, and nothing but functions and the line
+    that would start `entry` left out.
     """
     parts = _parts(source)
     found = _parts_by_name(parts)
@@ -34,7 +39,7 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     }
     wanted = _reached(entry, lent | found)
     added = dict.fromkeys(lent[name] for name in lent if name in wanted and name not in found)
-    kept = [part for part in parts if not part.is_function or part.bound & wanted]
+    kept = [part for part in parts if part.starts != entry and (not part.is_function or part.bound & wanted)]
     if not added and len(kept) == len(parts):
         return source
     return "\n\n\n".join(part.text for part in [*added, *kept]) + "\n"
@@ -59,10 +64,9 @@ def _parts(source: str) -> list[_Part]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            return list(_statements(ast.parse(source), source.split("\n")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return list(_statements(tree, source.split("\n")))
 
 
 def _statements(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Part]:
@@ -73,8 +77,18 @@ def _statements(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Part]:
         if last > end:
             text = "\n".join(lines[end:last]).strip("\n")
             plain = isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign)
-            yield _Part(_bound(node), _named(node), text, isinstance(node, ast.FunctionDef), plain)
+            yield _Part(_bound(node), _named(node), text, isinstance(node, ast.FunctionDef), plain, _starts(node))
         end = max(end, last)
+
+
+def _starts(node: ast.stmt) -> str:
+    """`name` for a statement `name()`, also under `if __name__ == "__main__":`."""
+    if isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse:
+        return _starts(node.body[0]) if "__name__" in _named(node) else ""
+    match node:
+        case ast.Expr(ast.Call(ast.Name(name), [], [])):
+            return str(name)
+    return ""
 
 
 def _bound(node: ast.stmt) -> frozenset[str]:
