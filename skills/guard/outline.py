@@ -45,7 +45,12 @@ def entry_of(tree: ast.Module, entry: str | None) -> str:
             functions[statement.name] = statement
         elif not _is_harmless(statement, known):
             raise Refused(_misplaced(tree, entry), line=statement.lineno)
-        known |= {target.id for target in targets_of(statement)}
+        for target in targets_of(statement):
+            if target.id in known:  # one may be made once and the other for each call: it would last, and grow
+                raise Refused(
+                    f"{target.id} is bound twice: give the second constant a name of its own", line=target.lineno
+                )
+            known.add(target.id)
     for statement in tree.body:
         for target in targets_of(statement):
             if target.id in functions:

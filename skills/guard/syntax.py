@@ -19,6 +19,7 @@ from skills.guard.methods import METHODS
 MAX_SOURCE_BYTES = 8 * 1024
 MAX_NESTING = 60
 MAX_STARS = 8
+MAX_FORMATTED = 32
 TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
 """Methods of str that may be passed on as functions: `key=str.lower`."""
 
@@ -148,7 +149,8 @@ class Inspector:
             ast.Attribute: self._attribute, ast.Constant: self._constant, ast.Assign: self._assignment,
             ast.AugAssign: self._augmented, ast.AnnAssign: self._annotated, ast.For: self._loop,
             ast.comprehension: self._loop, ast.Call: self._call, ast.keyword: self._keyword,
-            ast.FormattedValue: self._formatted, ast.Try: self._try, ast.ExceptHandler: self._handler,
+            ast.FormattedValue: self._formatted, ast.JoinedStr: self._joined,
+            ast.Try: self._try, ast.ExceptHandler: self._handler,
             ast.Raise: self._raise, ast.Delete: self._delete, ast.NamedExpr: self._walrus, ast.Nonlocal: self._nonlocal,
             ast.Expr: self._statement, ast.Compare: self._comparison,
         }  # fmt: skip
@@ -292,6 +294,11 @@ class Inspector:
             self._refuse(node.value, "** in a call is not allowed: name the arguments")
         else:
             self.check_name(node.value, node.arg)
+
+    def _joined(self, node: ast.JoinedStr) -> None:
+        """Each value is of bounded length, so their number bounds the text."""
+        if sum(isinstance(part, ast.FormattedValue) for part in node.values) > MAX_FORMATTED:
+            self._refuse(node, f"more than {MAX_FORMATTED} values in one f-string: join a list of texts")
 
     def _formatted(self, node: ast.FormattedValue) -> None:
         spec = node.format_spec
