@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -146,6 +147,12 @@ def test_another_version_is_refused(bank: LevelBank, tmp_path: Path) -> None:
 def test_a_missing_part_is_refused(bank: LevelBank, tmp_path: Path, name: str) -> None:
     with pytest.raises(BankError):
         LevelBank.load(rewritten(the_file(tmp_path), **{name: None}))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "bank.npz")
+    with pytest.raises(BankError, match="no regular file"):
+        LevelBank.load(tmp_path / "bank.npz")
 
 
 def test_a_pickle_is_not_opened(bank: LevelBank, tmp_path: Path) -> None:

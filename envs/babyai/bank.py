@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,8 @@ class LevelBank:
     def load(path: Path | str) -> LevelBank:
         """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
         try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise ValueError("it is no regular file")  # a pipe would never end
             with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 if sum(part.file_size for part in file.zip.infolist()) > MAX_BANK_BYTES:
                     raise ValueError(f"it unpacks to more than {MAX_BANK_BYTES} bytes")
