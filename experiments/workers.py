@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,28 @@ def _lost(job: Any, reason: str) -> Any:
     return make(reason)
 
 
-@cache
 def _pool(processes: int, folder: Path | None, network: bool, patience: Patience) -> Pool:
-    """Workers are kept for the next stage: what they imported and compiled is worth seconds."""
-    limits = replace(POOL_LIMITS, network=network, writes_below=_places(folder) if folder else ())
-    environment = dict(os.environ) if network else clean_environment()
-    pool = Pool(processes, limits=limits, patience=patience, environment=environment)
-    atexit.register(pool.close)
-    return pool
+    """Workers are kept for the next stage: what they imported and compiled is worth seconds.
+
+    Those of another run are ended, half a gigabyte each, unless somebody waits for their results.
+    """
+    key = (processes, folder, network, patience)
+    if key not in _kept:
+        for other in [other for other, pool in _kept.items() if pool.idle]:
+            _kept.pop(other).close()
+        limits = replace(POOL_LIMITS, network=network, writes_below=_places(folder) if folder else ())
+        environment = dict(os.environ) if network else clean_environment()
+        _kept[key] = Pool(processes, limits=limits, patience=patience, environment=environment)
+    return _kept[key]
+
+
+_kept: dict[tuple[int, Path | None, bool, Patience], Pool] = {}
+
+
+@atexit.register
+def _close() -> None:
+    while _kept:
+        _kept.popitem()[1].close()
 
 
 def _places(folder: Path) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ class Pool:
         self.processes, self.limits, self.patience = processes, limits, patience
         self._environment = dict(clean_environment() if environment is None else environment)
         self._members: list[_Member] = []
+        self._runs = 0
 
     def __enter__(self) -> Pool:
         return self
@@ -103,6 +104,11 @@ class Pool:
         """Which walls stand around each worker."""
         return [member.report for member in self._members]
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits for results."""
+        return not self._runs
+
     def close(self) -> None:
         """End every worker, at once."""
         while self._members:
@@ -114,11 +120,13 @@ class Pool:
         What a job raises ends the others and is raised here.
         """
         waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
+        self._runs += 1
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
                 yield from self._look(waiting, tries)
         finally:
+            self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
                 self._end(member)
 

@@ -38,6 +38,29 @@ def test_every_job_has_its_result(processes: int) -> None:
     assert dict(Workers(processes)(half, [1, 2, 3])) == {1: 0.5, 2: 1.0, 3: 1.5}
 
 
+def who(job: int) -> int:
+    return os.getpid()
+
+
+def is_there(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists() and "zombie" not in Path(f"/proc/{pid}/status").read_text()
+
+
+def test_one_run_s_workers_make_room_for_the_next_one_s(tmp_path: Path) -> None:
+    """A sweep over training seeds has a run folder, and so workers of its own, for each."""
+    first, second = (dict(Workers(1, folder=tmp_path / name)(who, [1, 2])) for name in "ab")
+    assert first[1] == first[2]
+    assert not is_there(first[1])
+    assert is_there(second[1])
+
+
+def test_workers_whose_results_are_waited_for_are_left_alone(tmp_path: Path) -> None:
+    outer = Workers(1, folder=tmp_path / "a")(who, [1, 2, 3])
+    began = next(outer)[1]
+    assert dict(Workers(1, folder=tmp_path / "b")(half, [1])) == {1: 0.5}
+    assert [pid for _, pid in outer] == [began, began]
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_what_a_job_raises_is_raised_here(processes: int) -> None:
     with pytest.raises(ValueError, match="seven has no half"):
