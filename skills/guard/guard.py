@@ -224,6 +224,7 @@ def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str
     names |= {f".m_{name}": function for name, function in methods.calls.items()}
     names |= {f".raw_{name}": function for name, function in RAW.items()}
     names |= {f".str_{name}": function for name, function in methods.texts.items()}
+    names |= {f".short_{name}": getattr(str, name) for name in methods.texts}
     names |= {f".{f.__name__}_flat": builtins.extreme_flat(f) for f in (min, max)}
     names |= {f".type_{name}": kind for name, kind in PLAIN_TYPES.items()}
     names |= {f".{name}": error for name, error in errors.items()}

@@ -79,10 +79,20 @@ class CallWeaver(Counting):
             if isinstance(word.value, ast.Lambda):
                 with self._by_calls():
                     word.value.body = self.visit(word.value.body)
+            elif self._is_text_function(word.value) and self._kinds.element(node.args[0]) >= FLAT:
+                word.value = load(f".short_{cast(ast.Attribute, word.value).attr}")  # of texts that are short
             else:
                 word.value = self.visit(word.value)
         arguments = [self.visit(argument) for argument in node.args]
         return ast.Call(func=load(f".{name}_flat"), args=arguments, keywords=node.keywords)
+
+    def _is_text_function(self, node: ast.expr) -> bool:
+        """Whether an expression is one of `str.lower`, `str.upper` and the like."""
+        return (
+            isinstance(node, ast.Attribute)
+            and self._kinds.is_builtin(node.value, "str")
+            and node.attr in TEXT_FUNCTIONS
+        )
 
     def _by_flat_key(self, node: ast.Call) -> bool:
         """Whether a call sorts or chooses by a small lambda that gives flat values and cannot call itself."""
