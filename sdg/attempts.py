@@ -6,6 +6,7 @@ and new ones in the next cycle, when there are skills to make hypotheses with an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -35,6 +36,10 @@ class Help:
 
 WORTH_AN_ATTEMPT = 0.2
 """Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
+
+
+_GOAL = re.compile(r"goal (\d+)")
+"""Where a verification's cause names the goal that it is about."""
 
 
 class Attempts:
@@ -123,10 +128,11 @@ class Attempts:
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
         earlier = self._told(level, seed, attempt)
-        if earlier is None or not earlier["subgoals"]:
+        told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"] if earlier else []
+        if earlier is None or not told:
             return None
-        failed = next((i for i, goal in enumerate(earlier["subgoals"]) if not goal["reached"]), 0)
-        told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"]
+        named = _GOAL.search(earlier["cause"])
+        failed = int(named[1]) - 1 if named else 0
         return Feedback(tuple(goal["description"] for goal in told), failed, earlier["cause"])
 
     def _told(self, level: str, seed: int, attempt: int) -> Row | None:

@@ -1,4 +1,4 @@
-"""What was grounded is read in the order of the instructions, however the jobs happened to finish."""
+"""Stages 1 and 2 over a run folder: the order of what is read, and what the next attempt is told."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.cli_progress import Quiet
 from sdg.llm.babylang.model import BabyLang
+from sdg.llm.model import Completion, Message, Sampling
 from sdg.pipeline import Grounding, Plan
 from sdg.runlog import RunFolder, RunSettings
 from skills.search import RandomSearch
@@ -28,3 +29,29 @@ def test_the_order_of_finishing_changes_nothing_that_follows(tmp_path: Path) -> 
         seeds = [row["seed"] for row in grounding.ground()]
         assert [row["seed"] for row in folder.journal("verifications")] == seeds[::-1]
     assert seeds == sorted(seeds)
+
+
+class Scripted:
+    """A model whose goals are sensible and whose second check can't be trusted."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.asked.append(messages[-1].content)
+        checks = ("get_steps() > 2", "get_steps()")
+        goals = [f"Goal {n}: wait\n```python\ndef check_{n}():\n    return {c}\n```" for n, c in enumerate(checks, 1)]
+        return Completion("\n".join(goals), self.name)
+
+
+def test_an_attempt_after_a_check_that_fails_is_told_of_it(tmp_path: Path) -> None:
+    plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        list(Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=backwards).ground())
+        causes = [row["cause"] for row in folder.journal("verifications")]
+    first, second = model.asked
+    assert "What was tried before" not in first
+    assert "could not get past goal 2" in second
+    assert causes[0] in second
