@@ -21,10 +21,13 @@ from skills.guard.signature import NUMBER
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
+SOURCE_BYTES = 16 * 1024
+"""Of a program: twice the worked example, so that a model may take its helpers over and add its own."""
+
 ENTRY = "program"
 """The function that a program defines."""
 
-ARGUMENT_NAMES = frozenset({"thing", "object", "description", "target", "argument"})
+ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "door", "name", "description", "target", "argument"})
 """Keywords under which a skill's one argument is understood; models don't always give it by position."""
 
 # Why a program came to nothing by its own fault.
@@ -113,7 +116,9 @@ class Scope:
         for name, skill in self._robot.skills.items():
             wanted = int(skill.takes_argument)
             functions[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES)
-        return Guard(functions, records=(Object,), errors=(CommandError,), budget_steps=budget)
+        return Guard(
+            functions, records=(Object,), errors=(CommandError,), budget_steps=budget, source_bytes=SOURCE_BYTES
+        )
 
     def _live(self, name: str) -> Callable[..., object]:
         """A perception function that always answers from the latest snapshot."""

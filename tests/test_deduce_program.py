@@ -100,6 +100,15 @@ def test_the_argument_may_be_named() -> None:
     assert ran.calls[0].command == Command("go_next_to", "object")
 
 
+def test_a_program_may_be_twice_the_worked_example_and_no_longer() -> None:
+    body = "def program():\n    return len(get_observed_objects())\n"
+    ran, _ = run(body + "#" * 15_000)
+    assert ran.cause != NO_PROGRAM
+    ran, _ = run(body + "#" * 17_000)
+    assert ran.cause == NO_PROGRAM
+    assert "leave out comments" in ran.error
+
+
 def test_a_refusal_can_be_caught_by_name_and_answered() -> None:
     ran, robot = run("""
 def program():

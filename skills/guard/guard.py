@@ -30,7 +30,7 @@ from skills.guard.methods import Methods
 from skills.guard.operators import Operators
 from skills.guard.outline import FRESH, entry_of, names_bound
 from skills.guard.signature import Signature, fields_of, signatures_of
-from skills.guard.syntax import Inspector, parse
+from skills.guard.syntax import MAX_SOURCE_BYTES, Inspector, parse
 from skills.guard.weave import Weaver
 
 __all__ = [
@@ -50,7 +50,7 @@ class Guard:
 
     `functions` maps names to the functions themselves (inspected, not kept) or to `Signature`s; `errors` are host
     exceptions that the source may name in `except` and `raise`; `returns=bool` makes every entry function return
-    exactly True or False. `budget_steps` is what one run may cost.
+    exactly True or False. `budget_steps` is what one run may cost, `source_bytes` how long the source may be.
     """
 
     def __init__(
@@ -61,13 +61,14 @@ class Guard:
         errors: Iterable[type[Exception]] = (),
         returns: type | None = None,
         budget_steps: int = BUDGET_STEPS,
+        source_bytes: int = MAX_SOURCE_BYTES,
     ) -> None:
         self.signatures = signatures_of(functions)
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
         self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
         self.returns = returns
-        self.budget_steps = budget_steps
+        self.budget_steps, self.source_bytes = budget_steps, source_bytes
         for name in self.signatures:
             if not name.isidentifier() or name.startswith("_") or name in _BUILTIN_NAMES:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
@@ -78,7 +79,7 @@ class Guard:
         Raises `Refused`, with a line number where one is known.
         """
         try:
-            return self._load(parse(source), source, entry=entry)
+            return self._load(parse(source, at_most=self.source_bytes), source, entry=entry)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
 

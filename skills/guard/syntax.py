@@ -17,6 +17,7 @@ from skills.guard.errors import Refused
 from skills.guard.methods import METHODS
 
 MAX_SOURCE_BYTES = 8 * 1024
+"""Unless a guard is told otherwise."""
 MAX_NESTING = 60
 MAX_STARS = 8
 MAX_FORMATTED = 32
@@ -93,16 +94,17 @@ _ANNOTATION = (
 )  # fmt: skip
 
 
-def parse(source: str) -> ast.Module:
-    """The tree of a source text. Raises `Refused` when it is too long, not Python, or nested too deeply."""
+def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
+    """The tree of a source text. Raises `Refused` for more bytes than `at_most`, no Python, or deep nesting."""
     if not isinstance(source, str):
         raise Refused("The code must be text.")
     try:
         size = len(source.encode())
     except UnicodeEncodeError:
         raise Refused("The code contains characters that are not valid text.") from None
-    if size > MAX_SOURCE_BYTES:
-        raise Refused(f"The code has {size} bytes; at most {MAX_SOURCE_BYTES} are allowed.")
+    if size > at_most:
+        shorter = "leave out comments and what isn't called"
+        raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
     if "\0" in source:
         raise Refused("The code contains a null character.")
     try:
