@@ -27,6 +27,7 @@ FRUITLESS_ATTEMPTS = 2
 """Attempts in a row, none of which showed a new cell, after which such a skill is given up."""
 
 NOTHING_TO_SEE = "nothing like it was ever seen, and no new place comes into view from here"
+ELSEWHERE = "it lies in another room and nothing new came into view: go through doors to that room first"
 STRAYED = "it ended in another room than it began in"
 NOTHING = Target(*NO_TARGET)
 """What skills that take no argument are shown: a target that marks nothing, as in training."""
@@ -95,8 +96,9 @@ class Robot:
     def perform(self, command: Command) -> Performed:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
-        What was never seen isn't looked for longer than new places come into view: it must be elsewhere. An attempt
-        that ends in another room is the last: skills are practised within a room, and there are ways back.
+        What was never seen isn't looked for longer than new places come into view: it must be elsewhere; nor is what
+        is known to lie in another room. An attempt that ends in another room is the last: skills are practised within
+        a room, and there are ways back.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
         skill = self._skill(command)
@@ -119,6 +121,8 @@ class Robot:
             fruitless = fruitless + 1 if self._cells_seen() == seen else 0
             if fruitless == FRUITLESS_ATTEMPTS and not self._knows(command):
                 return Performed(False, len(self.actions) - began, attempt, NOTHING_TO_SEE)
+            if fruitless and self._lies_elsewhere(command):
+                return Performed(False, len(self.actions) - began, attempt, ELSEWHERE)
         return Performed(False, len(self.actions) - began, attempt)
 
     def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
@@ -144,6 +148,14 @@ class Robot:
     def _knows(self, command: Command) -> bool:
         """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
         return not command.argument or bool(self.functions()["find_objects"](command.argument))
+
+    def _lies_elsewhere(self, command: Command) -> bool:
+        """Whether what the command is about was seen, in other rooms only. Doors are of two rooms at once."""
+        seen = self.functions()["find_objects"](command.argument) if command.argument else ()
+        found = [thing for thing in seen if isinstance(thing, Object)] if isinstance(seen, Sequence) else []
+        return bool(found) and all(
+            thing.type != "door" and not thing.held and thing.room != self._room() for thing in found
+        )
 
     def _step(self, action: int) -> None:
         result = self._world.step(action)

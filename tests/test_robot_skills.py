@@ -12,7 +12,7 @@ from envs.babyai.world import BabyAIWorld
 from envs.perception import Object
 from sdg.executor import IllegalCommand
 from sdg.gate.verdict import Command
-from sdg.robot import FRUITLESS_ATTEMPTS, NOTHING_TO_SEE, PATIENCE, STRAYED, Robot, describe_argument
+from sdg.robot import ELSEWHERE, FRUITLESS_ATTEMPTS, NOTHING_TO_SEE, PATIENCE, STRAYED, Robot, describe_argument
 from skills.subgoal import CheckFunction
 
 SEED = 2_000_000
@@ -187,3 +187,15 @@ def test_an_attempt_that_ends_in_another_room_is_the_last() -> None:
     performed = robot.perform(Command("discover", "the grey ball #39"))
     assert world.perception().functions()["get_current_room"]() != 0
     assert (performed.reached, performed.attempts, performed.note) == (False, 1, STRAYED)
+
+
+def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes_into_view() -> None:
+    roaming = replace(spinning("return False", horizon=60), policy=Walker(None))
+    robot, world = robot_in("BossLevel", attempts=5, roam=roaming, discover=spinning("return False", horizon=8))
+    robot.perform(Command("roam", "the grey ball #39"))
+    here = world.perception().functions()["get_current_room"]()
+    seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
+    behind = next(thing for thing in seen if thing.room != here)
+    performed = robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
+    assert (performed.reached, performed.note) == (False, ELSEWHERE)
+    assert performed.attempts < 5
