@@ -19,7 +19,9 @@ from sdg.runlog.files import read_file
 
 __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
+Size = Annotated[int, Field(ge=1, le=2**16)]
+"""Of what is made at once: arrays, processes, layouts."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Baseline = Literal["sdg_action", "random", "random_skills", "bot"]
@@ -74,8 +76,8 @@ class VerifyConfig(Section):
     search: Literal["ppo", "random"] = Field("ppo", description="ppo, or learning-free random search for comparison")
     t_verify: Count = Field(3000, description="environment steps searched an instruction, summed over all its subgoals")
     most_per_subgoal: Count = Field(2000, description="environment steps searched for one subgoal")
-    n_envs: Count = Field(8, description="environments that search side by side")
-    horizon: Count = Field(30, description="steps of one search episode")
+    n_envs: Size = Field(8, description="environments that search side by side")
+    horizon: Size = Field(30, description="steps of one search episode")
     bonus: Annotated[float, Field(ge=0)] = Field(0.1, description="scale of the count-based novelty bonus")
     learning_rate: Positive = Field(1e-3, description="of the search's PPO")
     ent_coef: Annotated[float, Field(ge=0)] = Field(0.05, description="of the search's PPO")
@@ -85,8 +87,8 @@ class VerifyConfig(Section):
 class PPOConfig(Section):
     """How a skill is learned; names are stable-baselines3's."""
 
-    n_steps: Count = Field(16, description="steps of each environment between two updates")
-    batch_size: Count = Field(1024, description="rows of a minibatch")
+    n_steps: Size = Field(16, description="steps of each environment between two updates")
+    batch_size: Size = Field(1024, description="rows of a minibatch")
     n_epochs: Count = Field(8, description="passes over a rollout")
     learning_rate: Positive = Field(1e-3, description="of Adam")
     ent_coef: Annotated[float, Field(ge=0)] = Field(0.01, description="weight of the entropy bonus")
@@ -99,8 +101,8 @@ class PPOConfig(Section):
 class BabyAIConfig(Section):
     """The BabyAI paper's model: a GRU over the words, convolutions over the view of the moment, two FiLM layers."""
 
-    width: Count = Field(32, description="channels of the convolutions; the paper's 128 are some five times slower")
-    words: Count = Field(64, description="units that hold the text; the paper has 128")
+    width: Size = Field(32, description="channels of the convolutions; the paper's 128 are some five times slower")
+    words: Size = Field(64, description="units that hold the text; the paper has 128")
 
 
 class InduceConfig(Section):
@@ -112,7 +114,7 @@ class InduceConfig(Section):
     use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
     first_timesteps: Count = Field(60_000, description="most environment steps of round 1, on restored states")
     total_timesteps: Count = Field(80_000, description="most environment steps of round 2, on fresh layouts as well")
-    rehearsals: Annotated[int, Field(ge=0)] = Field(
+    rehearsals: Annotated[int, Field(ge=0, le=2**16)] = Field(
         30,
         description="instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3",
     )
@@ -121,11 +123,11 @@ class InduceConfig(Section):
     )
     rough_success: Share = Field(0.95, description="validation success that is enough for rounds 1 and 2")
     target_success: Share = Field(0.998, description="validation success at which learning stops early")
-    fresh_starts: Count = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
-    training_layouts: Count = Field(1000, description="layouts a level to practise on")
-    validation_layouts: Count = Field(300, description="layouts a level to judge skills on")
-    n_envs: Count = Field(256, description="environments a skill learns in side by side")
-    horizon: Count = Field(40, description="steps of one attempt at a skill")
+    fresh_starts: Size = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
+    training_layouts: Size = Field(1000, description="layouts a level to practise on")
+    validation_layouts: Size = Field(300, description="layouts a level to judge skills on")
+    n_envs: Size = Field(256, description="environments a skill learns in side by side")
+    horizon: Size = Field(40, description="steps of one attempt at a skill")
     policy: Literal["map", "babyai"] = Field(
         "map", description="what learns: ours over the remembered map, or the BabyAI paper's model"
     )
@@ -144,7 +146,7 @@ class DeduceConfig(Section):
 class EvaluateConfig(Section):
     """Unseen instructions, and who is compared on them."""
 
-    instructions: Annotated[int, Field(ge=0)] = Field(100, description="unseen instructions a level")
+    instructions: Annotated[int, Field(ge=0, le=2**16)] = Field(100, description="unseen instructions a level")
     repeats: Count = Field(1, description="runs over them, each under its own seed")
     baselines: tuple[Baseline, ...] = Field(get_args(Baseline), description="agents compared beside sdg")
 
@@ -170,11 +172,11 @@ class RunConfig(Section):
     levels: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         ("GoToLocal", "PickupLoc", "PutNextLocal", "Open"), description="BabyAI levels, by name or id"
     )
-    instructions_per_level: Count = Field(25, description="grounding instructions a level")
+    instructions_per_level: Size = Field(25, description="grounding instructions a level")
     cycles: Count = Field(
         1, description="how often stages 1 to 3 are gone through; what failed comes back with the skills learned so far"
     )
-    processes: Count = Field(2, description="jobs that run side by side, one thread each")
+    processes: Size = Field(2, description="jobs that run side by side, one thread each")
     model: ModelConfig = Field(default_factory=ModelConfig, description="the language model")
     hypothesize: HypothesizeConfig = Field(default_factory=HypothesizeConfig, description="stage 1")
     verify: VerifyConfig = Field(default_factory=VerifyConfig, description="stage 2")
