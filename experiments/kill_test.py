@@ -84,15 +84,16 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
     """Kill and go on `count` times, spread over the `total` units of the run; a row for each kill.
 
     Each kill waits until its share of the units is finished, and then a moment. Where the run is that far already it
-    falls into the start. It ends early when the run does.
+    falls into the start or right after the next unit, and where it is further, into the start: else the run would
+    be over before the last kill.
     """
     drawn, before = random.Random(seed), units(folder)
     for number in range(1, count + 1):
         process, began = start(config, folder, log), time.monotonic()
         wanted, behind = total * number // (count + 1), len(before)
-        while len(units(folder)) < wanted and time.monotonic() - began < PATIENCE_SECONDS and process.poll() is None:
-            time.sleep(0.02)
-        time.sleep(drawn.uniform(0, LINGER_SECONDS if behind < wanted else START_SECONDS))
+        _wait(process, folder, finished=wanted, seconds=PATIENCE_SECONDS)
+        longest = LINGER_SECONDS if behind < wanted else START_SECONDS if behind == wanted else IMPORT_SECONDS
+        _wait(process, folder, finished=max(behind, wanted) + 1, seconds=drawn.uniform(0, longest))
         if process.poll() is not None:
             return
         kill(process)
@@ -108,11 +109,20 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
         before = after
 
 
+def _wait(process: subprocess.Popen[bytes], folder: Path, *, finished: int, seconds: float) -> None:
+    """Wait until so many units are finished, at most so long, and no longer than the process runs."""
+    began = time.monotonic()
+    while time.monotonic() - began < seconds and process.poll() is None and len(units(folder)) < finished:
+        time.sleep(0.02)
+
+
 PATIENCE_SECONDS = 300.0
 LINGER_SECONDS = 0.3
 """Longest pause after the unit that a kill has waited for: it falls into the next one."""
 START_SECONDS = 4.0
 """Longest pause of a kill that has nothing to wait for: it falls into the start, or into the first unit after it."""
+IMPORT_SECONDS = 1.0
+"""Longest pause of a kill that comes too early: nothing is finished so soon after the start."""
 
 
 def stage_of(found: Mapping[str, str]) -> str:
