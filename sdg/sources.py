@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 
+MAX_SOURCE = 64 * 1024
+"""Characters of a source that is looked at; guards admit less, once what isn't needed is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A statement at the top of a source: what it binds, what it names, its text.
@@ -60,7 +64,9 @@ def _parts_by_name(parts: Sequence[_Part]) -> dict[str, _Part]:
 
 
 def _parts(source: str) -> list[_Part]:
-    """The statements at the top of a source, [] where it isn't Python."""
+    """The statements at the top of a source, [] where it isn't Python or longer than anybody reads."""
+    if len(source) > MAX_SOURCE:
+        return []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
