@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-
 MAX_SOURCE = 64 * 1024
 """Characters of a source that is looked at; guards admit less, once what isn't needed is gone."""
 
