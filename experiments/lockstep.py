@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from envs.babyai.bank import LevelBank
+from envs.babyai.bot import Bot
 from envs.babyai.cells import decode
 from envs.babyai.engine import BabyAIEngine, Step
 from envs.babyai.layouts import make_minigrid
@@ -51,8 +52,7 @@ class _Twin:
     def __init__(self, level: str, source: str, *, max_steps: int | None, rng: np.random.Generator) -> None:
         self.env = make_minigrid(level)
         self._source, self._max_steps, self._rng = source, max_steps, rng
-        self._bot: Any = None
-        self._searches: list[None] = []
+        self._bot: Bot | None = None
         self._last: int | None = None
 
     def reset(self, seed: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class _Twin:
             self.env.max_steps = self._max_steps
         self._bot, self._last = None, None
         if self._source == "bot":
-            self._bot = _or_none(lambda: _make_bot(self.env, self._searches))
+            self._bot = Bot(self.env)
         return observation
 
     def action(self) -> int:
@@ -70,8 +70,7 @@ class _Twin:
             return int(self._rng.integers(7))
         if self._bot is None:
             return self._mixed()
-        self._searches.clear()
-        advice = _or_none(lambda: int(self._bot.replan(self._last)))
+        advice = self._bot(self._last)
         if advice is None:
             self._bot = None
             return self._mixed()
@@ -156,28 +155,3 @@ def _compare_carried(comparison: Comparison, engine: BabyAIEngine, *, i: int, tw
     code = decode(engine.state.code[i, held - 1]) if held else None
     same = code is None if carrying is None else code is not None and tuple(code) == carrying.encode()
     comparison.check("carried", same, where)
-
-
-def _make_bot(env: Any, searches: list[None]) -> Any:
-    """minigrid's bot, which gives up after 100 searches for one action: on UnlockToUnlock it can plan for ever."""
-    from minigrid.utils.baby_ai_bot import BabyAIBot
-
-    bot: Any = BabyAIBot(env)  # type: ignore[no-untyped-call]
-    search = bot._breadth_first_search
-
-    def counted(*args: Any, **options: Any) -> Any:
-        searches.append(None)
-        if len(searches) > 100:
-            raise RuntimeError("the bot does not come to a decision")
-        return search(*args, **options)
-
-    bot._breadth_first_search = counted
-    return bot
-
-
-def _or_none(call: Any) -> Any:
-    """The bot's advice; None when it gives up, as it does on some levels and after some actions."""
-    try:
-        return call()
-    except Exception:
-        return None

@@ -7,7 +7,7 @@ import pytest
 from walks import in_view, walk
 
 from envs.babyai import memory
-from envs.babyai.bot import bot_actions
+from envs.babyai.bot import bot_actions, bot_steps
 from envs.babyai.cells import CODES, KIND_MASK, encode
 from envs.babyai.levels import PAPER_LEVELS, all_levels
 from envs.babyai.world import BabyAIWorld
@@ -86,3 +86,8 @@ def test_first_steps_of_levels_that_begin_with_a_full_hand(level: str) -> None:
                 truth = truth or Truth(world)
                 truth.look()
             check(world, truth)
+
+
+def test_the_bot_gives_up_where_it_would_plan_for_ever() -> None:
+    assert bot_steps("Unlock", 2_050_004) is None
+    assert bot_steps("Unlock", 2_050_005) == 57
