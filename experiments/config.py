@@ -123,6 +123,9 @@ class InduceConfig(Section):
     )
     rough_success: Share = Field(0.95, description="validation success that is enough for rounds 1 and 2")
     target_success: Share = Field(0.998, description="validation success at which learning stops early")
+    leaving_costs: bool = Field(
+        False, description="in practice, leaving the room costs a skill that kept to it when it was grounded"
+    )
     fresh_starts: Size = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
     training_layouts: Size = Field(1000, description="layouts a level to practise on")
     validation_layouts: Size = Field(300, description="layouts a level to judge skills on")

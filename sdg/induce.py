@@ -206,12 +206,24 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
     return train(
         starts,
         judged,
-        replace(job.settings.train, stays=keeps_to_its_room(job.members)),
+        _in_its_room(job),
         seed=job.seed,
         warm=job.earlier.get(job.label),
         good_enough=job.good_enough,
         heard=heard,
     )
+
+
+def _in_its_room(job: Practice) -> TrainSettings:
+    """How a skill is practised that kept to its room when it was grounded.
+
+    The check of one about no thing speaks of the place ("nothing unseen here") and is soon true next door: that is not
+    what it was for. What a check names can't be had next door, but who strays there on the way is lost to the caller.
+    """
+    train = job.settings.train
+    about_a_place = not any(member.stage.argument for member in job.members)
+    keeps = (about_a_place or train.leaving_costs) and keeps_to_its_room(job.members)
+    return replace(train, stays=keeps and about_a_place, leaving_costs=keeps and train.leaving_costs)
 
 
 def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:

@@ -68,12 +68,7 @@ def restored_starts(members: Sequence[Member]) -> Starts:
 
 
 def keeps_to_its_room(members: Sequence[Member]) -> bool:
-    """Whether a skill about no thing ended, when it was grounded, mostly in the room in which it began.
-
-    Its check speaks of the place ("nothing unseen here") and is soon true next door: that is not what it was for.
-    """
-    if any(member.stage.argument for member in members):
-        return False
+    """Whether a skill ended, when it was grounded, mostly in the room in which it began."""
     moved = [_rooms(level, [m for m in members if m.level == level]) for level in sorted({m.level for m in members})]
     return float(np.mean(np.concatenate(moved))) < MOVERS
 

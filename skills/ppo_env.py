@@ -45,12 +45,13 @@ class ArenaVecEnv(RowsVecEnv):
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
     not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
-    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes.
+    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes. With
+    `leaving_costs`, so does leaving the room in which the row began.
     """
 
-    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0) -> None:
+    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0, leaving_costs: bool = False) -> None:
         super().__init__(len(arena.age))
-        self.arena, self.side_effect_cost = arena, side_effect_cost
+        self.arena, self.side_effect_cost, self.leaving_costs = arena, side_effect_cost, leaving_costs
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
@@ -61,9 +62,13 @@ class ArenaVecEnv(RowsVecEnv):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
         held, broken = self.arena.memory.carried.copy(), (self._actions == TOGGLE) & self.arena.before_boxes()
+        room = self.arena.memory.room.copy()
         fired, over, _ = self.arena.step(self._actions)
         rewards = fired.astype(np.float32)
-        rewards[((self.arena.memory.carried != held) | broken) & ~fired] -= self.side_effect_cost
+        spoilt = (self.arena.memory.carried != held) | broken
+        if self.leaving_costs:
+            spoilt |= (room == self.arena.began_in) & (self.arena.memory.room != room)
+        rewards[spoilt & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.arena.age >= self.arena.horizon)
         ended = np.flatnonzero(dones)
         self.episodes += len(ended)

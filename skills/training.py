@@ -31,6 +31,8 @@ class TrainSettings:
     side_effect_cost: float = 0.3
     stays: bool = False
     """A check counts only in the room in which the attempt began."""
+    leaving_costs: bool = False
+    """Leaving that room is a side effect."""
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
     babyai: Mapping[str, int] | None = None
@@ -106,7 +108,8 @@ def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Polic
     from skills.ppo_env import ArenaVecEnv
 
     arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
-    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
+    cost, leaving = settings.side_effect_cost, settings.leaving_costs
+    env = ArenaVecEnv(arena, side_effect_cost=cost, leaving_costs=leaving)
     return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
 
 
