@@ -15,7 +15,8 @@ MAX_SOURCE = 64 * 1024
 class _Part:
     """A statement at the top of a source: what it binds, what it names, its text.
 
-    Other sources may be lent what is `plain`. `starts` is the function that it calls and no more ("" for none).
+    Other sources may be lent what is `plain`. `starts` is the function that it calls and no more ("" for none);
+    `is_typing` marks the import of names for annotations, which nothing reads.
     """
 
     bound: frozenset[str]
@@ -24,14 +25,15 @@ class _Part:
     is_function: bool
     plain: bool
     starts: str
+    is_typing: bool
 
 
 def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
     Of `others`, sources too, the first that binds a missing name gives it. What isn't Python, has no `entry` or needs
-    no change comes back as it is; nothing but functions and constants is added, and nothing but functions and the line
-    that would start `entry` left out.
+    no change comes back as it is; nothing but functions and constants is added, and nothing but functions, imports for
+    annotations and the line that would start `entry` left out.
     """
     parts = _parts(source)
     found = _parts_by_name(parts)
@@ -42,7 +44,8 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     }
     wanted = _reached(entry, lent | found)
     added = dict.fromkeys(lent[name] for name in lent if name in wanted and name not in found)
-    kept = [part for part in parts if part.starts != entry and (not part.is_function or part.bound & wanted)]
+    rest = [part for part in parts if part.starts != entry and not part.is_typing]
+    kept = [part for part in rest if not part.is_function or part.bound & wanted]
     if not added and len(kept) == len(parts):
         return source
     return "\n\n\n".join(part.text for part in [*added, *kept]) + "\n"
@@ -82,7 +85,9 @@ def _statements(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Part]:
         if last > end:
             text = "\n".join(lines[end:last]).strip("\n")
             plain = isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign)
-            yield _Part(_bound(node), _named(node), text, isinstance(node, ast.FunctionDef), plain, _starts(node))
+            is_typing = isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"}
+            is_function = isinstance(node, ast.FunctionDef)
+            yield _Part(_bound(node), _named(node), text, is_function, plain, _starts(node), is_typing)
         end = max(end, last)
 
 

@@ -63,6 +63,7 @@ def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, s
         MAIN.format("a ball").replace("\n```", "\n\nprogram()\n```"),
         MAIN.format("a ball").replace("\n```", "\n\nif __name__ == '__main__':\n    program()\n```"),
         f"<thinking>\n{HELPER}\n</thinking>\n{MAIN.format('a ball')}",
+        MAIN.format("a ball").replace("def program():", "from typing import Any\n\n\ndef program() -> Any:"),
         MAIN.format("a ball").replace("def", "def unused():\n    return get_steps()\n\n\ndef", 1),
     ],
 )
