@@ -129,11 +129,10 @@ class Attempts:
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
         earlier = self._told(level, seed, attempt)
         told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"] if earlier else []
-        if earlier is None or not told:
-            return None
-        named = _GOAL.search(earlier["cause"])
-        failed = int(named[1]) - 1 if named else 0
-        return Feedback(tuple(goal["description"] for goal in told), failed, earlier["cause"])
+        named = _GOAL.search(earlier["cause"]) if earlier else None
+        if earlier is None or named is None or not told:
+            return None  # a lost worker is no goal's fault
+        return Feedback(tuple(goal["description"] for goal in told), int(named[1]) - 1, earlier["cause"])
 
     def _told(self, level: str, seed: int, attempt: int) -> Row | None:
         """The attempt that the model is told of: the last one; after the first cycle the one that got furthest."""
