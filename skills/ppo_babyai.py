@@ -92,8 +92,8 @@ class BabyAITrunk(BaseFeaturesExtractor):
 class BabyAIArena(Arena):
     """An arena whose rows are seen as the paper's model sees them; the text is the argument of a row's start."""
 
-    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int) -> None:
-        super().__init__(starts, n, horizon=horizon, seed=seed)
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, stays: bool = False) -> None:
+        super().__init__(starts, n, horizon=horizon, seed=seed, stays=stays)
         written = [argument_text(target) for target in starts.targets]
         self.texts = tuple(sorted(set(written)))
         numbers = {text: number for number, text in enumerate(self.texts)}
@@ -117,8 +117,8 @@ def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
 class BabyAIArenaVecEnv(SB3Rows):
     """The same practice as the default policy's, seen otherwise."""
 
-    def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0) -> None:
-        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost), SPACE)
+    def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0, leaving_costs: bool = False) -> None:
+        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost, leaving_costs=leaving_costs), SPACE)
 
 
 class _EveryRollout(BaseCallback):
@@ -194,8 +194,9 @@ def practice(
     starts: Starts, settings: Any, shape: Mapping[str, int], *, seed: int, warm: Policy | None
 ) -> tuple[Any, BabyAILearner]:
     """Environment and learner of one skill; `settings` are a `skills.training.TrainSettings`."""
-    arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed)
-    env = BabyAIArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
+    arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
+    cost, leaving = settings.side_effect_cost, settings.leaving_costs
+    env = BabyAIArenaVecEnv(arena, side_effect_cost=cost, leaving_costs=leaving)
     ppo = PPOSettings(**settings.ppo)
     return env.rows, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
 

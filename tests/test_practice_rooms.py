@@ -16,7 +16,7 @@ from skills.fresh import Member, Stage, keeps_to_its_room
 from skills.ppo_env import ArenaVecEnv
 from skills.starts import Starts, restored, target_row
 from skills.subgoal import CheckFunction
-from skills.training import TrainSettings
+from skills.training import TrainSettings, _equipped
 
 LEVEL = "Open"
 TRUE = CheckFunction("reached", "def reached():\n    return True\n")
@@ -86,3 +86,12 @@ def _move_to(arena: Arena, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def test_a_skill_that_was_learned_by_leaving_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skills.fresh._rooms", lambda level, members: np.array([True] * len(members)))
     assert not keeps_to_its_room([_member((FORWARD,)), replace(_member(()), seed=_member(()).seed)])
+
+
+@pytest.mark.parametrize("babyai", [None, {"width": 8, "words": 6}])
+def test_both_kinds_of_policy_are_practised_under_the_same_rules(babyai: dict[str, int] | None) -> None:
+    settings = TrainSettings(n_envs=64, stays=True, leaving_costs=True, babyai=babyai)
+    env, _ = _equipped(_arena(stays=False).starts, settings, seed=0, warm=None)
+    assert env.arena.stays
+    assert env.leaving_costs
+    assert env.side_effect_cost == settings.side_effect_cost
