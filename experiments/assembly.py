@@ -59,7 +59,6 @@ def plan_of(config: RunConfig) -> Plan:
                 n_envs=induce.n_envs,
                 horizon=induce.horizon,
                 enough=induce.target_success,
-                leaving_costs=induce.leaving_costs,
                 ppo=induce.ppo.model_dump(),
                 babyai=induce.babyai.model_dump() if induce.policy == "babyai" else None,
             ),

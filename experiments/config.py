@@ -112,8 +112,8 @@ class InduceConfig(Section):
     k_max: Annotated[int, Field(ge=2)] = Field(16, description="largest number of clusters tried")
     validation_share: Share = Field(0.2, description="share of a cluster's subgoals kept for validation")
     use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
-    first_timesteps: Count = Field(60_000, description="most environment steps of round 1, on restored states")
-    total_timesteps: Count = Field(80_000, description="most environment steps of round 2, on fresh layouts as well")
+    first_timesteps: Count = Field(40_000, description="most environment steps of round 1, on restored states")
+    total_timesteps: Count = Field(60_000, description="most environment steps of round 2, on fresh layouts as well")
     rehearsals: Annotated[int, Field(ge=0, le=2**16)] = Field(
         30,
         description="instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3",
@@ -123,9 +123,6 @@ class InduceConfig(Section):
     )
     rough_success: Share = Field(0.95, description="validation success that is enough for rounds 1 and 2")
     target_success: Share = Field(0.998, description="validation success at which learning stops early")
-    leaving_costs: bool = Field(
-        False, description="in practice, leaving the room costs a skill that kept to it when it was grounded"
-    )
     fresh_starts: Size = Field(3000, description="fresh layouts tried for starts of a skill in round 2")
     training_layouts: Size = Field(1000, description="layouts a level to practise on")
     validation_layouts: Size = Field(300, description="layouts a level to judge skills on")

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sdg.asked import asked_of_skill
+from experiments.bot_needs import bot_needs
+from sdg.asked import commands_of_skill, starts_of
 from sdg.options import Option
 from skills.arena import play
 from skills.library import SkillLibrary
 from skills.reachable import shortest
 from skills.starts import Starts
 from skills.statistics import wilson_interval
-from skills.training import open_starts
+from skills.training import are_done
 
 Row = dict[str, Any]
 AT_ONCE = 250
@@ -30,8 +31,9 @@ HAND, STRAYED, TIME = "hand changed", "another room", "out of steps"
 def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> list[Row]:
     """A row for each skill: success of single attempts (actions sampled) within its horizon, from up to `most` starts.
 
-    Starts whose aim was reached already are left out, and those that neither a search nor the skill solves. In which
-    order episodes come (jobs finish as they like) makes no difference.
+    Starts whose aim was reached already are left out, and those that neither a search nor the skill solves. The search
+    sees everything and walks straight there; beside it, for skills that look for something, is minigrid's bot, which
+    has to look (`bot_needs.py`). In which order episodes come (jobs finish as they like) makes no difference.
     """
     ordered = sorted(episodes, key=lambda row: str(row["unit"]))
     return [_figures(option, ordered, most=most, seed=seed) for option in options.values()]
@@ -55,24 +57,32 @@ def with_figures(library: SkillLibrary, rows: Sequence[Row], *, least: int) -> S
 
 
 def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
-    asked = asked_of_skill(episodes, option)
-    times = len(asked) if asked is not None else 0
-    head: Row = {"name": option.name, "asked": times, "horizon": option.horizon}
-    starts = open_starts(asked) if asked is not None else None
-    if starts is None or not len(starts):
+    asked = commands_of_skill(episodes, option)
+    head: Row = {"name": option.name, "asked": len(asked), "horizon": option.horizon}
+    every = starts_of(asked)
+    left = np.flatnonzero(~are_done(every)) if every is not None else ()
+    if every is None or not len(left):
         return head | dict.fromkeys(("success_rate", "low", "high"))
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(starts))[:most])
-    return head | {"already": times - len(starts)} | _played(option, starts.take(chosen), seed=seed)
+    chosen = left[np.sort(np.random.default_rng(seed).permutation(len(left))[:most])]
+    played = _played(option, every.take(chosen), seed=seed)
+    row = head | {"already": len(asked) - len(left)} | _of_searched(*played)
+    if option.takes_argument and not option.usage.needs_seen_target:
+        row |= _of_bot(played[0], bot_needs([asked[i] for i in chosen], limit=2 * option.horizon), option.horizon)
+    return row
 
 
-def _played(option: Option, starts: Starts, *, seed: int) -> Row:
-    """One attempt from every start."""
+def _played(option: Option, starts: Starts, *, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """One attempt from every start: (reached, steps, steps of the shortest way, causes)."""
     near = shortest(starts, limit=option.horizon)
     parts = [np.arange(i, min(i + AT_ONCE, len(starts))) for i in range(0, len(starts), AT_ONCE)]
     played = [play(option.policy, starts.take(part), horizon=option.horizon, seed=seed + part[0]) for part in parts]
-    reached = np.concatenate([each[0] for each in played])
-    steps = np.concatenate([each[1] for each in played])
     causes = [cause for part, each in zip(parts, played, strict=True) for cause in _causes(starts.take(part), each[2])]
+    reached, steps = (np.concatenate([each[number] for each in played]) for number in (0, 1))
+    return reached, steps, near, causes
+
+
+def _of_searched(reached: np.ndarray, steps: np.ndarray, near: np.ndarray, causes: Sequence[str]) -> Row:
+    """Among what the search or the skill solved within the horizon."""
     solvable = reached | (near > 0)
     rate = wilson_interval(int(reached.sum()), int(solvable.sum()))
     both = reached & (near > 0)
@@ -87,6 +97,19 @@ def _played(option: Option, starts: Starts, *, seed: int) -> Row:
         "steps_to_shortest": float(np.median(steps[both] / near[both])) if both.any() else None,
         "by_shortest": _by_shortest(reached, near),
         "causes": dict(Counter(cause for cause, failed in zip(causes, solvable & ~reached, strict=True) if failed)),
+    }
+
+
+def _of_bot(reached: np.ndarray, needs: np.ndarray, horizon: int) -> Row:
+    """Among what the bot solves in half the horizon: the skill may take twice as long as the bot ever needs there."""
+    solvable = (needs > 0) & (2 * needs <= horizon)
+    rate = wilson_interval(int(reached[solvable].sum()), int(solvable.sum())) if solvable.any() else None
+    return {
+        "bot_episodes": int(solvable.sum()),
+        "bot_success_rate": rate.value if rate else None,
+        "bot_low": rate.low if rate else None,
+        "bot_high": rate.high if rate else None,
+        "bot_unsolved": int((needs < 0).sum()),
     }
 
 

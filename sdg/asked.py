@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,20 +18,39 @@ from skills.subgoal import CheckFunction
 Row = Mapping[str, Any]
 
 
-def asked_of(rows: Sequence[Row], check_of: Callable[[Command], CheckFunction | None]) -> Starts | None:
-    """Where the commands of these episodes began, in the episodes' order; None where none was given.
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One command as it was given: the row of its episode, the step at which it began, and what it aimed at."""
+
+    row: Row
+    began: int
+    command: Command
+    check: CheckFunction
+
+
+def commands_of(rows: Sequence[Row], check_of: Callable[[Command], CheckFunction | None]) -> list[Asked]:
+    """The commands of these episodes, level by level.
 
     `rows` are journal rows of episodes. `check_of` says what a command aims at, or None for one that is of no interest.
     """
-    parts = []
+    found = []
     for level in dict.fromkeys(row["level"] for row in rows):
-        part = _asked_in(level, [row for row in rows if row["level"] == level], check_of=check_of)
-        parts += [part] if part is not None else []
+        for row in rows:
+            for command, began in _commands(row) if row["level"] == level else ():
+                check = check_of(command)
+                found += [Asked(row, began, command, check)] if check is not None else []
+    return found
+
+
+def starts_of(asked: Sequence[Asked]) -> Starts | None:
+    """Where these commands (of one level after the other, as in `commands_of`) began, in their order; None of none."""
+    levels = dict.fromkeys(each.row["level"] for each in asked)
+    parts = [_starts_in(level, [each for each in asked if each.row["level"] == level]) for level in levels]
     return join(parts) if parts else None
 
 
-def asked_of_skill(rows: Sequence[Row], skill: Skill) -> Starts | None:
-    """Where one skill's commands began, each with the check that this skill has for its argument."""
+def commands_of_skill(rows: Sequence[Row], skill: Skill) -> list[Asked]:
+    """One skill's commands, each with the check that this skill has for its argument."""
 
     @cache
     def aim(command: Command) -> CheckFunction | None:
@@ -39,31 +59,28 @@ def asked_of_skill(rows: Sequence[Row], skill: Skill) -> Starts | None:
         except ValueError:
             return None
 
-    return asked_of(rows, aim)
+    return commands_of(rows, aim)
 
 
-def _asked_in(level: str, rows: Sequence[Row], *, check_of: Callable[[Command], CheckFunction | None]) -> Starts | None:
-    moments, targets, checks = [], [], []
-    for i, row in enumerate(rows):
-        for command, began in _commands(row):
-            check = check_of(command)
-            if check is not None:
-                moments.append((i, began))
-                targets.append(target_row(command.argument))
-                checks.append(check)
-    if not moments:
-        return None
-    seeds = sorted({row["seed"] for row in rows})
+def asked_of_skill(rows: Sequence[Row], skill: Skill) -> Starts | None:
+    """Where one skill's commands began; None where none was given."""
+    return starts_of(commands_of_skill(rows, skill))
+
+
+def _starts_in(level: str, asked: Sequence[Asked]) -> Starts:
+    seeds = sorted({each.row["seed"] for each in asked})
+    rows = list({id(each.row): each.row for each in asked}.values())
+    number = {id(row): i for i, row in enumerate(rows)}
     state, memory = replayed(
         LevelBank.build(level, seeds),
         [seeds.index(row["seed"]) for row in rows],
         actions=[row["actions"] for row in rows],
-        moments=moments,
+        moments=[(number[id(each.row)], each.began) for each in asked],
         forgot=[row["forgot"] for row in rows],
     )
-    numbers = {check: number for number, check in enumerate(dict.fromkeys(checks))}
-    check_numbers = np.array([numbers[check] for check in checks], np.int64)
-    return Starts(state, memory, np.stack(targets), tuple(numbers), check_numbers)
+    checks = {check: number for number, check in enumerate(dict.fromkeys(each.check for each in asked))}
+    targets = np.stack([target_row(each.command.argument) for each in asked])
+    return Starts(state, memory, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
 
 
 def _commands(row: Row) -> list[tuple[Command, int]]:
@@ -72,4 +89,4 @@ def _commands(row: Row) -> list[tuple[Command, int]]:
     return [(Command(call["name"], call["argument"]), call["began"]) for call in calls]
 
 
-__all__ = ["asked_of", "asked_of_skill"]
+__all__ = ["Asked", "asked_of_skill", "commands_of", "commands_of_skill", "starts_of"]

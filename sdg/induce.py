@@ -47,7 +47,7 @@ class InduceSettings:
     max_k: int = 16
     validation_share: float = 0.2
     use_unconfirmed: bool = True
-    first_timesteps: int = 100_000
+    first_timesteps: int = 40_000
     last_timesteps: int = 300_000
     rough_success: float = 0.95
     fresh_starts: int = 3000
@@ -197,7 +197,7 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
         fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
         tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
-        starts = _with_asked(starts, job.asked, seed=job.seed)
+        starts = _solvable(_with_asked(starts, job.asked, seed=job.seed), horizon=job.settings.train.horizon)
         judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
@@ -215,29 +215,42 @@ def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: No
 
 
 def _in_its_room(job: Practice) -> TrainSettings:
-    """How a skill is practised that kept to its room when it was grounded.
+    """How a skill about no thing is practised that kept to its room when it was grounded.
 
-    The check of one about no thing speaks of the place ("nothing unseen here") and is soon true next door: that is not
-    what it was for. What a check names can't be had next door, but who strays there on the way is lost to the caller.
+    Its check speaks of the place ("nothing unseen here") and is soon true next door: that is not what it was for.
     """
-    train = job.settings.train
     about_a_place = not any(member.stage.argument for member in job.members)
-    keeps = (about_a_place or train.leaving_costs) and keeps_to_its_room(job.members)
-    return replace(train, stays=keeps and about_a_place, leaving_costs=keeps and train.leaving_costs)
+    return replace(job.settings.train, stays=about_a_place and keeps_to_its_room(job.members))
 
 
 def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
     """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
-    if starts is None or asked is None:
+    if asked is None:
         return starts
-    near = [wandered(asked, most=WANDER, seed=seed + n) for n in range(1, len(starts) // len(asked))]
-    return _open([starts, asked, *near])
+    others = [starts] if starts is not None else []
+    near = [wandered(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
+    return _open([*others, asked, *near])
+
+
+def _solvable(starts: Starts | None, *, horizon: int) -> Starts | None:
+    """Without the starts that a search can't solve: what nobody reaches takes a whole horizon and teaches nothing.
+
+    The search opens no doors; where it solves less than half, opening them belongs to the skill, and all starts stay.
+    """
+    if starts is None:
+        return None
+    left = np.flatnonzero(shortest(starts, limit=horizon) > 0)
+    return starts.take(left) if 2 * len(left) >= len(starts) else starts
 
 
 def _judges(others: Starts | None, job: Practice) -> Starts | None:
-    """Held-out starts that a search can solve: what planners asked for, and others where that is too little."""
-    parts = [job.asked_held_out] if job.asked_held_out is not None else []
-    if sum(map(len, parts)) < MOST_TRUSTED and others is not None:
+    """Held-out starts that a search can solve: what planners asked for, and others where that is too little.
+
+    Each is played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
+    """
+    asked = job.asked_held_out
+    parts = [] if asked is None else [asked] * max(1, job.settings.train.validation_starts // len(asked))
+    if (asked is None or len(asked) < MOST_TRUSTED) and others is not None:
         parts.append(others)
     if not parts:
         return None

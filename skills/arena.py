@@ -11,6 +11,7 @@ from envs.babyai.cells import BOX, KIND_MASK
 from envs.babyai.memory import Memory
 from envs.babyai.state import cells_ahead
 from skills.features import SIZE, write_batch
+from skills.mirror import swap_turns
 from skills.policy import Policy
 from skills.reward import BatchReward
 from skills.rows import Rows, put_rows
@@ -33,6 +34,7 @@ class Arena:
         self.targets = np.zeros((n, 4), np.int16)
         self.age = np.zeros(n, np.int64)
         self.steps = 0
+        self._sides = np.ones(n, np.int64)
 
     @property
     def memory(self) -> Memory:
@@ -55,8 +57,12 @@ class Arena:
     def features(self) -> np.ndarray:
         """Inputs u8 (n, SIZE) of all rows."""
         out = np.zeros((len(self.age), SIZE), np.uint8)
-        write_batch(self.memory, self.targets, out)
+        write_batch(self.memory, self.targets, self._sides, out)
         return out
+
+    def meant(self, actions: np.ndarray) -> np.ndarray:
+        """The actions (n,) for `step` that were chosen by the latest `features`, which may be mirrored."""
+        return swap_turns(actions, self._sides)
 
     def before_boxes(self) -> np.ndarray:
         """Whether each row's robot faces a box, bool (n,)."""

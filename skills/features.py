@@ -27,6 +27,7 @@ from envs.babyai.cells import (
 from envs.babyai.description import matches
 from envs.babyai.kernels import inner_kernel, kernel, wide
 from envs.babyai.memory import Memory
+from skills.mirror import side_of
 
 NO_TARGET = (-1, -1, 0, 99)
 """The target of a skill without an argument: no object has this id, so nothing is marked."""
@@ -54,8 +55,8 @@ MOSTLY_ON = slice(_UNSEEN, _UNSEEN + FAR_SIDE**2)
 
 
 @kernel
-def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) -> None:
-    """Write the inputs of row i for `target` int16 (4,) into `out` uint8 (SIZE,)."""
+def write_features(memory: Memory, i: int, target: np.ndarray, side: int, out: np.ndarray) -> None:
+    """Write the inputs of row i for `target` int16 (4,), seen from this `side` (1 or -1), into `out` uint8 (SIZE,)."""
     out[:] = 0
     x, y, direction = memory.pose[i, 0], memory.pose[i, 1], memory.pose[i, 2]
     fx, fy = 0, 0
@@ -67,16 +68,17 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
         fx = -1
     else:
         fy = -1
-    _write_map(memory, i, (x, y, fx, fy), out)
+    rx, ry = -side * fy, side * fx
+    _write_map(memory, i, (x, y, fx, fy, rx, ry), out)
     for turn in range(HEADINGS):
-        out[_HEADINGS + turn] = (memory.trail[i, x, y] >> ((direction + turn) % 4)) & 1
+        out[_HEADINGS + turn] = (memory.trail[i, x, y] >> ((direction + side * turn) % 4)) & 1
     carried = wide(memory.carried[i])
     for k in range(wide(memory.n_objects[i])):
         ox, oy = memory.at[i, k, 0], memory.at[i, k, 1]
         if ox < 0:
             continue
         ahead = (ox - x) * fx + (oy - y) * fy
-        right = -(ox - x) * fy + (oy - y) * fx
+        right = (ox - x) * rx + (oy - y) * ry
         if abs(ahead) > FAR or abs(right) > FAR:
             continue
         cell = (ahead + FAR) * FAR_SIDE + right + FAR
@@ -93,15 +95,15 @@ def write_features(memory: Memory, i: int, target: np.ndarray, out: np.ndarray) 
 
 
 @inner_kernel
-def _write_map(memory: Memory, i: int, pose: tuple[int, int, int, int], out: np.ndarray) -> None:
-    x, y, fx, fy = pose
+def _write_map(memory: Memory, i: int, frame: tuple[int, int, int, int, int, int], out: np.ndarray) -> None:
+    x, y, fx, fy, rx, ry = frame
     size = memory.cells.shape[1]
     carried_colour = -1
     if memory.carried[i] >= 0 and memory.code[i, memory.carried[i]] & KIND_MASK == KEY:
         carried_colour = memory.code[i, memory.carried[i]] >> COLOUR_SHIFT
     for ahead in range(-FAR, FAR + 1):
         for right in range(-FAR, FAR + 1):
-            gx, gy = x + ahead * fx - right * fy, y + ahead * fy + right * fx
+            gx, gy = x + ahead * fx + right * rx, y + ahead * fy + right * ry
             code = UNSEEN
             if 0 <= gx < size and 0 <= gy < size:
                 code = memory.cells[i, gx, gy]
@@ -138,7 +140,8 @@ def _leads_somewhere_new(memory: Memory, i: int, k: int) -> bool:
 
 
 @kernel
-def write_batch(memory: Memory, targets: np.ndarray, out: np.ndarray) -> None:
-    """Inputs of all rows: `targets` int16 (n, 4) into `out` uint8 (n, SIZE)."""
+def write_batch(memory: Memory, targets: np.ndarray, sides: np.ndarray, out: np.ndarray) -> None:
+    """Inputs of all rows for `targets` int16 (n, 4) into `out` uint8 (n, SIZE), their sides into `sides` int64 (n,)."""
     for i in range(out.shape[0]):
-        write_features(memory, i, targets[i], out[i])
+        sides[i] = side_of(memory, i, targets[i], FAR)
+        write_features(memory, i, targets[i], sides[i], out[i])

@@ -18,7 +18,7 @@ import numpy as np
 
 from skills.subgoal import CheckFunction
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the stored form. It changes with every change of meaning, and other versions are refused."""
 MAX_NAME = 48
 MAX_TEXT = 2_000

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.babyai.kernels import kernel
-from envs.babyai.memory import Memory
-from skills.features import SIZE, write_batch, write_features
+from envs.babyai.memory import LEFT, RIGHT, Memory
+from skills.features import FAR, SIZE, write_batch, write_features
 from skills.futile import bar_futile, bar_futile_rows
+from skills.mirror import MIRRORED, side_of, swap_logits
 
 N_ACTIONS = 6
 """left, right, forward, pickup, drop, toggle; minigrid's `done` is never used."""
@@ -73,21 +74,24 @@ class Policy:
 
     def act(self, memory: Memory, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
         """Sample an action (0..5) that may change something, for one row of memory and a target int16 (4,)."""
-        write_features(memory, row, target, self._features)  # type: ignore[attr-defined]
+        side = side_of(memory, row, target, FAR)
+        write_features(memory, row, target, side, self._features)  # type: ignore[attr-defined]
         logits = _forward(self._features, *self._arrays)  # type: ignore[attr-defined]
+        if side == MIRRORED:
+            logits[LEFT], logits[RIGHT] = logits[RIGHT], logits[LEFT]
         bar_futile(memory, row, logits)
         return int(np.argmax(logits + rng.gumbel(size=N_ACTIONS)))
 
     def act_batch(self, memory: Memory, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Sample actions int64 (n,) that may change something, for all rows and targets int16 (n, 4)."""
-        features = np.zeros((len(targets), SIZE), np.uint8)
-        write_batch(memory, targets, features)
-        logits = self.logits(features)
+        features, sides = np.zeros((len(targets), SIZE), np.uint8), np.zeros(len(targets), np.int64)
+        write_batch(memory, targets, sides, features)
+        logits = swap_logits(self.logits(features), sides)
         bar_futile_rows(memory, logits)
         return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
 
     def logits(self, features: np.ndarray) -> np.ndarray:
-        """Action logits float32 (n, 6) of binary inputs (n, SIZE)."""
+        """Action logits float32 (n, 6) of binary inputs (n, SIZE), with the turns as the inputs show them."""
         w = self.weights
         hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
         hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)

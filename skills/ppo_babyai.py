@@ -117,8 +117,8 @@ def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
 class BabyAIArenaVecEnv(SB3Rows):
     """The same practice as the default policy's, seen otherwise."""
 
-    def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0, leaving_costs: bool = False) -> None:
-        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost, leaving_costs=leaving_costs), SPACE)
+    def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0) -> None:
+        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost), SPACE)
 
 
 class _EveryRollout(BaseCallback):
@@ -195,8 +195,7 @@ def practice(
 ) -> tuple[Any, BabyAILearner]:
     """Environment and learner of one skill; `settings` are a `skills.training.TrainSettings`."""
     arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
-    cost, leaving = settings.side_effect_cost, settings.leaving_costs
-    env = BabyAIArenaVecEnv(arena, side_effect_cost=cost, leaving_costs=leaving)
+    env = BabyAIArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     ppo = PPOSettings(**settings.ppo)
     return env.rows, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
 

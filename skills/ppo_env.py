@@ -45,13 +45,12 @@ class ArenaVecEnv(RowsVecEnv):
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
     not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
-    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes. With
-    `leaving_costs`, so does leaving the room in which the row began.
+    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes.
     """
 
-    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0, leaving_costs: bool = False) -> None:
+    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0) -> None:
         super().__init__(len(arena.age))
-        self.arena, self.side_effect_cost, self.leaving_costs = arena, side_effect_cost, leaving_costs
+        self.arena, self.side_effect_cost = arena, side_effect_cost
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
@@ -61,13 +60,11 @@ class ArenaVecEnv(RowsVecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
-        held, broken = self.arena.memory.carried.copy(), (self._actions == TOGGLE) & self.arena.before_boxes()
-        room = self.arena.memory.room.copy()
-        fired, over, _ = self.arena.step(self._actions)
+        actions = self.arena.meant(self._actions)
+        held, broken = self.arena.memory.carried.copy(), (actions == TOGGLE) & self.arena.before_boxes()
+        fired, over, _ = self.arena.step(actions)
         rewards = fired.astype(np.float32)
         spoilt = (self.arena.memory.carried != held) | broken
-        if self.leaving_costs:
-            spoilt |= (room == self.arena.began_in) & (self.arena.memory.room != room)
         rewards[spoilt & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.arena.age >= self.arena.horizon)
         ended = np.flatnonzero(dones)
@@ -92,7 +89,7 @@ class SearchVecEnv(RowsVecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
-        paid, ended = self.trial.step(self._actions)
+        paid, ended = self.trial.step(self.trial.arena.meant(self._actions))
         rewards = paid.astype(np.float32) + self.trial.novelty()
         return self.trial.arena.features(), rewards, ended, self._infos
 

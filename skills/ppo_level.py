@@ -21,7 +21,8 @@ from envs.babyai.memory import begin, observe
 from envs.babyai.state import pose_of
 from envs.babyai.view import VIEW, view_row
 from envs.babyai.world import BabyAIWorld
-from skills.features import SIZE, write_batch, write_features
+from skills.features import SIZE, write_features
+from skills.mirror import AS_IT_IS
 from skills.policy import N_ACTIONS
 from skills.ppo_env import RowsVecEnv
 
@@ -58,7 +59,7 @@ class WorldEnv(gym.Env[np.ndarray, int]):
 
     def _features(self) -> np.ndarray:
         out = np.zeros(SIZE, np.uint8)
-        write_features(self.world.memory, 0, self._target, out)
+        write_features(self.world.memory, 0, self._target, AS_IT_IS, out)
         return out
 
 
@@ -85,7 +86,7 @@ def _step(state, memory, actions, views, rewards, terminated, truncated):  # typ
 @kernel
 def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
     for i in rows:
-        write_features(memory, i, targets[i], out[i])
+        write_features(memory, i, targets[i], AS_IT_IS, out[i])
 
 
 class LevelVecEnv(RowsVecEnv):
@@ -134,7 +135,7 @@ class LevelVecEnv(RowsVecEnv):
 
     def _features(self) -> np.ndarray:
         out = np.zeros((self.num_envs, SIZE), np.uint8)
-        write_batch(self.memory, self._targets, out)
+        _write_rows(self.memory, self._targets, np.arange(self.num_envs), out)
         return out
 
 

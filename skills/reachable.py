@@ -1,7 +1,7 @@
 """How far a start is from its subgoal: a breadth-first search over poses in the true world, which no robot can see.
 
-It is a yardstick for figures (which starts can be solved at all, in how many steps) and never a teacher: no policy is
-shown what it finds.
+It says which starts can be solved at all (others are left out of practice and of figures), and in how many steps. It is
+a yardstick and never a teacher: no policy is shown the way that it finds.
 """
 
 from __future__ import annotations

@@ -31,8 +31,6 @@ class TrainSettings:
     side_effect_cost: float = 0.3
     stays: bool = False
     """A check counts only in the room in which the attempt began."""
-    leaving_costs: bool = False
-    """Leaving that room is a side effect."""
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `skills.learner.PPOSettings` that differ from its defaults."""
     babyai: Mapping[str, int] | None = None
@@ -65,8 +63,12 @@ class Trained:
 
 def open_starts(starts: Starts) -> Starts:
     """The starts whose check isn't true already: there is nothing to learn at the others."""
-    done = BatchReward(starts.checks)(starts.memory, starts.check_of)
-    return starts.take(np.flatnonzero(~done))
+    return starts.take(np.flatnonzero(~are_done(starts)))
+
+
+def are_done(starts: Starts) -> np.ndarray:
+    """bool (M,): whether each start's check is true already."""
+    return BatchReward(starts.checks)(starts.memory, starts.check_of)
 
 
 def train(
@@ -108,8 +110,7 @@ def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Polic
     from skills.ppo_env import ArenaVecEnv
 
     arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
-    cost, leaving = settings.side_effect_cost, settings.leaving_costs
-    env = ArenaVecEnv(arena, side_effect_cost=cost, leaving_costs=leaving)
+    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
     return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
 
 

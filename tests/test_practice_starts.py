@@ -10,6 +10,7 @@ from envs.babyai.description import parse
 from envs.babyai.world import BabyAIWorld
 from skills.arena import Arena
 from skills.features import FAR, FAR_SIDE, NO_TARGET, SIZE, write_batch
+from skills.mirror import MIRRORED
 from skills.reward import LOWERED, BatchReward, ask
 from skills.rows import Rows, take_rows
 from skills.starts import Starts, join, mark, restored, target_row
@@ -89,9 +90,10 @@ def test_features_don_t_change_with_what_was_never_seen() -> None:
         rows.step(rng.integers(0, 6, 3))
     before, after = np.zeros((3, SIZE), np.uint8), np.zeros((3, SIZE), np.uint8)
     targets = np.tile(target_row("object"), (3, 1))
-    write_batch(rows.memory, targets, before)
+    sides = np.zeros(3, np.int64)
+    write_batch(rows.memory, targets, sides, before)
     rows.state.cells[:] = rng.integers(0, 255, rows.state.cells.shape)  # the world itself: features never look there
-    write_batch(rows.memory, targets, after)
+    write_batch(rows.memory, targets, sides, after)
     assert np.array_equal(before, after)
 
 
@@ -105,11 +107,13 @@ def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
         if not things:
             continue
         thing, marked = things[0], marked + 1
-        out = np.zeros((1, SIZE), np.uint8)
-        write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}").row()]), out)
+        out, side = np.zeros((1, SIZE), np.uint8), np.zeros(1, np.int64)
+        write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}").row()]), side, out)
         plane = out[0, : FAR_SIDE**2].reshape(FAR_SIDE, FAR_SIDE)
         assert plane.sum() == 1
         ahead, right = (int(v) - FAR for v in np.argwhere(plane)[0])
+        assert right >= 0
+        right = -right if side[0] == MIRRORED else right
         (x, y), (fx, fy) = world.perception().get_position(), world.perception().get_front_position()
         dx, dy = fx - x, fy - y  # start frame: y grows ahead, so right of (dx, dy) is (dy, -dx)
         assert (x + ahead * dx + right * dy, y + ahead * dy - right * dx) == thing.position
@@ -120,7 +124,7 @@ def test_without_an_argument_nothing_is_marked() -> None:
     assert tuple(target_row("")) == NO_TARGET == tuple(target_row("no such thing"))
     pool = starts()
     out = np.zeros((3, SIZE), np.uint8)
-    write_batch(pool.memory, np.tile(target_row(""), (3, 1)), out)
+    write_batch(pool.memory, np.tile(target_row(""), (3, 1)), np.zeros(3, np.int64), out)
     assert out[:, : FAR_SIDE**2].sum() == 0
 
 

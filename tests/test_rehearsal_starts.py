@@ -13,7 +13,7 @@ from experiments.comparison import SHIPPED
 from experiments.players import PlannerRecipe
 from experiments.skill_figures import figures
 from sdg.agents import Task, play_task
-from sdg.asked import asked_of
+from sdg.asked import commands_of, starts_of
 from sdg.options import options_of
 from sdg.rehearsal import rehearsed
 from skills.library_io import load_library
@@ -53,7 +53,7 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
     rows = [
         _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
     ]
-    starts = asked_of(rows, lambda command: NEVER_TRUE)
+    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
     assert starts is not None
     assert len(starts) == 10
     for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
@@ -64,10 +64,12 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
 
 def test_refused_commands_and_other_skills_are_left_out() -> None:
     calls = [_call("walk", "red ball", 0), _call("walk", "red ball", 3, refused=True), _call("lift", "key", 5)]
-    starts = asked_of([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None)
+    starts = starts_of(
+        commands_of([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None)
+    )
     assert starts is not None
     assert len(starts) == 1
-    assert asked_of([_row("GoTo", 2_000_001, calls)], lambda command: None) is None
+    assert starts_of(commands_of([_row("GoTo", 2_000_001, calls)], lambda command: None)) is None
 
 
 def test_what_is_judged_was_not_practised() -> None:
@@ -99,7 +101,7 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
     agent = PlannerRecipe("sdg", SHIPPED).build()
     rows = [play_task(agent, Task(level, 2_990_003)) for level in ("SynthSeq", "GoTo")]
     assert any(row["forgot"] for row in rows), "nothing was forgotten: another layout shows more"
-    starts = asked_of(rows, lambda command: NEVER_TRUE)
+    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
     assert starts is not None
     assert len(starts) == len(known)
     for number, (call, expected) in enumerate(zip(_calls(rows), known, strict=True)):
@@ -127,7 +129,9 @@ def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
 
 def test_wandering_moves_robots_and_nothing_else() -> None:
     calls = [_call("walk", "red ball", 0)]
-    starts = asked_of([_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE)
+    starts = starts_of(
+        commands_of([_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE)
+    )
     assert starts is not None
     near = wandered(starts, most=6, seed=3)
     assert (near.state.cells == starts.state.cells).all()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
+from envs.babyai.description import ANY, COLOURS, TYPES, Target
 from envs.babyai.world import ACTIONS, BabyAIWorld
 
 MOST_SEARCHES = 200
@@ -11,9 +14,12 @@ MOST_SEARCHES = 200
 
 
 class Bot:
-    """minigrid's bot for one episode of `env`; None for an action when it gives up or goes in circles."""
+    """minigrid's bot for one episode of `env`; None for an action when it gives up or goes in circles.
 
-    def __init__(self, env: Any) -> None:
+    `seen` bool (x, y) are cells that it knows from the beginning, at least as many as the environment has.
+    """
+
+    def __init__(self, env: Any, *, seen: np.ndarray | None = None) -> None:
         from minigrid.utils.baby_ai_bot import BabyAIBot
 
         self._searches = 0
@@ -22,6 +28,9 @@ class Bot:
         except Exception:  # it wasn't written for all levels
             self._bot = None
             return
+        if seen is not None:
+            known = self._bot.vis_mask
+            known |= seen[: known.shape[0], : known.shape[1]]
         search = self._bot._breadth_first_search
 
         def counted(*args: Any, **options: Any) -> Any:
@@ -40,6 +49,22 @@ class Bot:
         except Exception:  # it asserts, or asks for an action that isn't there
             self._bot = None
             return None
+
+
+def send(env: Any, thing: Target) -> bool:
+    """Make "go to" a thing of this type and colour the mission of `env` in place of its own; False if there is none."""
+    from minigrid.envs.babyai.core.verifier import GoToInstr, ObjDesc
+
+    kind = None if thing.type == ANY else TYPES[thing.type]
+    colour = None if thing.color == ANY else COLOURS[thing.color]
+    mission = cast(Any, GoToInstr)(cast(Any, ObjDesc)(kind, colour))
+    try:
+        mission.surface(env)
+    except AssertionError:
+        return False
+    env.instrs = mission
+    mission.reset_verifier(env)
+    return True
 
 
 def bot_actions(level: str, seed: int) -> list[int] | None:
