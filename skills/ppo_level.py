@@ -1,4 +1,4 @@
-"""A whole "go to" level for PPO, with the inputs that skills see: once on minigrid, once on the engine.
+"""A whole "go to" level for PPO, with the inputs that skills see (not mirrored): once on minigrid, once on the engine.
 
 Both give the same observations and rewards for the same layouts and actions; they differ in speed alone. They serve
 to measure what the engine is worth (experiments/bench_ppo.py); skills are practised in `skills/arena.py`.

@@ -98,7 +98,7 @@ def test_workers_have_walls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_hung_check_is_banned_for_the_rest_of_the_run(tmp_path: Path) -> None:
-    workers = Workers(1, folder=tmp_path, patience=HASTE)
+    workers = Workers(1, folder=tmp_path, patience=replace(HASTE, job=30.0))
     found = {job.unit: result for job, result in workers(hang_at_seven, [Numbered(unit) for unit in "678"])}
     assert (found["6"], found["8"]) == ("did 6", "did 8")
     assert found["7"].startswith("lost: one call of generated code ran for")
