@@ -15,7 +15,7 @@ from sdg.asked import commands_of_skill, starts_of
 from sdg.options import Option
 from skills.arena import play
 from skills.library import SkillLibrary
-from skills.reachable import shortest
+from skills.reachable import NEVER, shortest
 from skills.starts import Starts
 from skills.statistics import wilson_interval
 from skills.training import are_done
@@ -67,7 +67,8 @@ def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int
     played = _played(option, every.take(chosen), seed=seed)
     row = head | {"already": len(asked) - len(left)} | _of_searched(*played)
     if option.takes_argument and not option.usage.needs_seen_target:
-        row |= _of_bot(played[0], bot_needs([asked[i] for i in chosen], limit=2 * option.horizon), option.horizon)
+        needs = bot_needs([asked[i] for i in chosen], limit=option.horizon // 2)
+        row |= _of_bot(played[0][needs != NEVER])
     return row
 
 
@@ -100,16 +101,14 @@ def _of_searched(reached: np.ndarray, steps: np.ndarray, near: np.ndarray, cause
     }
 
 
-def _of_bot(reached: np.ndarray, needs: np.ndarray, horizon: int) -> Row:
+def _of_bot(reached: np.ndarray) -> Row:
     """Among what the bot solves in half the horizon: the skill may take twice as long as the bot ever needs there."""
-    solvable = (needs > 0) & (2 * needs <= horizon)
-    rate = wilson_interval(int(reached[solvable].sum()), int(solvable.sum())) if solvable.any() else None
+    rate = wilson_interval(int(reached.sum()), len(reached)) if len(reached) else None
     return {
-        "bot_episodes": int(solvable.sum()),
+        "bot_episodes": len(reached),
         "bot_success_rate": rate.value if rate else None,
         "bot_low": rate.low if rate else None,
         "bot_high": rate.high if rate else None,
-        "bot_unsolved": int((needs < 0).sum()),
     }
 
 

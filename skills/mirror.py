@@ -56,6 +56,6 @@ def swap_turns(actions: np.ndarray, sides: np.ndarray) -> np.ndarray:
 
 def swap_logits(logits: np.ndarray, sides: np.ndarray) -> np.ndarray:
     """The same for logits (n, 6), as a new array."""
-    order = np.arange(logits.shape[1])
-    turned = np.where((sides == MIRRORED)[:, None], swap_turns(order, np.full(len(order), MIRRORED)), order)
-    return np.take_along_axis(logits, turned, axis=1)
+    out, turned = logits.copy(), sides == MIRRORED
+    out[turned, LEFT], out[turned, RIGHT] = logits[turned, RIGHT], logits[turned, LEFT]
+    return out

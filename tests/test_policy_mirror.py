@@ -12,11 +12,14 @@ from skills.arena import Arena
 from skills.features import FAR, SIZE, write_batch, write_features
 from skills.mirror import AS_IT_IS, MIRRORED, side_of, swap_logits, swap_turns
 from skills.policy import N_ACTIONS, random_policy
-from skills.rows import Rows, put_rows
+from skills.ppo_env import ArenaVecEnv, RowsVecEnv, SearchVecEnv
+from skills.rows import Rows, put_rows, take_rows
+from skills.search import SearchSettings, Trial
 from skills.starts import Starts, target_row
 from skills.subgoal import CheckFunction
 
 N = 48
+NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
 WORDS = ("ball", "red key", "door", "", "object")
 TURNED = (0, 3, 2, 1)
 """Directions in the mirror: right and left stay, up and down change places."""
@@ -111,16 +114,43 @@ def test_turns_are_swapped_back() -> None:
     assert swap_logits(logits, np.array([AS_IT_IS, MIRRORED]))[:, :3].tolist() == [[0, 1, 2], [7, 6, 8]]
 
 
-def test_an_arena_takes_what_a_learner_chose_in_the_mirror() -> None:
+def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None:
     rows = walked("GoToLocal")
-    check = CheckFunction("never", "def never():\n    return False\n")
     targets = np.tile(target_row("object #0"), (N, 1))
-    starts = Starts(rows.state, rows.memory, targets, (check,), np.zeros(N, np.int64))
-    arena = Arena(starts, N, horizon=10, seed=0)
-    arena.load(np.arange(N), np.arange(N))
-    arena.features()
+    starts = Starts(rows.state, rows.memory, targets, (NEVER_TRUE,), np.zeros(N, np.int64))
+    env = ArenaVecEnv(Arena(starts, N, horizon=10, seed=0))
+    env.reset()
+    _turns_right_as_shown(env, env.arena)
+
+
+def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None:
+    seen = 0
+    for i in range(8):
+        rows = walked("GoToLocal")
+        one = Starts(
+            take_rows(rows.state, np.array([i])),
+            take_rows(rows.memory, np.array([i])),
+            target_row("object")[None],
+            (NEVER_TRUE,),
+            np.zeros(1, np.int64),
+        )
+        trial = Trial(one, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
+        env = SearchVecEnv(trial)
+        env.reset()
+        seen += _turns_right_as_shown(env, trial.arena)
+        mirrored = trial.actions[0][0] == LEFT
+        assert mirrored == (side_of(one.memory, 0, trial.arena.targets[0], FAR) == MIRRORED)
+    assert 0 < seen < 8, "these starts are all seen from one side"
+
+
+def _turns_right_as_shown(env: RowsVecEnv, arena: Arena) -> bool:
+    """Every row turns to the right as it is shown; whether the first is mirrored."""
+    n = len(arena.age)
+    sides = np.array([side_of(arena.memory, i, arena.targets[i], FAR) for i in range(n)])
     before = arena.memory.pose[:, 2].copy()
-    sides = np.array([side_of(arena.memory, i, targets[i], FAR) for i in range(N)])
-    assert {AS_IT_IS, MIRRORED} == set(sides.tolist())
-    arena.step(arena.meant(np.full(N, RIGHT)))
-    assert np.array_equal((arena.memory.pose[:, 2] - before) % 4, np.where(sides == MIRRORED, 3, 1))
+    env.step(np.full(n, RIGHT))
+    stayed = arena.age == 1  # others ended with the step and began anew
+    assert stayed.sum() > n / 2
+    turned = (arena.memory.pose[:, 2] - before) % 4
+    assert np.array_equal(turned[stayed], np.where(sides == MIRRORED, 3, 1)[stayed])
+    return bool(sides[0] == MIRRORED)
