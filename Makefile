@@ -17,7 +17,7 @@ export MPLBACKEND ?= Agg
 .PHONY: run test lint clean
 
 run: $(STAMP)
-	$(BIN)/python -m experiments.quickstart $(RUN_ARGS)
+	$(BIN)/python -m sdg.experiments.quickstart $(RUN_ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow" -n 2 --cov --cov-report=term $(TEST_ARGS)
@@ -25,7 +25,7 @@ test: lint
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy envs skills sdg experiments
+	$(BIN)/mypy sdg
 	$(BIN)/lint-imports
 
 clean:

@@ -16,8 +16,8 @@ def register() -> None:
     import gymnasium
 
     makers: dict[str, Any] = {
-        "entry_point": "envs.babyai.gym_envs:make",
-        "vector_entry_point": "envs.babyai.gym_envs:make_vec",
+        "entry_point": "sdg.envs.babyai.engine.gym_envs:make",
+        "vector_entry_point": "sdg.envs.babyai.engine.gym_envs:make_vec",
     }
     if "sdg/BabyAI-v0" not in gymnasium.registry:
         gymnasium.register("sdg/BabyAI-v0", **makers)

@@ -1,6 +1,6 @@
 """The main job in one command: ground an agent from nothing, then solve unseen instructions and print the table.
 
-    python -m experiments.quickstart [--time] [--json] [--set KEY=VALUE] [--out DIR] [--resume]
+    python -m sdg.experiments.quickstart [--time] [--json] [--set KEY=VALUE] [--out DIR] [--resume]
 
 It always trains from nothing: an earlier run in the folder is set aside, unless `--resume` goes on with it.
 """
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments import cli
+from sdg.experiments.cli import main as cli
 
 CONFIG = "quickstart"
 
@@ -29,9 +29,9 @@ def quickstart(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")] = False,
 ) -> None:
     """Ground, learn and solve; the table is printed, the run folder kept, the report written."""
-    from experiments.cli_output import output
-    from experiments.report import write
-    from sdg.runlog.folder import read_artefact
+    from sdg.experiments.cli.output import output
+    from sdg.experiments.report.page import write
+    from sdg.run.folder import read_artefact
 
     began = time.monotonic()
     config, folder = cli.resolve(CONFIG, out, overlay=assignments or [], seed=None)

@@ -12,23 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from sdg import records
-from sdg.attempts import Attempts, Help
-from sdg.induce import Discovery
-from sdg.learning import Learning
+from sdg.deduction.library_skills import options_of
+from sdg.induction.induce import Discovery
+from sdg.induction.learning import Learning
+from sdg.induction.rehearsal import Rehearse
 from sdg.llm.model import LanguageModel
-from sdg.options import options_of
-from sdg.plan import Parallel, Plan, Progress, Row, Stage, one_by_one
-from sdg.planner_prompts import describe_skill
-from sdg.rehearsal import Rehearse
-from sdg.runlog import RunFolder
-from sdg.worlds import Worlds
-from skills.embedding import ClusterItem
-from skills.experience import Experience
-from skills.library import SkillLibrary
-from skills.library_io import load_library
-from skills.policy import Policy
-from skills.search import Search
+from sdg.prompts.planner import describe_skill
+from sdg.run import RunFolder, records
+from sdg.run.layouts import Worlds
+from sdg.run.plan import Parallel, Plan, Progress, Row, Stage, one_by_one
+from sdg.skills.clustering.embedding import ClusterItem
+from sdg.skills.experience import Experience
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import load_library
+from sdg.skills.policy.network import Policy
+from sdg.skills.search.search import Search
+from sdg.verification.attempts import Attempts, Help
 
 Explorers = Callable[[Path, Search], Search]
 """Makes a search that uses the skills of a library (a folder) beside the search that it is given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skills.subgoal import Subgoal
+from sdg.skills.subgoal import Subgoal
 
 
 @dataclass(frozen=True, slots=True)

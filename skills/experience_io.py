@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from skills.experience import Experience
-from skills.strict_json import decode
+from sdg.skills.experience import Experience
+from sdg.skills.strict_json import decode
 
 MAX_ACTIONS = 1_000_000
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from envs.babyai.description import ANY, COLOURS, TYPES, Target
-from envs.babyai.world import ACTIONS, BabyAIWorld
+from sdg.envs.babyai.perception.description import ANY, COLOURS, TYPES, Target
+from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
 
 MOST_SEARCHES = 200
 """Breadth-first searches for one action; it needs a few, and on some missions (Unlock, UnlockToUnlock) never ends."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from minigrid.envs.babyai.core import verifier
 
-from envs.babyai.cells import COLOURS, TYPES
-from envs.babyai.description import ANY
-from envs.babyai.description import parse as parse_description
+from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.perception.description import ANY
+from sdg.envs.babyai.perception.description import parse as parse_description
 
 _LOCATIONS = (None, "left", "right", "front", "behind")
 _MAX_LENGTH = 500

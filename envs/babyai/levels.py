@@ -93,7 +93,7 @@ def seeds(split: str, *, count: int, seed: int = 0) -> list[int]:
 
 def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[Instruction]:
     """`count` instructions of a level from a split, under the user's seed; a reset of the world gives each its text."""
-    from envs.babyai.world import BabyAIWorld
+    from sdg.envs.babyai.world import BabyAIWorld
 
     world = BabyAIWorld(level)
     found = []
@@ -105,7 +105,7 @@ def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[I
 
 def instruction(level: str, seed: int, *, split: str) -> Instruction:
     """The instruction of one seed. ValueError when the seed is outside the split."""
-    from envs.babyai.world import BabyAIWorld
+    from sdg.envs.babyai.world import BabyAIWorld
 
     check_seed(seed, split)
     world = BabyAIWorld(level)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from envs.babyai import language, memory
-from envs.babyai.cells import encode
-from envs.babyai.layouts import make_minigrid
-from envs.babyai.levels import level_name
-from envs.babyai.perception import BabyAIPerception
+from sdg.envs.babyai import language
+from sdg.envs.babyai.cells import encode
+from sdg.envs.babyai.engine.layouts import make_minigrid
+from sdg.envs.babyai.levels import level_name
+from sdg.envs.babyai.perception import memory
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 
 ACTIONS: tuple[str, ...] = ("left", "right", "forward", "pickup", "drop", "toggle")
 """Names of actions 0..5; minigrid's seventh, done, means nothing in BabyAI and isn't used."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from envs.perception import Observation
+from sdg.envs.perception import Observation
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from envs.perception import Object, Observation
+from sdg.envs.perception import Object, Observation
 from sdg.gate.verdict import Command, Verdict
 
 _CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)

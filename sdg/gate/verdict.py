@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from envs.perception import Observation
+from sdg.envs.perception import Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.runlog.files import read_file
+from sdg.run.files import read_file
 
 SCHEMA = 1
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")

@@ -1,0 +1,1 @@
+"""N BabyAI environments stepped at once by compiled kernels, bit-exact with minigrid."""

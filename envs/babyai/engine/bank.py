@@ -1,0 +1,262 @@
+"""A bank of ready layouts of a level: made by minigrid once, kept on disk, begun by the engine in a microsecond."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.babyai.cells import (
+    BALL,
+    BOX,
+    COLOUR_SHIFT,
+    COLOURS,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    EMPTY,
+    KEY,
+    KIND_MASK,
+    WALL,
+)
+from sdg.envs.babyai.engine import verifier
+from sdg.envs.babyai.engine.layouts import LayoutError, generate
+from sdg.envs.babyai.engine.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
+from sdg.envs.babyai.levels import level_name
+
+SCHEMA = 1
+"""Version of the file format and of what is written; files of another one are refused."""
+MAX_BANK_BYTES = 1 << 32
+"""What a bank may unpack to: some 5 million layouts."""
+
+_THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
+
+
+class BankError(ValueError):
+    """A bank file that is torn, of another version or not a bank; the message names the file and what is wrong."""
+
+
+@dataclass(frozen=True)
+class LevelBank:
+    """M layouts (dtype LAYOUT), layout i of `levels[level[i]]` under `seeds[i]`; `missions` are the distinct texts."""
+
+    levels: tuple[str, ...]
+    level: np.ndarray  # i16 [M] index into levels
+    seeds: np.ndarray  # i64 [M]
+    layouts: np.recarray
+    missions: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _validate(self)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def mission(self, layout: int) -> str:
+        """The mission's text of a layout."""
+        return self.missions[int(self.layouts.mission[layout])]
+
+    @staticmethod
+    def build(
+        level: str, seeds: Sequence[int] | np.ndarray, *, cache_dir: Path | str | None = None, workers: int = 1
+    ) -> LevelBank:
+        """The layouts of `level` under these seeds, in this order, from disk if they were made before.
+
+        `cache_dir` defaults to `$SDG_CACHE_DIR`, else `sdg` in the user's cache folder. With more than one worker the
+        layouts are made in that many processes. Raises ValueError when there is no such level, LayoutError when its
+        generation fails, BankError when the cached file is torn.
+        """
+        wanted = _as_seeds(seeds)
+        name = level_name(level)
+        path = _cache_path(name, wanted, cache_dir)
+        if path.exists():
+            bank = LevelBank.load(path)
+            if bank.levels != (name,) or not np.array_equal(bank.seeds, wanted):
+                raise BankError(f"{path} holds other layouts than its name says; delete it to have it made again")
+            return bank
+        layouts, missions = _generate_in_parts(name, wanted, workers) if workers > 1 else generate(name, wanted)
+        bank = _assemble(name, seeds=wanted, layouts=layouts, missions=missions)
+        try:
+            bank.save(path)
+        except OSError as error:
+            warnings.warn(f"the layouts of {name} cannot be kept for the next time: {error}", stacklevel=2)
+        return bank
+
+    @staticmethod
+    def concatenate(banks: Sequence[LevelBank]) -> LevelBank:
+        """One bank with the layouts of several, in order."""
+        if not banks:
+            raise ValueError("no banks to concatenate")
+        levels = tuple(dict.fromkeys(name for bank in banks for name in bank.levels))
+        missions = tuple(dict.fromkeys(text for bank in banks for text in bank.missions))
+        numbers = {text: number for number, text in enumerate(missions)}
+        layouts = _records(np.concatenate([bank.layouts for bank in banks]))
+        renumbered = [np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks]
+        level = [np.array([levels.index(t) for t in bank.levels], np.int16)[bank.level] for bank in banks]
+        layouts.mission = np.concatenate(renumbered)
+        return LevelBank(
+            levels=levels,
+            level=np.concatenate(level),
+            seeds=np.concatenate([bank.seeds for bank in banks]),
+            layouts=layouts,
+            missions=missions,
+        )
+
+    def save(self, path: Path | str) -> None:
+        """Write the bank atomically: a reader sees the whole file or none."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = {"schema": np.int64(SCHEMA), "level": self.level, "seeds": self.seeds}
+        texts = {"levels": _to_bytes(self.levels), "missions": _to_bytes(self.missions)}
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)  # nobody finds half a bank
+            raise
+
+    @staticmethod
+    def load(path: Path | str) -> LevelBank:
+        """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise ValueError("it is no regular file")  # a pipe would never end
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
+                if sum(part.file_size for part in file.zip.infolist()) > MAX_BANK_BYTES:
+                    raise ValueError(f"it unpacks to more than {MAX_BANK_BYTES} bytes")
+                arrays = {name: file[name] for name in file.files}
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # a torn file can fail in zipfile, zlib, tokenize and in numpy itself
+            raise BankError(f"{path} is torn or not a bank ({error}); delete it to have it made again") from error
+        if "schema" not in arrays or arrays["schema"].shape != () or int(arrays["schema"]) != SCHEMA:
+            raise BankError(f"{path} is of version {arrays.get('schema', 'unknown')}, this program reads {SCHEMA}")
+        try:
+            return LevelBank(
+                levels=_to_texts(arrays["levels"]),
+                level=arrays["level"],
+                seeds=arrays["seeds"],
+                layouts=_records(arrays["layouts"]),
+                missions=_to_texts(arrays["missions"]),
+            )
+        except (KeyError, ValueError) as error:
+            raise BankError(f"{path} is not a bank: {error}") from error
+
+
+def _assemble(level: str, *, seeds: np.ndarray, layouts: np.recarray, missions: list[str]) -> LevelBank:
+    distinct = tuple(dict.fromkeys(missions))
+    numbers = {text: number for number, text in enumerate(distinct)}
+    layouts.mission = [numbers[text] for text in missions]
+    origin = np.zeros(len(seeds), np.int16)
+    return LevelBank((level,), origin, seeds, layouts, distinct)
+
+
+def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
+    array = np.asarray(seeds)
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0:
+        raise ValueError(f"seeds must be a list of integers of at least 0, got {array.dtype} {array.shape}")
+    return array.astype(np.int64)
+
+
+def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:
+    default = os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
+    made_by = f"{SCHEMA} {LAYOUT.descr} {importlib.metadata.version('minigrid')} {level} ".encode()
+    digest = hashlib.sha256(made_by + seeds.tobytes()).hexdigest()[:16]
+    return Path(cache_dir or default).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
+
+
+def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[np.recarray, list[str]]:
+    """Layouts made by several processes. Each imports only this package, so scripts need no main guard."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        processes = []
+        for number, part in enumerate(np.array_split(seeds, min(workers, len(seeds)))):
+            source, target = Path(folder, f"{number}.npy"), Path(folder, f"{number}.npz")
+            np.save(source, part)
+            command = [sys.executable, "-m", "sdg.envs.babyai.engine.layouts", level, str(source), str(target)]
+            pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+            processes.append((subprocess.Popen(command, env=environment, **pipes), target))  # type: ignore[call-overload]
+        complaints = [process.communicate()[1].decode(errors="replace").strip() for process, _ in processes]
+        for (process, _), complaint in zip(processes, complaints, strict=True):
+            if process.returncode:
+                reason = (complaint.splitlines() or ["it gave no reason"])[-1]
+                raise LayoutError(f"{level}: making layouts failed (exit {process.returncode}): {reason}")
+        parts = [_read_part(target) for _, target in processes]
+    layouts = _records(np.concatenate([layouts for layouts, _ in parts]))
+    return layouts, [mission for _, missions in parts for mission in missions]
+
+
+def _read_part(target: Path) -> tuple[np.recarray, list[str]]:
+    with np.load(target, allow_pickle=False) as file:
+        return _records(file["layouts"]), list(_to_texts(file["missions"]))
+
+
+def _records(layouts: np.ndarray) -> np.recarray:
+    """Layouts with attributes. A file loses the alignment flag, without which kernels would be compiled anew."""
+    if layouts.dtype.fields != LAYOUT.fields or layouts.dtype.itemsize != LAYOUT.itemsize:
+        raise ValueError(f"layouts are {layouts.dtype}, expected {LAYOUT}")
+    return layouts.view(LAYOUT).view(np.recarray)
+
+
+def _to_bytes(texts: Sequence[str]) -> np.ndarray:
+    return np.frombuffer("\n".join(texts).encode(), np.uint8)
+
+
+def _to_texts(array: np.ndarray) -> tuple[str, ...]:
+    return tuple(array.tobytes().decode().split("\n"))
+
+
+def _validate(bank: LevelBank) -> None:
+    """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
+    m = len(bank.seeds)
+    right_type = bank.layouts.dtype.fields == LAYOUT.fields and bank.layouts.dtype.isalignedstruct
+    if bank.layouts.shape != (m,) or not right_type:
+        raise ValueError(f"layouts are {bank.layouts.dtype} of shape {bank.layouts.shape}, expected ({m},) of LAYOUT")
+    if bank.seeds.dtype != np.int64 or bank.level.dtype != np.int16 or bank.level.shape != (m,) or not m:
+        raise ValueError("seeds or levels have the wrong type or shape, or there are none")
+    layouts = bank.layouts
+    limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(bank.missions) - 1}
+    limits |= {"width": MAX_SIZE, "height": MAX_SIZE, "room_size": MAX_SIZE, "columns": MAX_SIZE}
+    for name, limit in limits.items():
+        if getattr(layouts, name).min() < 0 or getattr(layouts, name).max() > limit:
+            raise ValueError(f"{name} is outside 0..{limit}")
+    if bank.level.min() < 0 or bank.level.max() >= len(bank.levels) or layouts.max_steps.min() < 1:
+        raise ValueError("a level or a time limit is out of range")
+    if layouts.program[:, verifier.KINDS : verifier.STRICT].max() > verifier.PUT_NEXT:
+        raise ValueError("a mission has a clause of an unknown kind")
+    if (layouts.targets >> np.uint64(MAX_OBJECTS)).any():
+        raise ValueError("a mission speaks of objects that do not exist")
+    _validate_spots(layouts)
+    _validate_cells(layouts)
+
+
+def _validate_spots(layouts: np.recarray) -> None:
+    for name, lowest in (("spot", 1), ("where", 0)):
+        spots = getattr(layouts, name).astype(np.int64)
+        x, y = (spots >> 5) - PAD, (spots % SIDE) - PAD
+        inside = (x >= lowest) & (x < MAX_SIZE - lowest) & (y >= lowest) & (y < MAX_SIZE - lowest)
+        if not (inside | ((spots == 0) & (name == "where"))).all():
+            raise ValueError(f"{name} lies outside the grid")
+
+
+def _validate_cells(layouts: np.recarray) -> None:
+    """Every cell is of a kind that the engine knows, and what lies in one is an object with that spot."""
+    kinds = layouts.cells & KIND_MASK
+    if not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all() or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS):
+        raise ValueError("a cell holds what the engine does not know")
+    index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, None)
+    found = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & (layouts.where > 0)
+    if (found != (layouts.where > 0)).any() or (found.sum(1) != np.isin(kinds, _THINGS).sum(1)).any():
+        raise ValueError("objects do not lie where the cells show them")

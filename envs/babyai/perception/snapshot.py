@@ -1,0 +1,238 @@
+"""The perception functions P of BabyAI (SDG, section 4.2): a read-only snapshot of a memory row.
+
+The docstrings of the functions that `functions()` names are the prompt's API text; `api_text` renders them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.perception.description import ANY, Target, parse
+from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from sdg.envs.babyai.perception.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
+from sdg.envs.perception import Object
+
+RECORD_TEXT = """\
+Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
+then. An object is a record with these fields, read as record.field:
+  id: int, the object's number; it never changes, also when two objects look alike
+  name: str, color and type, for example "red ball"; name + " #" + str(id) names exactly this object
+  type: str, "door", "key", "ball" or "box"
+  color: str, "red", "green", "blue", "purple", "yellow" or "grey"
+  position: (x, y), where it is now as far as the robot knows; the robot's own position while it is carried
+  start_position: (x, y), where it was first seen
+  distance: int, steps from the robot to it along x plus along y; 1 is next to the robot, 0 is carried
+  facing: bool, it is in the cell straight ahead of the robot; only then can the robot act on it
+  visible: bool, the robot sees it now
+  held: bool, the robot carries it
+  room: int, number of the room it is in, -1 if the robot has not been there; for a door the room it was first seen from
+  status: str, "open", "closed" or "locked" for doors, "" for everything else
+  explored: bool, for doors: the robot has visited the rooms on both sides of it; False for everything else
+  picked_up_at, dropped_at, opened_at: int, step at which the robot last did that to it, -1 if never
+Records cannot be changed. Descriptions are text: [a|the] [color] (door|key|ball|box|object) \
+[on your left|on your right|in front of you|behind you] [#id]. "object" means any type. Location words are about the \
+room and the pose in which the mission began, and stay with an object when it is moved."""
+
+
+class BabyAIPerception:
+    """What the robot of memory row `row` knows now; later steps of the memory don't change it.
+
+    It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
+    """
+
+    __slots__ = ("_cells", "_facts", "_located", "_records", "_rows", "_start", "_table")
+
+    def __init__(self, memory: Memory, row: int) -> None:
+        table = np.empty((MAX_OBJECTS, len(FIELDS)), np.int16)
+        facts = np.empty(len(FACTS), np.int32)
+        self._located = np.empty(MAX_OBJECTS, np.uint8)
+        n = take_snapshot(memory, row, table, self._located, facts)
+        self._cells = memory.cells[row].copy()
+        self._rows: list[list[int]] = table[:n].tolist()
+        self._facts: list[int] = facts.tolist()
+        self._start = memory.start[row].copy()
+        self._records: dict[int, Object] = {}
+
+    # What the prompt shows -------------------------------------------------------------------------------------------
+
+    def get_observed_objects(self) -> list[Object]:
+        """All objects and doors seen so far that are still in the world, in the order first seen; the carried one is
+        among them."""
+        return [self._record(index) for index in range(len(self._rows))]
+
+    def find_objects(self, description: str) -> list[Object]:
+        """The objects and doors seen so far that match the description, for example "red ball", nearest first; [] if
+        there are none."""
+        target = parse(description)
+        found = [(row[7], row[0], index) for index, row in enumerate(self._rows) if self._matches(index, target)]
+        return [self._record(index) for _, _, index in sorted(found)]
+
+    def get_carried(self) -> Object | None:
+        """The object that the robot carries, or None."""
+        return self._with_id(self._facts[6])
+
+    def get_facing(self) -> Object | None:
+        """The object or door in the cell straight ahead of the robot, or None."""
+        return self._with_id(self._facts[7])
+
+    def get_position(self) -> tuple[int, int]:
+        """The robot's position (x, y); it starts at (0, 0)."""
+        return self._facts[1], self._facts[2]
+
+    def get_front_position(self) -> tuple[int, int]:
+        """The position (x, y) of the cell straight ahead of the robot."""
+        return self._facts[3], self._facts[4]
+
+    def is_free(self, position: tuple[int, int]) -> bool:
+        """True if the cell at this position (x, y) was seen and the robot can walk there. An open door is free to walk
+        through, but nothing can be put down in a doorway."""
+        x, y = _pair(position)
+        if max(abs(x), abs(y)) > MAX_SIZE:  # also keeps numbers that fit no machine word from the kernel
+            return False
+        return bool(is_free_cell(self._cells, self._start, x, y))
+
+    def get_current_room(self) -> int:
+        """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they were first
+        entered. In a doorway it is still the room that the robot comes from."""
+        return self._facts[5]
+
+    def get_visited_rooms(self) -> list[int]:
+        """The numbers of the rooms visited since the start, or since forget_visited_rooms() was last called; the
+        current room is one of them."""
+        return _numbers(self._facts[8])
+
+    def get_rooms_visited_before(self) -> list[int]:
+        """What get_visited_rooms() gave when the current subgoal began."""
+        return _numbers(self._facts[9])
+
+    def count_unseen_cells(self) -> int:
+        """How many cells of the current room, its walls and doors included, the robot has not seen yet; 0 when it has
+        looked everywhere in it."""
+        return self._facts[13]
+
+    def get_steps(self) -> int:
+        """How many steps the robot has made since the start."""
+        return self._facts[10]
+
+    def get_start_steps(self) -> int:
+        """What get_steps() gave when the current subgoal began; what happened at a later step happened during this
+        subgoal."""
+        return self._facts[11]
+
+    # What other code asks --------------------------------------------------------------------------------------------
+
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """The perception functions P by name, bound to this snapshot."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    def describe(self) -> str:
+        """The snapshot in a few lines of text, as a guard or a model is shown it."""
+        carried, faced = self.get_carried(), self.get_facing()
+        rooms = ", ".join(map(str, self.get_visited_rooms()))
+        lines = [
+            f"Step {self.get_steps()}. The robot is at {self.get_position()} in room {self.get_current_room()}; "
+            f"rooms visited: {rooms}.",
+            f"It carries {_label(carried)}. Straight ahead at {self.get_front_position()}: {_label(faced)}.",
+        ]
+        return "\n".join(lines + [_line(record) for record in self.get_observed_objects()])
+
+    def _matches(self, index: int, target: Target) -> bool:
+        row = self._rows[index]
+        return (
+            target.type in (ANY, row[1])
+            and target.color in (ANY, row[2])
+            and target.id in (ANY, row[0])
+            and (target.location == 0 or bool(self._located[index] >> (target.location - 1) & 1))
+        )
+
+    def _with_id(self, k: int) -> Object | None:
+        return next((self._record(index) for index, row in enumerate(self._rows) if row[0] == k), None)
+
+    def _record(self, index: int) -> Object:
+        record = self._records.get(index)
+        if record is None:
+            record = self._records[index] = _object(self._rows[index])
+        return record
+
+
+NAMES: tuple[str, ...] = (
+    "get_observed_objects",
+    "find_objects",
+    "get_carried",
+    "get_facing",
+    "get_position",
+    "get_front_position",
+    "is_free",
+    "get_current_room",
+    "get_visited_rooms",
+    "get_rooms_visited_before",
+    "count_unseen_cells",
+    "get_steps",
+    "get_start_steps",
+)
+"""The perception functions, in the order in which a prompt lists them."""
+
+
+def api_text(names: Iterable[str] | None = None) -> str:
+    """The perception part of a prompt: the record fields, then `name(arguments): what it gives` a line each.
+
+    `names` picks and orders the functions (all of them by default). ValueError for a name that there isn't.
+    """
+    chosen = NAMES if names is None else tuple(names)
+    unknown = [name for name in chosen if name not in NAMES]
+    if unknown:
+        raise ValueError(f"no perception function is called {unknown[0]!r}; there are {', '.join(NAMES)}")
+    return "\n".join([RECORD_TEXT, *(render(getattr(BabyAIPerception, name)) for name in chosen)])
+
+
+def render(function: Callable[..., object]) -> str:
+    """`name(arguments): docstring` in one line, from the function itself."""
+    arguments = [name for name in inspect.signature(function).parameters if name != "self"]
+    return f"{function.__name__}({', '.join(arguments)}): {' '.join((function.__doc__ or '').split())}"
+
+
+def _object(row: list[int]) -> Object:
+    kind, color = TYPES[row[1]], COLOURS[row[2]]
+    return Object(
+        id=row[0],
+        name=f"{color} {kind}",
+        type=kind,
+        color=color,
+        position=(row[3], row[4]),
+        start_position=(row[5], row[6]),
+        distance=row[7],
+        facing=bool(row[8]),
+        visible=bool(row[9]),
+        held=bool(row[10]),
+        room=row[11],
+        status=STATUSES[row[12]],
+        explored=bool(row[13]),
+        picked_up_at=row[14],
+        dropped_at=row[15],
+        opened_at=row[16],
+    )
+
+
+def _numbers(bits: int) -> list[int]:
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+
+
+def _pair(position: object) -> tuple[int, int]:
+    match position:
+        case (int(x), int(y)):
+            return x, y
+    raise ValueError("a position is a pair (x, y) of whole numbers")
+
+
+def _label(record: Object | None) -> str:
+    return "nothing" if record is None else f"{record.name} #{record.id}"
+
+
+def _line(record: Object) -> str:
+    status = f", {record.status}" if record.status else ""
+    seen = "carried" if record.held else "in view" if record.visible else "remembered"
+    return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, room {record.room}, {seen}"

@@ -1,0 +1,150 @@
+"""Which thing is which: the robot's things keep their identity while it carries them about.
+
+Compiled parts of `envs/babyai/perception/memory.py`. A thing that isn't carried is known by its cell, because only
+the robot moves things: what was picked up is what lay ahead, and what is put down lies ahead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sdg.envs.babyai.cells import BOX, COLOUR_SHIFT, DOOR_LOCKED, DOOR_OPEN, EMPTY, FLOOR, GOAL, KIND_MASK, LAVA
+from sdg.envs.kernels import inner_kernel, wide
+
+if TYPE_CHECKING:
+    from sdg.envs.babyai.perception.memory import Memory
+
+MAX_OBJECTS = 40
+"""Objects and doors a memory holds; one more is seen on the map but gets no identity."""
+HELD, GONE = -1, -2
+"""Both coordinates in `at` of a carried object, and of one that left the world (an opened box)."""
+_PICKUP = 3  # the action
+
+
+@inner_kernel
+def ahead(direction: int) -> tuple[int, int]:
+    """Unit step (dx, dy) in grid coordinates of direction 0 = +x, 1 = +y, 2 = -x, 3 = -y."""
+    return (1 - direction) * ((direction + 1) & 1), (2 - direction) * (direction & 1)
+
+
+@inner_kernel
+def is_thing(code: int) -> bool:
+    """Whether a cell code is an object or a door."""
+    kind = code & KIND_MASK
+    return kind >= DOOR_OPEN and kind <= BOX
+
+
+@inner_kernel
+def is_door(code: int) -> bool:
+    """Whether a cell code is a door in any state."""
+    kind = code & KIND_MASK
+    return kind >= DOOR_OPEN and kind <= DOOR_LOCKED
+
+
+@inner_kernel
+def is_passable(code: int) -> bool:
+    """Whether the robot can step onto a cell with this code (minigrid's `can_overlap`)."""
+    kind = code & KIND_MASK
+    return kind == EMPTY or kind == FLOOR or kind == DOOR_OPEN or kind == GOAL or kind == LAVA
+
+
+@inner_kernel
+def _same_thing(code: int, other: int) -> bool:
+    if code >> COLOUR_SHIFT != other >> COLOUR_SHIFT:
+        return False
+    return code == other or (is_door(code) and is_door(other))
+
+
+@inner_kernel
+def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
+    """A new object first seen at (x, y); its index, or -1 when the memory is full."""
+    k = memory.n_objects[i]
+    if k >= MAX_OBJECTS:
+        return -1
+    memory.n_objects[i] = k + 1
+    memory.code[i, k] = code
+    memory.at[i, k, 0] = x
+    memory.at[i, k, 1] = y
+    memory.home[i, k, 0] = x
+    memory.home[i, k, 1] = y
+    memory.seen_from[i, k] = memory.room[i]
+    memory.seen_at[i, k] = memory.steps[i]
+    memory.picked_up_at[i, k] = -1
+    memory.dropped_at[i, k] = -1
+    memory.opened_at[i, k] = -1
+    return int(k)
+
+
+@inner_kernel
+def _take(memory: Memory, i: int, k: int) -> None:
+    """Object k leaves its cell for the robot's hand."""
+    x, y = memory.at[i, k, 0], memory.at[i, k, 1]
+    if x >= 0:
+        memory.ids[i, x, y] = 0
+        memory.cells[i, x, y] = EMPTY
+    memory.at[i, k, 0] = HELD
+    memory.at[i, k, 1] = HELD
+    memory.carried[i] = k
+
+
+@inner_kernel
+def recall_carried(memory: Memory, i: int, code: int) -> None:
+    """What is held although nothing was picked up: the one like thing remembered, or something new.
+
+    In PutNext*Carrying the first view shows the object in its cell although the robot carries it already.
+    """
+    found = -1
+    if memory.steps[i] == 1:
+        for k in range(wide(memory.n_objects[i])):
+            if memory.code[i, k] == code:
+                found = k if found < 0 else -2
+    if found < 0:
+        found = _add(memory, i, code, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
+        if found >= 0:
+            memory.at[i, found, 0] = HELD
+    if found >= 0:
+        _take(memory, i, found)
+
+
+@inner_kernel
+def follow_hand(memory: Memory, i: int, view: np.ndarray, action: int, front_x: int, front_y: int) -> None:
+    """Tell from the hand, cell (3, 6) of the view, what was picked up or put down."""
+    in_hand = view[3, 6]
+    k = int(memory.carried[i])
+    if k < 0:
+        there = int(memory.ids[i, front_x, front_y]) - 1
+        if action == _PICKUP and there >= 0 and memory.code[i, there] == in_hand and view[3, 5] != in_hand:
+            _take(memory, i, there)
+            memory.picked_up_at[i, there] = memory.steps[i]
+        else:
+            recall_carried(memory, i, in_hand)
+    else:
+        memory.at[i, k, 0] = front_x
+        memory.at[i, k, 1] = front_y
+        memory.ids[i, front_x, front_y] = k + 1
+        memory.cells[i, front_x, front_y] = memory.code[i, k]
+        memory.dropped_at[i, k] = memory.steps[i]
+        memory.carried[i] = -1
+
+
+@inner_kernel
+def see(memory: Memory, i: int, x: int, y: int, code: int) -> None:
+    """Bring the remembered cell (x, y) up to a code that is in view now."""
+    k = int(memory.ids[i, x, y]) - 1
+    memory.cells[i, x, y] = code
+    if k >= 0:
+        before = memory.code[i, k]
+        if is_thing(code) and _same_thing(code, before):
+            memory.seen_at[i, k] = memory.steps[i]
+            if code != before:
+                memory.code[i, k] = code
+                if code & KIND_MASK == DOOR_OPEN:
+                    memory.opened_at[i, k] = memory.steps[i]
+            return
+        memory.at[i, k, 0] = GONE
+        memory.at[i, k, 1] = GONE
+        memory.ids[i, x, y] = 0
+    if is_thing(code):
+        memory.ids[i, x, y] = _add(memory, i, code, x, y) + 1

@@ -1,0 +1,137 @@
+"""Runs a corpus of hostile, broken and benign snippets through the guard and the worker.
+
+    python -m sdg.experiments.adversarial.hostile FILE.json [--world WORLD.json]     one JSON row a snippet
+    python -m sdg.experiments.adversarial.hostile FILE.json --overhead               what the guard costs a call,
+    against plain exec
+
+A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
+(well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
+in its row and the exit status is 1 if any differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sdg.experiments.adversarial.hostile_world import SECRET
+from sdg.skills.sandbox.process.confine import MEGABYTE
+from sdg.skills.sandbox.process.supervisor import Limits, Worker, WorkerCrashed, WorkerError, WorkerHung
+
+MAX_CORPUS_BYTES = 64 * MEGABYTE
+TIMEOUT_SECONDS = 1.2
+MEMORY_BYTES = 512 * MEGABYTE
+DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
+
+
+def run_corpus(
+    snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> Iterator[dict[str, Any]]:
+    """One row a snippet, in order. Snippets run one after another in one worker, which is replaced when it is lost."""
+    with TemporaryDirectory() as folder:
+        scratch = Path(folder) / "scratch"
+        (scratch / "pwned").mkdir(parents=True)
+        (scratch / "marker.txt").write_text(SECRET, encoding="utf-8")
+        limits = Limits(memory_bytes=MEMORY_BYTES)
+        target = "sdg.experiments.adversarial.hostile_world:run_snippet"
+        with Worker(target, limits=limits, environment={"SEC_MARKER": SECRET}, folder=Path(folder)) as worker:
+            worker.start()
+            for snippet in snippets:
+                yield _row(snippet, world, worker=worker, scratch=scratch, timeout=timeout_seconds)
+
+
+def _row(
+    snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker, scratch: Path, timeout: float
+) -> dict[str, Any]:
+    request = {"code": snippet["code"], "api": snippet.get("api", "check"), "world": world}
+    began = time.perf_counter()
+    answer = _ask(worker, request, timeout=timeout)
+    row = {
+        "name": snippet["name"],
+        "kind": snippet.get("kind", ""),
+        "outcome": answer["outcome"],
+        "seconds": round(time.perf_counter() - began, 4),
+        "work_seconds": answer.get("work_seconds"),
+        "effects": [*answer["effects"], *_traces(scratch)],
+        "worker": answer.get("worker", "well"),
+        "message": answer["message"],
+        "calls": answer["calls"],
+    }
+    if "expect" in snippet:
+        row["expected"] = snippet["expect"]
+    return row
+
+
+def _ask(worker: Worker, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
+    """What came of a request; a lost worker is started again before the next, and that is part of the time."""
+    try:
+        answer: dict[str, Any] = worker.ask(request, timeout_seconds=timeout)
+    except WorkerHung as error:
+        answer = {"outcome": "timeout", "message": str(error), "effects": [], "calls": [], "worker": "killed"}
+        worker.start()
+    except WorkerCrashed as error:
+        answer = {"outcome": "error", "message": str(error), "effects": [], "calls": [], "worker": "crashed"}
+        worker.start()
+    except (WorkerError, ValueError) as error:
+        answer = {"outcome": "error", "message": str(error), "effects": ["fault of the harness"], "calls": []}
+    return answer
+
+
+def _traces(scratch: Path) -> list[str]:
+    """What changed in the folder that snippets are lured to."""
+    found = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
+    if (scratch / "marker.txt").read_text(encoding="utf-8") != SECRET:
+        found.append("file marker.txt changed")
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file of bounded size. Raises ValueError and OSError."""
+    if path.stat().st_size > MAX_CORPUS_BYTES:
+        raise ValueError(f"{path.name} is larger than {MAX_CORPUS_BYTES} bytes")
+    return json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+
+
+def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
+    """The world's data: the file that was named, the one beside the corpus, or the one shipped with the tests."""
+    places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
+    found: Mapping[str, Any] = read_json(next((place for place in places if place.exists()), places[0]))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; the exit status is 1 when an outcome is not the expected one or a side effect was seen."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sdg.experiments.adversarial.hostile", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("corpus", type=Path, help="JSON list of snippets: name, api (check or program), code")
+    parser.add_argument("--world", type=Path, help="JSON data of the world they run in")
+    parser.add_argument("--overhead", action="store_true", help="measure what the guard costs its benign checks")
+    parser.add_argument("--wrong", action="store_true", help="print only rows that are not as expected")
+    options = parser.parse_args(arguments)
+    try:
+        snippets, world = read_json(options.corpus), world_of(options.corpus, options.world)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    if options.overhead:
+        from sdg.experiments.adversarial.hostile_overhead import measure
+
+        print(json.dumps(measure(snippets, world), indent=1))
+        return 0
+    wrong = 0
+    for row in run_corpus(snippets, world):
+        bad = row.get("expected", row["outcome"]) != row["outcome"] or row["effects"] or row["worker"] == "crashed"
+        wrong += bool(bad)
+        if bad or not options.wrong:
+            print(json.dumps(row), flush=True)
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""Is a run that is killed again and again equal to one that is left alone?
+
+    python -m sdg.experiments.adversarial.kill_test [--kills 50] [--config fast] [--json]
+
+One run is left alone; another is killed with SIGKILL, workers and all, at random moments of all its stages and started
+again each time. Both must end with the same units, weights and tables (times excepted), and no finished unit may be
+done twice or change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
+TIMES = {"seconds", "stages", "command", "git", "versions"}
+Row = dict[str, Any]
+
+
+def timeless(value: Any) -> Any:
+    """A value without what a clock wrote into it."""
+    if isinstance(value, dict):
+        return {key: timeless(item) for key, item in value.items() if key not in TIMES}
+    return [timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def units(folder: Path) -> dict[str, str]:
+    """Journal and unit -> the finished row as text; a torn last line is no row."""
+    found: dict[str, str] = {}
+    for name in JOURNALS:
+        path = folder / f"{name}.jsonl"
+        for line in path.read_bytes().split(b"\n")[:-1] if path.exists() else []:
+            row = json.loads(line)
+            found[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
+    return found
+
+
+def weights(folder: Path) -> dict[str, str]:
+    """Digests of every file of weights and of the library."""
+    files = [*folder.glob("skills/*.safetensors"), *folder.glob("library/*")]
+    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def results(folder: Path) -> dict[str, str]:
+    """results.json without what a clock wrote into it."""
+    value = json.loads((folder / "results.json").read_text("utf-8"))
+    return {"results": json.dumps(timeless(value), sort_keys=True)}
+
+
+def differences(one: Path, other: Path) -> list[str]:
+    """What is not the same in two finished run folders, times excepted."""
+    pairs = [(units(one), units(other)), (weights(one), weights(other)), (results(one), results(other))]
+    return [
+        key for left, right in pairs for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)
+    ]
+
+
+def start(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    """Begin or go on with a run in a process group of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "sdg.experiments.cli.main",
+        "run",
+        "--config",
+        config,
+        "--out",
+        str(folder),
+        "--quiet",
+    ]
+    with log.open("ab") as out:
+        return subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the run and its workers: nobody gets to tidy up."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: Path) -> Iterator[Row]:
+    """Kill and go on `count` times, spread over the `total` units of the run; a row for each kill.
+
+    Each kill waits until its share of the units is finished, and then a moment. Where the run is that far already it
+    falls into the start or right after the next unit, and where it is further, into the start: else the run would
+    be over before the last kill.
+    """
+    drawn, before = random.Random(seed), units(folder)
+    for number in range(1, count + 1):
+        process, began = start(config, folder, log), time.monotonic()
+        wanted, behind = total * number // (count + 1), len(before)
+        _wait(process, folder, finished=wanted, seconds=PATIENCE_SECONDS)
+        longest = LINGER_SECONDS if behind < wanted else START_SECONDS if behind == wanted else IMPORT_SECONDS
+        _wait(process, folder, finished=max(behind, wanted) + 1, seconds=drawn.uniform(0, longest))
+        if process.poll() is not None:
+            return
+        kill(process)
+        after = units(folder)
+        yield {
+            "kill": number,
+            "stage": stage_of(after),
+            "after_seconds": round(time.monotonic() - began, 2),
+            "finished_units": len(after),
+            "new_units": len(after) - len(before),
+            "lost_or_changed": sum(after.get(key) != text for key, text in before.items()),
+        }
+        before = after
+
+
+def _wait(process: subprocess.Popen[bytes], folder: Path, *, finished: int, seconds: float) -> None:
+    """Wait until so many units are finished, at most so long, and no longer than the process runs."""
+    began = time.monotonic()
+    while time.monotonic() - began < seconds and process.poll() is None and len(units(folder)) < finished:
+        time.sleep(0.02)
+
+
+PATIENCE_SECONDS = 300.0
+LINGER_SECONDS = 0.3
+"""Longest pause after the unit that a kill has waited for: it falls into the next one."""
+START_SECONDS = 4.0
+"""Longest pause of a kill that has nothing to wait for: it falls into the start, or into the first unit after it."""
+IMPORT_SECONDS = 1.0
+"""Longest pause of a kill that comes too early: nothing is finished so soon after the start."""
+
+
+def stage_of(found: Mapping[str, str]) -> str:
+    """The last stage that has finished a unit, "hypothesize" where none has."""
+    journals = {key.partition(":")[0] for key in found}
+    return next((stage for journal, stage in STAGES.items() if journal in journals), "hypothesize")
+
+
+STAGES = {"episodes": "solve", "rehearsals": "induce", "skills": "induce", "verifications": "verify"}
+
+
+def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
+    """The rows of all kills, and one that says whether the two runs ended alike."""
+    log, alone, broken = folder / "log.txt", folder / "alone", folder / "broken"
+    began = time.monotonic()
+    if start(config, alone, log).wait():
+        raise RuntimeError(f"the run that was left alone failed: {log.read_text('utf-8', 'replace')[-2000:]}")
+    seconds = time.monotonic() - began
+    done = []
+    for row in kills(config, broken, count=count, total=len(units(alone)), seed=seed, log=log):
+        done.append(row)
+        yield row
+    if start(config, broken, log).wait():
+        raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
+    different = differences(alone, broken)
+    yield {
+        "kills": len(done),
+        **{stage: sum(row["stage"] == stage for row in done) for stage in ("hypothesize", *reversed(STAGES.values()))},
+        "lost_or_changed": sum(row["lost_or_changed"] for row in done),
+        "different": len(different),
+        "first": ", ".join(different[:3]),
+        "units": len(units(alone)),
+        "seconds_alone": round(seconds, 1),
+    }
+
+
+def main(
+    count: Annotated[int, typer.Option("--kills", help="how often the run is killed")] = 50,
+    config: Annotated[str, typer.Option(help="a config")] = "fast",
+    seed: Annotated[int, typer.Option(help="decides the moments")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")] = False,
+) -> int:
+    """Kill a run again and again and compare it with one that was left alone."""
+    from sdg.experiments.cli.output import output
+
+    with tempfile.TemporaryDirectory(prefix="sdg-kills-") as name, output(as_json=as_json) as lines:
+        rows = []
+        for row in compare(config, Path(name), count=count, seed=seed):
+            rows.append(row)
+            lines.rows([row]) if as_json else lines.text("  ".join(f"{key} {value}" for key, value in row.items()))
+    return int(bool(rows[-1]["different"] or rows[-1]["lost_or_changed"]))
+
+
+if __name__ == "__main__":
+    from sdg.experiments.cli.main import command
+
+    sys.exit(command(main))

@@ -1,0 +1,144 @@
+"""What parts of deduction are worth: programs an instruction, tries a skill call, gate, skills (SDG, Figs 5, 6).
+
+    sdg bench ablation --which interactions|attempts|gate|skills --instructions 100 [--json]
+
+| which | figure | compared |
+|---|---|---|
+| interactions | 5 | at most 1..`--most` programs an instruction (without it 4, the paper's) |
+| attempts | 6 | at most 1..`--most` attempts at a skill call (without it 5) |
+| gate | - | the gate's rules, and an open gate |
+| skills | 1 | learned skills, and the six primitive actions in their place |
+
+`--llm openai:NAME` asks a model, `--llm replay:transcript.jsonl` plays one that was recorded. With a rule-based model
+the figure over interactions is a test of the plumbing, and its rows say so: without `--llm` the stand-in then makes
+mistakes on purpose in half of its replies (faulty), because it makes next to none of its own. The folder `--out` keeps
+the episodes, `figure.md`, and the plot as SVG and PNG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.cli.progress import progress
+from sdg.experiments.play.episodes import Recipe, Row
+from sdg.experiments.play.players import PlannerRecipe, recipes
+from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.table.comparison import Equipping, compare
+from sdg.experiments.table.figures import markdown_table, write_plot
+from sdg.experiments.table.rows import Table1Settings
+from sdg.experiments.table.statistics import wilson_interval
+from sdg.run import atomic_write
+
+WHICH = ("interactions", "attempts", "gate", "skills")
+RULE_BASED = ("babylang", "faulty")
+SHOWN = (
+    *("level", "agent", "success_rate", "low", "high", "episodes"),
+    *("median_steps", "steps_to_bot", "skill_calls", "llm_calls", "tokens", "causes"),
+)
+"""Columns that are printed; `results.json` in the folder has all."""
+PLUMBING = "plumbing test: the model is rule-based"
+
+
+def rows(
+    *,
+    seed: int = 0,
+    which: str = "attempts",
+    most: int = 0,
+    instructions: int = 100,
+    repeats: int = 1,
+    levels: tuple[str, ...] = PAPER_LEVELS,
+    library: str = "",
+    out: str = "",
+    llm: str = "",
+    base_url: str = "",
+    processes: int = 0,
+) -> list[dict[str, Any]]:
+    """A row for each level and setting; `most` bounds interactions (Fig 5) and attempts (Fig 6); 0 is the default's.
+
+    Raises UserError for a figure, levels, counts or a library that aren't there.
+    """
+    if which not in WHICH or most < 0:
+        raise UserError(f"--which is one of {', '.join(WHICH)} and --most at least 1, not {which!r} and {most}")
+    most = most or (DeductionSettings().interactions if which == "interactions" else DeductionSettings().attempts)
+    folder = Path(out or f"runs/ablation-{which}-{seed}")
+    model = llm or ("faulty" if which == "interactions" else "babylang")
+    deduction = DeductionSettings(interactions=most) if which == "interactions" else DeductionSettings()
+    equipping = Equipping(library, model, base_url, deduction)
+    try:
+        settings = Table1Settings(tuple(map(level_name, levels)), instructions, repeats, seed)
+        base = equipping.recipe(folder)
+        chosen = _chosen(which, base, most=most)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    config = equipping.config(base) | {"which": which}
+    table = compare(chosen, settings, folder=folder, config=config, processes=processes)
+    found = _over_interactions(table, most) if which == "interactions" else _over_agents(table)
+    note = PLUMBING if which == "interactions" and model.split(":")[0] in RULE_BASED else ""
+    about = {"figure": which, "model": model} | ({"note": note} if note else {})
+    told = [about | row for row in found]
+    atomic_write(folder / "figure.md", markdown_table(told))
+    write_plot(folder, f"ablation-{which}", plot(which, found, note=note))
+    progress(quiet=False).note(f"plot: {folder / f'ablation-{which}.png'}")
+    return told
+
+
+def _chosen(which: str, base: PlannerRecipe, *, most: int) -> Sequence[Recipe]:
+    if which == "attempts":
+        limits = {n: replace(base.settings, attempts=n) for n in range(1, most + 1)}
+        return [replace(base, agent=f"sdg-attempts-{n}", settings=limit) for n, limit in limits.items()]
+    other = {"interactions": (), "gate": ("sdg-ungated",), "skills": ("sdg-action",)}[which]
+    return recipes(("sdg", *other), base)
+
+
+def _over_interactions(table: Sequence[Row], most: int) -> list[Row]:
+    """A row for each limit 1..most: what was solved with at most so many programs."""
+    found = []
+    for row in table:
+        solved = row["solved_by_interaction"]
+        for limit in range(1, most + 1):
+            rate = wilson_interval(solved[min(limit, len(solved)) - 1], row["episodes"])
+            success = {"success_rate": rate.value, "low": rate.low, "high": rate.high, "episodes": row["episodes"]}
+            found.append({"level": row["level"], "agent": row["agent"], "interactions": limit, **success})
+    return found
+
+
+def _over_agents(table: Sequence[Row]) -> list[Row]:
+    """Rows by level, then in the order of the agents, with the limit on attempts as a number of its own."""
+    levels = list(dict.fromkeys(row["level"] for row in table))
+    ordered = sorted(table, key=lambda row: levels.index(row["level"]))
+    return [_limit(row["agent"]) | {key: row[key] for key in SHOWN} for row in ordered]
+
+
+def _limit(agent: str) -> dict[str, int]:
+    name, _, number = agent.rpartition("-")
+    return {"attempts": int(number)} if name == "sdg-attempts" else {}
+
+
+def plot(which: str, found: Sequence[Mapping[str, Any]], *, note: str = "") -> Panels:
+    """Success over the limit, a panel a level; or for gate and skills the agents side by side, level by level."""
+    levels = list(dict.fromkeys(row["level"] for row in found))
+    if which not in ("interactions", "attempts"):
+        agents = dict.fromkeys(row["agent"] for row in found)
+        places = {level: x for x, level in enumerate(levels)}
+        lines = {agent: [_mark(places[r["level"]], r) for r in found if r["agent"] == agent] for agent in agents}
+        return Panels([Panel("", lines)], x="", note=_with_bands(note), ticks=levels)
+    panels = [Panel(level, {"sdg": [_mark(r[which], r) for r in found if r["level"] == level]}) for level in levels]
+    axis = {"interactions": "interactions (programs)", "attempts": "attempts at a skill"}[which]
+    return Panels(panels, x=axis, note=_with_bands(note))
+
+
+def _mark(x: float, row: Mapping[str, Any]) -> Mark:
+    return Mark(x, row["success_rate"], row["low"], row["high"])
+
+
+def _with_bands(note: str) -> str:
+    return "; ".join(part for part in (note, "intervals: 95 % (Wilson)") if part)
+
+
+__all__ = ["WHICH", "plot", "rows"]

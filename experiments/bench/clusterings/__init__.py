@@ -1,0 +1,1 @@
+"""How well embeddings and clusterings find the true kinds of subgoals."""

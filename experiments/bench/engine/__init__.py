@@ -1,0 +1,1 @@
+"""The batched engine beside minigrid: exactness, speed, learning on it."""

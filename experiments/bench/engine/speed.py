@@ -1,0 +1,137 @@
+"""How fast the engine is beside minigrid: measured in turns, in one process, on one core.
+
+Rates are per second of this thread's own processor time, so that what else the machine does cancels out. minigrid's
+resets (level generation) are left out of its rate, the engine's resets from the bank are counted in: the ratio errs on
+minigrid's side. Actions are uniformly random for both.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.engine import N_ACTIONS, BabyAIEngine
+from sdg.envs.babyai.engine.layouts import generate, make_minigrid
+from sdg.envs.babyai.engine.state import ROW
+
+ROUNDS = 5
+"""Measurements in turns; the median counts."""
+BANK = 1024
+"""Layouts in the banks of measurements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Rates on one level, per second of processor time."""
+
+    level: str
+    n_envs: int
+    steps_per_second: float
+    """Engine: step, verifier, view and auto-reset from the bank."""
+    minigrid_steps_per_second: float
+    """Its resets not counted."""
+    ratio: float
+    resets_per_second: float
+    """Engine, from the bank."""
+    minigrid_resets_per_second: float
+    with_generation_per_second: float
+    """Engine, had every layout been made by minigrid for one episode only."""
+    bank_reuse: float
+    """Episodes begun in each layout while measuring, on average."""
+
+
+def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
+    """Engine and minigrid on a level, in turns."""
+    bank = LevelBank.build(level, np.arange(seed, seed + BANK))
+    engine = BabyAIEngine(bank, n_envs, seed=seed)
+    engine.reset()
+    rng = np.random.default_rng(seed)
+    _step_engine(engine, rng, seconds=0.1)  # compiled and spread over the episode
+    turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
+    ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
+    generation = _generate(level, seed=seed, seconds=0.5)
+    endings = _endings_per_step(engine, rng)
+    return Speed(
+        level=level,
+        n_envs=n_envs,
+        steps_per_second=ours,
+        minigrid_steps_per_second=theirs,
+        ratio=median(one / other for one, other in turns),
+        resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
+        minigrid_resets_per_second=generation,
+        with_generation_per_second=1 / (1 / ours + endings / generation),
+        bank_reuse=engine.reuse,
+    )
+
+
+def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str, float]]:
+    """Steps per second and memory over the number of environments."""
+    bank = LevelBank.build(level, np.arange(seed, seed + BANK))
+    rows = []
+    for n_envs in sizes:
+        engine = BabyAIEngine(bank, n_envs, seed=seed)
+        engine.reset()
+        rng = np.random.default_rng(seed)
+        _step_engine(engine, rng, seconds=0.1)
+        rate = median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS))
+        rows.append({"n_envs": n_envs, "steps_per_second": rate, "state_bytes_per_env": ROW.itemsize})
+    return rows
+
+
+def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:
+    actions = rng.integers(0, N_ACTIONS, (32, engine.n_envs))
+    calls, began = 0, time.thread_time()
+    while (spent := time.thread_time() - began) < seconds:
+        for row in actions:
+            engine.step(row)
+        calls += len(actions)
+    return calls * engine.n_envs / spent
+
+
+def _reset_engine(engine: BabyAIEngine, *, seconds: float) -> float:
+    calls, began = 0, time.thread_time()
+    while (spent := time.thread_time() - began) < seconds:
+        engine.reset()
+        calls += 1
+    return calls * engine.n_envs / spent
+
+
+def _endings_per_step(engine: BabyAIEngine, rng: np.random.Generator) -> float:
+    ended = steps = 0
+    for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
+        step = engine.step(row)
+        ended += int((step.terminated | step.truncated).sum())
+        steps += engine.n_envs
+    return ended / steps
+
+
+def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> float:
+    env = make_minigrid(level)
+    env.reset(seed=int(rng.integers(1_000_000)))
+    steps, spent = 0, 0.0
+    while spent < seconds:
+        actions = rng.integers(0, N_ACTIONS, 256)
+        ended, began = False, time.thread_time()
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            steps += 1
+            ended = terminated or truncated
+            if ended:
+                break
+        spent += time.thread_time() - began
+        if ended:
+            env.reset(seed=int(rng.integers(1_000_000)))
+    return steps / spent
+
+
+def _generate(level: str, *, seed: int, seconds: float) -> float:
+    """Layouts a second: minigrid's reset and its writing down."""
+    made, began = 0, time.thread_time()
+    while (spent := time.thread_time() - began) < seconds:
+        generate(level, range(seed + made, seed + made + 16))
+        made += 16
+    return made / spent

@@ -1,0 +1,142 @@
+"""The policy over the remembered map beside the BabyAI paper's model (GRU, convolutions, FiLM), skill by skill.
+
+    sdg bench policies --run runs/library --skills walk_up_to,pick_up --steps 300000 [--json]
+
+Both learn each skill of a run from nothing, with the run's own hyperparameters and the same practice starts (restored,
+and on fresh layouts as the run's skills reach them), and are judged on the same fresh starts of other layouts, with
+sampled actions. `success %` is the best policy's on them (Wilson), summed over `--seeds` seeds; `cpu_seconds` are one
+core's. The BabyAI model is without its LSTM memory; `--width` and `--words` are its channels and text units, of which
+the paper has 128 each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.cli.progress import progress
+from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.table.figures import cores, open_folder, publish
+from sdg.experiments.table.statistics import wilson_interval
+
+if TYPE_CHECKING:
+    from sdg.experiments.bench.policy_rows import Contest
+    from sdg.experiments.run.grounded import Grounded
+
+Row = dict[str, Any]
+
+
+def rows(
+    *,
+    seed: int = 0,
+    run: str = "runs/library",
+    skills: tuple[str, ...] = (),
+    policies: tuple[str, ...] = ("map", "babyai"),
+    seeds: int = 1,
+    steps: int = 300_000,
+    width: int = 32,
+    words: int = 64,
+    processes: int = 0,
+    out: str = "",
+) -> list[Row]:
+    """The rows; `skills` chooses some by name. Raises UserError for a run, skills or policies that aren't there."""
+    from sdg.experiments.run.grounded import grounded
+
+    found = grounded(Path(run))
+    unknown = set(skills) - set(found.members) or set(policies) - {"map", "babyai"}
+    if unknown or seeds < 1 or steps < 1:
+        raise UserError(f"no such skill or policy: {sorted(unknown)}; skills are {', '.join(found.members)}")
+    folder = Path(out or f"runs/policies-{seed}")
+    asked = {"run": run, "skills": list(skills), "policies": list(policies), "seeds": seeds, "steps": steps,
+             "babyai": {"width": width, "words": words}}  # fmt: skip
+    jobs = list(_jobs(found, asked, seed=seed))
+    with open_folder(folder, asked, seed=seed, may_change=("skills", "policies", "seeds")) as kept:
+        journal = kept.journal("contests")
+        missing = [job for job in jobs if job.unit not in journal]
+        done = len(jobs) - len(missing)
+        with progress(quiet=False).stage("skills", total=len(jobs), unit="skill", done=done) as stage:
+            for row in _learned(missing, processes=processes or cores()):
+                journal.append(row)
+                stage.advance(steps=row["environment_steps"])
+        results = {job.unit: journal[job.unit] for job in jobs}
+        table = [_row(skill, policy, jobs, results) for skill, policy in _pairs(jobs)]
+        path = publish(kept, table, name="policies", plot=_plot(jobs, results))
+    progress(quiet=False).note(f"table: {path}, plot: {folder / 'policies.png'}")
+    return table
+
+
+def _jobs(found: Grounded, asked: Mapping[str, Any], *, seed: int) -> Iterator[Contest]:
+    from sdg.experiments.bench.policy_rows import Contest
+    from sdg.experiments.config.assembly import plan_of
+
+    plan = plan_of(found.config)
+    settings = replace(plan.induce, train=replace(plan.induce.train, total_timesteps=asked["steps"]))
+    earlier = found.policies()
+    for skill in asked["skills"] or found.members:
+        for number in range(asked["seeds"]):
+            for policy in asked["policies"]:
+                yield Contest(
+                    skill=skill,
+                    policy=policy,
+                    seed=seed * 1000 + number,
+                    members=found.members[skill],
+                    earlier=earlier,
+                    settings=settings,
+                    babyai=asked["babyai"],
+                    layouts=(plan.training_layouts, plan.validation_layouts),
+                    layout_seed=plan.seed,
+                )
+
+
+def _learned(jobs: Sequence[Contest], *, processes: int) -> Iterator[Row]:
+    from sdg.experiments.bench.policy_rows import contest
+    from sdg.experiments.run.workers import Workers
+
+    for _, row in Workers(processes)(contest, jobs):
+        yield row
+
+
+def _pairs(jobs: Sequence[Contest]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((job.skill, job.policy) for job in jobs))
+
+
+def _row(skill: str, policy: str, jobs: Sequence[Contest], results: Mapping[str, Row]) -> Row:
+    mine = [results[job.unit] for job in jobs if (job.skill, job.policy) == (skill, policy)]
+    sure = wilson_interval(sum(row["solved"] for row in mine), sum(row["validation_starts"] for row in mine))
+    steps, seconds = sum(row["environment_steps"] for row in mine), sum(row["cpu_seconds"] for row in mine)
+    return {
+        "skill": skill,
+        "policy": policy,
+        "success_rate": sure.value,
+        "low": sure.low,
+        "high": sure.high,
+        "episodes": sum(row["validation_starts"] for row in mine),
+        "seeds": len(mine),
+        "environment_steps": steps // len(mine),
+        "cpu_seconds": round(seconds / len(mine), 1),
+        "steps_per_cpu_second": round(steps / max(seconds, 0.1)),
+        "parameters": mine[0]["parameters"],
+        "mean_steps": round(sum(row["mean_steps"] for row in mine) / len(mine), 2),
+    }
+
+
+def _plot(jobs: Sequence[Contest], results: Mapping[str, Row]) -> Panels | None:
+    panels = []
+    for skill in dict.fromkeys(job.skill for job in jobs):
+        lines = {policy: _line(skill, policy, jobs, results) for name, policy in _pairs(jobs) if name == skill}
+        panels.append(Panel(skill, lines))
+    note = "success on fresh held-out starts, first seed; bands: 95 % (Wilson)"
+    return Panels(panels, x="environment steps", note=note) if panels else None
+
+
+def _line(skill: str, policy: str, jobs: Sequence[Contest], results: Mapping[str, Row]) -> list[Mark]:
+    row = next(results[job.unit] for job in jobs if (job.skill, job.policy) == (skill, policy))
+    many = row["validation_starts"]
+    found = [(steps, wilson_interval(round(rate * many), many)) for steps, rate in row["curve"]]
+    return [Mark(steps, sure.value, sure.low, sure.high) for steps, sure in found]
+
+
+__all__ = ["rows"]

@@ -1,0 +1,164 @@
+"""Is this machine ready? Each check is a row: what was looked at, how it is, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD, NOTE, BAD = "ok", "note", "bad"
+MIN_FREE_GB = 1.0
+
+Row = dict[str, Any]
+
+
+def checks(*, runs: Path) -> Iterator[Row]:
+    """Every check in turn; one that can't even be made is bad and says why."""
+    acts: list[tuple[str, Callable[[], tuple[str, str, str]]]] = [
+        ("python", _python),
+        ("packages", _packages),
+        ("names", _names),
+        ("threads", _threads),
+        ("cores", lambda: (GOOD, f"{os.cpu_count()} cores, {_memory()}", "")),
+        ("levels", _levels),
+        ("torch", _torch),
+        ("kernel cache", _kernel_cache),
+        ("cache folder", lambda: _writable(_cache_folder(), "set SDG_CACHE_DIR to a folder that can be written")),
+        ("runs folder", lambda: _writable(runs, "run from a folder that can be written, or give --out")),
+        ("disk", lambda: _disk(runs)),
+        ("chromium", _chromium),
+        ("model key", _key),
+    ]
+    for name, act in acts:
+        try:
+            status, found, advice = act()
+        except Exception as error:
+            status, found, advice = BAD, f"{type(error).__name__}: {error}", "see the message; SDG_DEBUG=1 shows more"
+        yield {"check": name, "status": status, "found": found, "advice": advice}
+
+
+def _python() -> tuple[str, str, str]:
+    good = sys.version_info >= (3, 11)
+    return (GOOD if good else BAD), platform.python_version(), "" if good else "install Python 3.11 or newer"
+
+
+def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
+    """Package -> pinned version; empty where there is no constraints file (an installed copy)."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return dict(line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))
+
+
+def _packages() -> tuple[str, str, str]:
+    missing, other, same = [], [], 0
+    for requirement in metadata.requires("sdg") or []:
+        if "extra ==" in requirement:
+            continue
+        name = requirement.split(";")[0].split(">")[0].split("<")[0].split("=")[0].strip()
+        try:
+            version = metadata.version(name).split("+")[0]
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+            continue
+        pinned = {key.lower().replace("_", "-"): value for key, value in pins().items()}.get(name.lower(), version)
+        same += pinned == version
+        other += [] if pinned == version else [f"{name} {version} (pinned: {pinned})"]
+    if missing:
+        return BAD, f"missing: {', '.join(missing)}", "pip install --constraint constraints.txt --editable ."
+    if other:
+        return NOTE, ", ".join(other), "figures were measured with the pinned versions (constraints.txt)"
+    return GOOD, f"{same} as pinned", ""
+
+
+def _names() -> tuple[str, str, str]:
+    spec = util.find_spec("sdg")
+    origin = Path(spec.origin).resolve() if spec and spec.origin else None
+    if origin is None or origin.parent.parent != ROOT:
+        return BAD, f"sdg is {origin}", "another project's folder shadows ours: run from another folder"
+    return GOOD, "sdg is ours", ""
+
+
+def _threads() -> tuple[str, str, str]:
+    threads = os.environ.get("OMP_NUM_THREADS", "unset")
+    good = threads == "1"
+    return (GOOD if good else NOTE), f"OMP_NUM_THREADS={threads}", "" if good else "one is quickest on shared cores"
+
+
+def _memory() -> str:
+    try:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB of memory"
+    except (AttributeError, ValueError, OSError):
+        return "memory unknown"
+
+
+def _levels() -> tuple[str, str, str]:
+    from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
+    from sdg.envs.babyai.world import BabyAIWorld
+
+    begun = time.perf_counter()
+    for level in PAPER_LEVELS:
+        BabyAIWorld(level).reset(0)
+    seconds = time.perf_counter() - begun
+    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {seconds:.1f} s", ""
+
+
+def _torch() -> tuple[str, str, str]:
+    # Only whether it can be imported: the door to torch is the learner's.
+    good = util.find_spec("torch") is not None and util.find_spec("stable_baselines3") is not None
+    found = (
+        f"torch {metadata.version('torch')}, stable-baselines3 {metadata.version('stable_baselines3')}"
+        if good
+        else "no"
+    )
+    return (GOOD if good else BAD), found, "" if good else "pip install --constraint constraints.txt --editable ."
+
+
+def _kernel_cache() -> tuple[str, str, str]:
+    folder = ROOT / "envs" / "babyai"
+    if os.environ.get("NUMBA_CACHE_DIR") or os.access(folder, os.W_OK):
+        return GOOD, str(os.environ.get("NUMBA_CACHE_DIR") or folder / "__pycache__"), ""
+    return (
+        NOTE,
+        f"{folder} can't be written",
+        "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once",
+    )
+
+
+def _cache_folder() -> Path:
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
+    return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
+
+
+def _writable(folder: Path, advice: str) -> tuple[str, str, str]:
+    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return GOOD, str(folder), ""
+    except OSError as error:
+        return BAD, f"{folder}: {error.strerror}", advice
+
+
+def _disk(folder: Path) -> tuple[str, str, str]:
+    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(nearest).free / 2**30
+    good = free >= MIN_FREE_GB
+    return (GOOD if good else NOTE), f"{free:.1f} GiB free", "" if good else "a run needs a few hundred MB"
+
+
+def _chromium() -> tuple[str, str, str]:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for path in map(shutil.which, names) if path), None)
+    return (GOOD, found, "") if found else (NOTE, "none", "only needed for the browser agent; BabyAI runs without")
+
+
+def _key() -> tuple[str, str, str]:
+    if os.environ.get("OPENAI_API_KEY"):
+        return GOOD, "OPENAI_API_KEY is set", ""
+    return NOTE, "OPENAI_API_KEY isn't set", "only needed for --llm openai with a server that asks for one"

@@ -1,0 +1,142 @@
+"""What a config names, built: models, searches, plans and agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.babyai.perception.snapshot import NAMES
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play import players
+from sdg.experiments.play.episodes import Recipe
+from sdg.induction.induce import InduceSettings
+from sdg.llm.budget import Limits, Prices
+from sdg.llm.model import LanguageModel, Sampling
+from sdg.llm.registry import ModelSettings, build
+from sdg.pipeline import Explorers, Plan
+from sdg.skills.practice.train import TrainSettings
+from sdg.skills.search.search import RandomSearch, Search, SearchSettings
+from sdg.skills.search.skill_search import SkilledSearch
+from sdg.verification.verify import VerifySettings
+
+LIBRARY = "library"
+
+RESERVED = (*NAMES, "forget_visited_rooms", "program")
+"""Names that a skill can't have, because programs use them for something else."""
+
+
+def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
+    """Where a run keeps what a cycle learned: the last cycle's library is the run's, earlier ones stay beside it."""
+    return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
+
+
+def plan_of(config: RunConfig) -> Plan:
+    """The stages' own settings."""
+    verify, induce = config.verify, config.induce
+    return Plan(
+        levels=config.levels,
+        instructions=config.instructions_per_level,
+        seed=config.seed,
+        retries=config.hypothesize.retries,
+        repairs=config.hypothesize.repairs,
+        temperature=config.model.temperature,
+        max_tokens=config.model.max_tokens,
+        training_layouts=induce.training_layouts,
+        validation_layouts=induce.validation_layouts,
+        verify=VerifySettings(verify.t_verify, verify.most_per_subgoal),
+        induce=InduceSettings(
+            text=induce.text,
+            max_k=induce.k_max,
+            validation_share=induce.validation_share,
+            use_unconfirmed=induce.use_unconfirmed,
+            first_timesteps=induce.first_timesteps,
+            last_timesteps=induce.last_timesteps,
+            rough_success=induce.rough_success,
+            fresh_starts=induce.fresh_starts,
+            train=TrainSettings(
+                total_timesteps=induce.total_timesteps,
+                n_envs=induce.n_envs,
+                horizon=induce.horizon,
+                enough=induce.target_success,
+                ppo=induce.ppo.model_dump(),
+                babyai=induce.babyai.model_dump() if induce.policy == "babyai" else None,
+            ),
+        ),
+        processes=config.processes,
+        cycles=config.cycles,
+    )
+
+
+def language_model(config: RunConfig, folder: Path) -> LanguageModel:
+    """The config's model with its wrappers: cache, budget ledger and transcript lie in the run folder."""
+    return build(model_settings(config, folder))
+
+
+def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
+    """Which model the config names, as a value that travels to worker processes."""
+    model, budget = config.model, config.budget
+    return ModelSettings(
+        kind=model.kind,
+        name=model.name,
+        base_url=model.base_url,
+        api_key=os.environ.get("OPENAI_API_KEY"),
+        timeout_seconds=model.timeout_seconds,
+        retries=model.retries,
+        transcript=Path(model.transcript) if model.transcript else None,
+        record=folder / "transcript.jsonl",
+        cache=folder / "replies.sqlite" if model.cache and model.kind == "openai" else None,
+        ledger=folder / "spent.json",
+        fault_rate=model.fault_rate,
+        fault_seed=config.seed,
+        limits=Limits(tokens=budget.tokens, money=budget.money),
+        prices=Prices(budget.prompt_price, budget.completion_price),
+    )
+
+
+def planner_of(
+    config: RunConfig, run: Path, library: Path, *, agent: str, stage: str = "solve"
+) -> players.PlannerRecipe:
+    """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
+    return players.PlannerRecipe(
+        agent,
+        library,
+        model=model_settings(config, run),
+        sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
+        settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+    )
+
+
+def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
+    """sdg, and with `everyone` the agents that the config compares it with."""
+    sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
+    compared = [name.replace("_", "-") for name in config.evaluate.baselines] if everyone else []
+    return players.recipes(("sdg", *compared), sdg)
+
+
+def search_settings(config: RunConfig) -> SearchSettings:
+    """What both searches are told."""
+    verify = config.verify
+    return SearchSettings(
+        n_envs=verify.n_envs,
+        horizon=verify.horizon,
+        bonus=verify.bonus,
+        learning_rate=verify.learning_rate,
+        ent_coef=verify.ent_coef,
+    )
+
+
+def explorers_of(config: RunConfig) -> Explorers:
+    """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
+    if not config.verify.explorers:
+        return lambda library, search: search
+    return lambda library, search: SkilledSearch(library, search, search_settings(config))
+
+
+def search_of(config: RunConfig) -> Search:
+    """PPO, or the learning-free search that it is compared with."""
+    if config.verify.search == "random":
+        return RandomSearch(search_settings(config))
+    from sdg.skills.learning.vec_env import PPOSearch
+
+    return PPOSearch(search_settings(config))

@@ -1,0 +1,197 @@
+"""The agents of the benchmarks by name, as recipes that travel to worker processes.
+
+| name | who plays |
+|---|---|
+| sdg | the planner with the library's skills, behind the gate's rules |
+| sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
+| sdg-ungated | the same with an open gate |
+| sdg-action | the same planner with the six primitive actions in place of skills |
+| random-skills | the planner with the library's skills and random weights |
+| chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
+| ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench flat`) |
+| random | each action with equal chance |
+| bot | minigrid's bot, which sees the hidden state |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, rules_gate
+from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.deduction.protocols import Skill
+from sdg.envs.babyai.levels import level_name
+from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
+from sdg.gate.chain import OpenGate
+from sdg.gate.verdict import Gate
+from sdg.llm.model import LanguageModel, Sampling
+from sdg.llm.registry import ModelSettings, build
+from sdg.skills.checks.reward import compiled
+
+if TYPE_CHECKING:
+    from sdg.skills.policy.paper_model import BabyAIPolicy
+
+FLAT = Path("runs/flat-0")
+"""Where `sdg bench flat` keeps its policies under its first seed."""
+
+LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRecipe:
+    """Each of the six actions with equal chance."""
+
+    agent: str = "random"
+
+    def build(self) -> Agent:
+        """The random agent."""
+        return RandomAgent(self.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerRecipe:
+    """A planner: which skills it has, which model writes its programs, and how long it may try.
+
+    `skills` is one of LEARNED, RANDOM_WEIGHTS and PRIMITIVES; the first two are of the library in folder `library`.
+    """
+
+    agent: str
+    library: Path | None
+    skills: str = LEARNED
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=Sampling)
+    settings: DeductionSettings = field(default_factory=DeductionSettings)
+    gated: bool = True
+    restarts: bool = False
+
+    @property
+    def network(self) -> bool:
+        """Whether the process that plays it must reach a server."""
+        return self.model.kind == "openai"
+
+    def build(self) -> Agent:
+        """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
+        skills = self._skills()
+        return PlannerAgent(
+            self.agent,
+            _Planners(_model(self.model), self.sampling),
+            skills,
+            compiled,
+            gate_of=rules_gate if self.gated else _open_gate,
+            settings=self.settings,
+            restarts=self.restarts,
+        )
+
+    def _skills(self) -> Mapping[str, Skill]:
+        if self.skills == PRIMITIVES:
+            from sdg.agents.primitives import primitive_skills
+
+            return primitive_skills()
+        from sdg.deduction.library_skills import options_of, random_options_of
+        from sdg.skills.library.store import load_library
+
+        if self.library is None:
+            raise ValueError(f"the agent {self.agent} needs a skill library")
+        stored = load_library(self.library)
+        return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRecipe:
+    """The model acts directly, one action a turn."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=Sampling)
+    agent: str = "chat"
+
+    @property
+    def network(self) -> bool:
+        """Whether the process that plays it must reach a server."""
+        return self.model.kind == "openai"
+
+    def build(self) -> Agent:
+        """The agent. Raises ModelError for a model that can't be used."""
+        from sdg.agents.chat import ChatAgent
+
+        return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRecipe:
+    """The flat policies that `sdg bench flat` left in a folder, one a level."""
+
+    folder: Path
+    agent: str = "ppo-flat"
+
+    def build(self) -> Agent:
+        """The agent. It raises ValueError for a level that has no policy in the folder."""
+        from sdg.agents.flat import FlatAgent
+
+        return FlatAgent(self.agent, self._policy)
+
+    def _policy(self, level: str) -> BabyAIPolicy:
+        return _flat_policy(self.folder, level_name(level))
+
+
+@lru_cache(maxsize=32)
+def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
+    from sdg.run.records import load_policy
+    from sdg.skills.policy.paper_model import BabyAIPolicy
+
+    policy = load_policy(folder, level)
+    if not isinstance(policy, BabyAIPolicy):
+        raise ValueError(f"the policy of {level} in {folder} is none that reads missions")
+    return policy
+
+
+class _Planners:
+    """Makes a task's planner: one model for all, sampling by the task's own seed."""
+
+    def __init__(self, model: LanguageModel, sampling: Sampling) -> None:
+        from sdg.envs.babyai.perception.snapshot import api_text
+        from sdg.prompts.planner import Prompts
+
+        self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
+
+    def __call__(self, seed: int) -> Planner:
+        return Planner(
+            self._model,
+            self._prompts,
+            replace(self._sampling, seed=seed % 2**31, stage=self._sampling.stage or "solve"),
+        )
+
+
+@lru_cache(maxsize=4)
+def _model(settings: ModelSettings) -> LanguageModel:
+    """One model a process, so that its agents share a connection and a cache."""
+    return build(settings)
+
+
+def _open_gate(skills: Mapping[str, Skill]) -> Gate:
+    return OpenGate()
+
+
+def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
+    """The recipes of agents by name; planners differ from `base` (which is `sdg`) in what their name says.
+
+    `flat` is the folder of the policies of ppo-flat. Raises ValueError for a name that there isn't.
+    """
+    makers: Mapping[str, Callable[[], Recipe]] = {
+        "sdg": lambda: replace(base, agent="sdg"),
+        "sdg-restart": lambda: replace(base, agent="sdg-restart", restarts=True),
+        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", gated=False),
+        "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
+        "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
+        "chat": lambda: ChatRecipe(base.model, base.sampling),
+        "ppo-flat": lambda: FlatRecipe(flat),
+        "random": RandomRecipe,
+        BOT: BotRecipe,
+    }
+    unknown = [name for name in names if name not in makers]
+    if unknown:
+        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)}")
+    return [makers[name]() for name in names]

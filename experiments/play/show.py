@@ -1,0 +1,195 @@
+"""An episode to look at: the world beside the program with its running line, its verdicts and its errors, as a GIF."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+Row = Mapping[str, Any]
+
+WIDTH, LINE_HEIGHT, COLUMNS = 560, 13, 88
+"""Size of the text panel in pixels, and the letters that fit on one of its lines."""
+MIN_SIDE = 352
+"""Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
+FONT_SIZE = 10
+MAX_MOMENTS = 240
+MIN_LINES = 30
+FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
+WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
+RUNNING, GOOD, BAD = (255, 240, 170), (20, 120, 40), (180, 30, 30)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is shown at one time: the world's picture, the program's line (0: none) and what is told below it."""
+
+    picture: np.ndarray
+    step: int
+    program: str
+    line: int
+    told: tuple[tuple[str, bool], ...]
+    milliseconds: int = FRAME_MS
+
+
+def episode_gif(row: Row) -> bytes:
+    """A journal's episode row as a GIF. Raises ValueError when the row can't be played again."""
+    try:
+        moments = list(_moments(row))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"the row of {row.get('unit', 'this episode')} can't be played again: {error!r}") from error
+    return _animate([_draw(moment, row) for moment in _thin(moments)], [each.milliseconds for each in _thin(moments)])
+
+
+def _moments(row: Row) -> Iterator[Moment]:
+    """Everything that happened, in order: a picture for each step, call and error."""
+    stage = _Stage(row)
+    trace = row["trace"] or [{"program": "", "calls": [], "error": row["cause"], "began": 0, "ended": row["steps"]}]
+    yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
+    for number, interaction in enumerate(trace):
+        if number and interaction["began"] == 0:
+            stage.reset()
+        told: list[tuple[str, bool]] = []
+        for call in interaction["calls"]:
+            for _ in range(call["began"] - stage.steps + call["steps"]):
+                stage.step()
+                yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
+            told += _told(call)
+            yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told), NOTE_MS)
+        for _ in range(interaction["ended"] - stage.steps):
+            stage.step()
+            yield Moment(stage.picture(), stage.steps, interaction["program"], 0, tuple(told))
+        end = (interaction["error"], False) if interaction["error"] else ("done", True)
+        yield Moment(stage.picture(), stage.steps, interaction["program"], 0, (*told, end), LAST_MS)
+
+
+class _Stage:
+    """The world of a row, played again from its seed by its actions."""
+
+    def __init__(self, row: Row) -> None:
+        from sdg.envs.babyai.world import BabyAIWorld
+
+        self._world = BabyAIWorld(row["level"], lift_time_limit=True)
+        self._seed, self._actions = int(row["seed"]), list(row["actions"])
+        self.reset()
+
+    @property
+    def steps(self) -> int:
+        return self._world.steps
+
+    def reset(self) -> None:
+        self._world.reset(self._seed)
+
+    def step(self) -> None:
+        self._world.step(self._actions.pop(0))
+
+    def picture(self) -> np.ndarray:
+        return self._world.render()
+
+
+def _told(call: Row) -> list[tuple[str, bool]]:
+    """A call and its verdicts as lines, each with whether it is good news."""
+    name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
+    result = "refused" if call["refused"] else str(call["success"])
+    lines = [(f"{name} -> {result}, {call['steps']} steps", bool(call["success"]))]
+    for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False):
+        lines.append((f"  {when}, {source}: {'passed' if passed else reason}", bool(passed)))
+    if call["message"] and not call["success"] and all(passed for _, passed, *_ in call["verdicts"]):
+        lines.append((f"  {call['message']}", False))
+    return lines
+
+
+def _thin(moments: Sequence[Moment]) -> list[Moment]:
+    if len(moments) <= MAX_MOMENTS:
+        return list(moments)
+    return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
+
+
+def _draw(moment: Moment, row: Row) -> Image.Image:
+    from PIL import Image, ImageDraw
+
+    scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
+    picture = Image.fromarray(np.kron(moment.picture, np.ones((scale, scale, 1), np.uint8)))
+    canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_LINES * LINE_HEIGHT)), WHITE)
+    canvas.paste(picture, (0, 0))
+    draw = ImageDraw.Draw(canvas)
+    left, room = picture.width + 10, canvas.height // LINE_HEIGHT - 1
+    for number, (text, colour, running) in enumerate(_lines(moment, row, room=room)):
+        top = 6 + number * LINE_HEIGHT
+        if running:
+            draw.rectangle((left - 4, top - 1, canvas.width - 4, top + LINE_HEIGHT - 2), fill=RUNNING)
+        draw.text((left, top), _plain(text), fill=colour, font=_font())
+    return canvas
+
+
+def _lines(moment: Moment, row: Row, *, room: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+    """The panel's lines: heading, the program around its running line, and the latest news."""
+    head = [(f"{row['agent']}  {row['level']} {row['seed']}  step {moment.step} of {row['max_steps']}", GREY, False)]
+    head += [(text, BLACK, False) for text in textwrap.wrap(str(row["instruction"]), COLUMNS)[:3]]
+    news = [(part, GOOD if good else BAD, False) for text, good in moment.told for part in _wrapped(text)]
+    news = news[-max(4, room // 3) :]
+    left = max(3, room - len(head) - len(news) - 2)
+    program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
+    first = max(0, min(moment.line - left // 2, len(program) - left))
+    blank = ("", BLACK, False)
+    return [*head, blank, *program[first : first + left], blank, *news]
+
+
+def _wrapped(text: str) -> list[str]:
+    return [part for line in text.split("\n") for part in (textwrap.wrap(line, COLUMNS) or [""])]
+
+
+def _plain(text: str) -> str:
+    """Latin letters alone, which every font has, and no control characters."""
+    return "".join(c if c.isprintable() else " " for c in text[:COLUMNS]).encode("latin-1", "replace").decode("latin-1")
+
+
+@cache
+def _font() -> Any:
+    """The monospaced font that comes with matplotlib; Pillow's own bitmap font where it can't be had."""
+    from PIL import ImageFont
+
+    found = importlib.util.find_spec("matplotlib")
+    folder = Path(found.origin).parent if found is not None and found.origin else Path()
+    try:
+        return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSansMono.ttf", FONT_SIZE)
+    except OSError:
+        return ImageFont.load_default_imagefont()
+
+
+def _animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
+    from PIL import Image
+
+    palette = _palette(images).quantize(128, dither=Image.Dither.NONE)
+    frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    out = io.BytesIO()
+    frames[0].save(
+        out, format="GIF", save_all=True, append_images=frames[1:], duration=list(durations), loop=0, optimize=False
+    )
+    return out.getvalue()
+
+
+def _palette(images: Sequence[Image.Image]) -> Image.Image:
+    """Some of the pictures and a stripe of every colour of the panel: what isn't in a palette is painted wrongly."""
+    from PIL import Image
+
+    chosen = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
+    height = images[0].height
+    sheet = Image.new("RGB", (images[0].width, height * len(chosen) + 6 * 40))
+    for number, image in enumerate(chosen):
+        sheet.paste(image, (0, number * height))
+    for number, colour in enumerate((WHITE, BLACK, GREY, RUNNING, GOOD, BAD)):
+        sheet.paste(
+            colour, (0, len(chosen) * height + 40 * number, sheet.width, len(chosen) * height + 40 * number + 40)
+        )
+    return sheet

@@ -1,0 +1,125 @@
+"""One instruction with a stored library: what `sdg solve --level LEVEL --seed SEED` does, as a function.
+
+from experiments.solve import solve
+row = solve("BossLevel", 7, instruction="go to the red ball, then open a door")
+row["outcome"], row["steps"], row["program"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdg.agents.agents import Task, begin, is_judged, open_world
+from sdg.deduction.deduce import DeductionSettings
+from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction
+from sdg.deduction.program import NO_PROGRAM
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.run.workers import Workers
+from sdg.experiments.table.comparison import find_library
+from sdg.llm.model import Sampling
+from sdg.llm.registry import ModelSettings
+
+SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
+MAX_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What an instruction is solved with: a library's folder ("" to look for one), a model, and its limits."""
+
+    library: str = ""
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=4000))
+    settings: DeductionSettings = field(default_factory=DeductionSettings)
+
+
+def solve(level: str, seed: int, *, instruction: str = "", means: Means = Means()) -> dict[str, Any]:
+    """Play one instruction: the level's own under `seed`, or one's own words in the world of that seed.
+
+    The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED where it can't verify the words (`note`
+    says why), then no success is claimed. `program` is the last one, `calls` has all calls of all programs in order.
+    Raises UserError for a level, a seed, an instruction or a library that can't be had, LibraryError for a library that
+    is broken and ModelError when the model gives no reply.
+    """
+    place = find_library(means.library)
+    task = _task(level, seed, instruction)
+    try:
+        name, world = open_world(task)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    recipe = PlannerRecipe("sdg", place, model=means.model, sampling=means.sampling, settings=means.settings)
+    lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    ((_, episode),) = Workers(1, network=recipe.network)(_play, [_Play(recipe, task, lost)])
+    head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
+    note = "" if episode.judged else _why_unjudged(task)
+    return head | {"note": note} | _told(episode) | {"library": str(place), "agent": "sdg"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """The episode as a job for a supervised process; `nothing` is what came of it where that hung or died."""
+
+    recipe: PlannerRecipe
+    task: Task
+    nothing: Episode
+
+    def lost(self, reason: str) -> Episode:
+        """What came of an episode whose process hung or died."""
+        return self.nothing
+
+
+def _play(job: _Play) -> Episode:
+    return job.recipe.build().play(open_world(job.task)[1], job.task)
+
+
+def outcome(episode: Episode) -> str:
+    """What came of it, in one word."""
+    if not episode.judged:
+        return UNJUDGED
+    return SOLVED if episode.success else FAILED
+
+
+def no_program(row: Mapping[str, Any]) -> bool:
+    """Whether nothing was even tried: no reply of the model held a program."""
+    return bool(row["cause"] == NO_PROGRAM and not row["calls"])
+
+
+def _task(level: str, seed: int, instruction: str) -> Task:
+    if not 0 <= seed <= MAX_SEED:
+        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
+    return Task(level, seed, instruction=instruction)
+
+
+def _told(episode: Episode) -> dict[str, Any]:
+    """The episode for a reader. A program of an unjudged one that came to its end has done nothing wrong."""
+    row = episode.row()
+    well = not episode.judged and episode.cause == UNFINISHED
+    kept = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
+    calls = [
+        told
+        for number, each in enumerate(episode.interactions, 1)
+        for told in _calls(number, each, of=len(row["trace"]))
+    ]
+    judged = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
+    return judged | {key: row[key] for key in kept} | {"calls": calls, "actions": row["actions"]}
+
+
+def _calls(number: int, interaction: Interaction, *, of: int) -> list[str]:
+    program = f"program {number}, " if of > 1 else ""
+    return [f"{program}{call}" for call in interaction.calls]
+
+
+def _why_unjudged(task: Task) -> str:
+    """What the level's verifier says of the words."""
+    try:
+        begin(BabyAIWorld(task.level), task)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+__all__ = ["FAILED", "SOLVED", "UNJUDGED", "Means", "no_program", "outcome", "solve"]

@@ -1,0 +1,240 @@
+"""What a run folder holds, read with care: a run may be unfinished, and nothing in its files is trusted.
+
+Whatever is missing or broken becomes a line in `gaps` instead of an error, so that there is always a report.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sdg.experiments.table.rows import ALL
+from sdg.experiments.table.statistics import wilson_interval
+from sdg.run import RunError, read_artefact, read_description, read_journal, read_metrics
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+OURS = "sdg"
+"""The agent whose episodes are shown."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The files of a run as plain rows."""
+
+    path: Path
+    description: Row
+    verifications: Sequence[Row] = ()
+    episodes: Sequence[Row] = ()
+    metrics: Sequence[Row] = ()
+    skills: Sequence[Row] = ()
+    results: Row = field(default_factory=dict)
+    induction: Row = field(default_factory=dict)
+    gaps: Sequence[str] = ()
+
+
+def read_run(path: Path) -> RunData:
+    """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
+    description = read_description(path)
+    gaps: list[str] = []
+
+    def try_read(name: str, read: Callable[[Path], T], nothing: T) -> T:
+        if not (path / name).exists():
+            gaps.append(f"There is no {name} (yet).")
+            return nothing
+        try:
+            return read(path / name)
+        except RunError as error:
+            gaps.append(str(error))
+            return nothing
+
+    none: Sequence[Row] = ()
+    empty: Row = {}
+    return RunData(
+        path,
+        description,
+        verifications=try_read("verifications.jsonl", read_journal, none),
+        episodes=try_read("episodes.jsonl", read_journal, none),
+        metrics=try_read("metrics.jsonl", read_metrics, none),
+        skills=try_read("skills.jsonl", read_journal, none),
+        results=try_read("results.json", read_artefact, empty),
+        induction=try_read("induction.json", read_artefact, empty),
+        gaps=gaps,
+    )
+
+
+def number(row: Row, key: str) -> float | None:
+    """A finite number, or None for anything else."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 else None
+
+
+def text(row: Row, key: str) -> str:
+    """A text, "" for anything else."""
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def rows_of(row: Row, key: str) -> list[Row]:
+    """The objects in a list, none for anything else."""
+    value = row.get(key)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def success_rows(data: RunData) -> list[dict[str, Any]]:
+    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far.
+
+    Rows over all levels are left out: they are interquartile means, and with one repeat they have no interval.
+    """
+    rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
+    found = [dict(row) for row in rows if number(row, "success_rate") is not None]
+    if found:
+        return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in found]
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in data.episodes:
+        groups.setdefault((text(row, "level"), text(row, "agent")), []).append(row)
+    return [_summary(level, agent, rows) for (level, agent), rows in groups.items()]
+
+
+def _summary(level: str, agent: str, rows: Sequence[Row]) -> dict[str, Any]:
+    rate = wilson_interval(sum(row.get("success") is True for row in rows), len(rows))
+    steps = [value for row in rows if row.get("success") is True and (value := number(row, "steps")) is not None]
+    return {
+        "level": level,
+        "agent": agent,
+        "success_rate": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "episodes": len(rows),
+        "median_steps": statistics.median(steps) if steps else None,
+    }
+
+
+def verification_rows(data: RunData) -> list[dict[str, Any]]:
+    """Share of verified hypotheses by level, what the search cost, and the commonest cause of failure."""
+    groups: dict[str, list[Row]] = {}
+    for row in data.verifications:
+        groups.setdefault(text(row, "level"), []).append(row)
+    found = []
+    for level, rows in groups.items():
+        rate = wilson_interval(sum(row.get("verified") is True for row in rows), len(rows))
+        searched = [value for row in rows if (value := number(row, "searched_steps")) is not None]
+        replayed = [value for row in rows if (value := number(row, "replayed_steps")) is not None]
+        found.append(
+            {
+                "level": level,
+                "verified": rate.value,
+                "low": rate.low,
+                "high": rate.high,
+                "hypotheses": len(rows),
+                "searched": statistics.median(searched) if searched else None,
+                "replayed": statistics.median(replayed) if replayed else None,
+            }
+        )
+    return found
+
+
+def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:
+    """The commonest causes of failure and how often each came."""
+    return Counter(text(row, "cause") for row in rows if text(row, "cause")).most_common(most)
+
+
+def curves(data: RunData) -> dict[str, list[Row]]:
+    """Title -> learning curve, in order of environment steps; a skill that was learned in rounds has one for each."""
+    units: dict[str, list[Row]] = {}
+    for row in data.metrics:
+        if number(row, "environment_steps") is not None:
+            units.setdefault(text(row, "unit"), []).append(row)
+    names = {unit: text(rows[0], "skill") or unit for unit, rows in units.items()}
+    seen: Counter[str] = Counter()
+    found = {}
+    for unit, rows in units.items():
+        seen[names[unit]] += 1
+        again = list(names.values()).count(names[unit]) > 1
+        title = f"{names[unit]}, round {seen[names[unit]]}" if again else names[unit]
+        found[title] = sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0)
+    return found
+
+
+def cluster_rows(data: RunData) -> list[dict[str, Any]]:
+    """The clusters, each with its API names, and its skill's validation success (the last round's) with an interval."""
+    learned = {text(row, "name"): row.get("best") for row in data.skills}
+    return [
+        _cluster_row(cluster, learned.get(text(cluster, "name"))) for cluster in rows_of(data.induction, "clusters")
+    ]
+
+
+def _cluster_row(cluster: Row, best: object) -> dict[str, Any]:
+    names, members = cluster.get("api_names"), cluster.get("members")
+    rate, low, high = number(cluster, "success_rate"), number(cluster, "low"), number(cluster, "high")
+    if rate is None and isinstance(best, Mapping):
+        rate, episodes = number(best, "validation_success"), number(best, "episodes")
+        if rate is not None and episodes is not None and 0 <= rate <= 1 and 0 < episodes < 1e9:
+            measured = wilson_interval(round(rate * episodes), round(episodes))
+            low, high = measured.low, measured.high
+    return {
+        "name": text(cluster, "name"),
+        "api_names": ", ".join(map(str, names)) if isinstance(names, list | Mapping) else "",
+        "members": len(members) if isinstance(members, list) else number(cluster, "members"),
+        "success_rate": rate,
+        "low": low,
+        "high": high,
+        "steps": number(best, "environment_steps") if isinstance(best, Mapping) else None,
+    }
+
+
+def calinski_scores(data: RunData) -> list[tuple[int, float]]:
+    """(k, Calinski-Harabasz score) for every k that has one."""
+    scores = data.induction.get("scores")
+    if not isinstance(scores, Mapping):
+        return []
+    found = [(int(k), number(scores, k)) for k in scores if str(k).isdecimal() and len(str(k)) < 6]
+    return sorted((k, score) for k, score in found if score is not None)
+
+
+def points_of(cluster: Row) -> list[tuple[float, float]]:
+    """The cluster's members in the plane."""
+    value = cluster.get("points")
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
+    found = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
+    return [(x, y) for x, y in found if x is not None and y is not None]
+
+
+def chosen_episodes(data: RunData) -> list[Row]:
+    """One episode a level to look at: our agent's first success, else its first failure, else anyone's."""
+    levels = dict.fromkeys(text(row, "level") for row in data.episodes)
+
+    def rank(row: Row) -> tuple[bool, bool]:
+        return text(row, "agent") != OURS, row.get("success") is not True
+
+    return [min((row for row in data.episodes if text(row, "level") == level), key=rank) for level in levels]
+
+
+def failures(data: RunData, *, most: int = 12) -> list[Row]:
+    """The first failures of our agent, at most three a level."""
+    seen: Counter[str] = Counter()
+    found = []
+    for row in data.episodes:
+        if text(row, "agent") == OURS and row.get("success") is not True and seen[text(row, "level")] < 3:
+            seen[text(row, "level")] += 1
+            found.append(row)
+    return found[:most]
+
+
+def examples(data: RunData) -> list[Row]:
+    """One verified hypothesis a level, the one with the most subgoals."""
+    best: dict[str, Row] = {}
+    for row in data.verifications:
+        level = text(row, "level")
+        if row.get("verified") is True:
+            known = best.get(level)
+            if known is None or len(rows_of(row, "subgoals")) > len(rows_of(known, "subgoals")):
+                best[level] = row
+    return list(best.values())

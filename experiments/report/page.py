@@ -1,0 +1,199 @@
+"""`sdg report RUN`: one offline HTML file about a run, finished or not.
+
+No script, nothing loaded from anywhere (a content security policy in the page says so), and every text that came from a
+model, a mission or a file is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sdg.experiments.cli.errors import readable
+from sdg.experiments.report import data as data_of
+from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
+from sdg.run import atomic_write
+
+MAX_TEXT = 12_000
+"""Characters of a text that are shown."""
+
+
+def write(run: Path, out: Path | None = None) -> Path:
+    """Write the report of the run in `run`; returns where it is. The run may still be under way.
+
+    Raises `RunFolderError` when `run` is no run of ours, `RunError` when the file can't be written.
+    """
+    path = out or run / "report.html"
+    atomic_write(path, page(read_run(run)))
+    return path
+
+
+def page(data: RunData) -> str:
+    """The report as HTML."""
+    import jinja2
+    from markupsafe import Markup
+
+    templates = resources.files("sdg.experiments") / "templates"
+    style = (templates / "report.css").read_text("utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+    environment.filters.update(percent=percent, interval=interval, amount=amount)
+    template = environment.from_string((templates / "report.html").read_text("utf-8"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    # The style holds no value from outside; as Markup it is kept byte for byte, which its hash in the policy needs.
+    return template.render(style=Markup(style), style_hash=digest, **_content(data))
+
+
+def _content(data: RunData) -> dict[str, Any]:
+    gaps = list(data.gaps)
+    description = data.description
+    return {
+        "name": text(description["config"], "name") or data.path.name,
+        "facts": _facts(data),
+        "rule_based": _model_kind(description) == "babylang",
+        "config": json.dumps(description["config"], indent=1),
+        "success": data_of.success_rows(data),
+        "stages": _stages(data),
+        "verified": data_of.verification_rows(data),
+        "verify_causes": data_of.causes(data.verifications),
+        "examples": data_of.examples(data),
+        "induction": {key: number(data.induction, key) for key in ("stability", "adjusted_rand")},
+        "chosen_k": _chosen_k(data),
+        "degenerate": bool(data.induction.get("degenerate")),
+        "decisions": rows_of(data.induction, "decisions"),
+        "clusters": data_of.cluster_rows(data),
+        "episode_causes": data_of.causes(row for row in data.episodes if text(row, "agent") == data_of.OURS),
+        "failures": data_of.failures(data),
+        "films": _films(data, gaps),
+        "plots": _plots(data, gaps),
+        "gaps": gaps,
+        "text": text,
+        "number": number,
+        "rows_of": rows_of,
+    }
+
+
+def _facts(data: RunData) -> dict[str, str]:
+    description = data.description
+    versions = description.get("versions")
+    command = description.get("command")
+    facts = {
+        "begun": text(description, "created"),
+        "command": " ".join(map(str, command)) if isinstance(command, list) else "",
+        "seed": str(description["seed"]),
+        "source": text(description, "git") or "unknown",
+        "model": _model_kind(description),
+        "versions": ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, Mapping) else "",
+    }
+    if description.get("resumed"):
+        facts["resumed"] = f"{len(description['resumed'])} times"
+    return {key: value for key, value in facts.items() if value}
+
+
+def _model_kind(description: Mapping[str, Any]) -> str:
+    model = description["config"].get("model")
+    return text(model, "kind") if isinstance(model, Mapping) else ""
+
+
+def _stages(data: RunData) -> list[tuple[str, float | None]]:
+    stages = data.results.get("stages")
+    if not isinstance(stages, Mapping):
+        return []
+    return [(str(name), number(row, "seconds") if isinstance(row, Mapping) else None) for name, row in stages.items()]
+
+
+def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
+    from sdg.experiments.play import show
+    from sdg.experiments.report import film as report_gif
+
+    films = []
+    for row in data_of.chosen_episodes(data):
+        try:
+            film = show.episode_gif(row) if rows_of(row, "trace") else report_gif.episode_gif(row)
+            films.append({"row": row, "uri": _uri("image/gif", film), "told": bool(rows_of(row, "trace"))})
+        except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
+            gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
+    return films
+
+
+def _chosen_k(data: RunData) -> int | None:
+    """The k that the score chose, before clusters were reviewed."""
+    chosen = number(data.induction, "k_means") or number(data.induction, "k")
+    return int(chosen) if chosen is not None else None
+
+
+def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
+    from sdg.experiments.report import plots
+
+    found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": []}
+
+    def draw(what: str, act: Callable[[], bytes]) -> str:
+        try:
+            return _uri("image/svg+xml", act())
+        except Exception as error:  # As above: one plot of odd numbers mustn't cost the page.
+            gaps.append(f"The plot of {what} can't be drawn: {error}")
+            return ""
+
+    success = data_of.success_rows(data)
+    if success:
+        found["success"] = draw("success", lambda: plots.success_plot(success))
+    scores = data_of.calinski_scores(data)
+    if scores:
+        found["calinski"] = draw("scores", lambda: plots.calinski_plot(scores, _chosen_k(data)))
+    clusters = rows_of(data.induction, "clusters")
+    points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
+    if any(points.values()):
+        found["clusters"] = draw("clusters", lambda: plots.cluster_plot(points))
+    for name, rows in data_of.curves(data).items():
+        lines = {title: _line(rows, key) for title, key in CURVES.items() if _line(rows, key)}
+        if lines:
+            found["curves"].append((name, draw(repr(name), partial(plots.learning_plot, name, lines))))
+    return found
+
+
+CURVES = {"training": "train_success", "validation": "validation_success"}
+
+
+def _line(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
+    points = [(number(row, "environment_steps"), number(row, key)) for row in rows]
+    return [(x, y) for x, y in points if x is not None and y is not None]
+
+
+def _uri(kind: str, content: bytes) -> Any:
+    from markupsafe import Markup
+
+    return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
+
+
+def _shown(value: Any) -> Any:
+    """What every expression of the template goes through: printable and of bounded length, before it is escaped."""
+    from markupsafe import Markup
+
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return readable(value.expandtabs(4), most=MAX_TEXT)
+    return value
+
+
+def percent(value: object) -> str:
+    """A rate in [0, 1] as %."""
+    rate = number({"": value}, "")
+    return "–" if rate is None else f"{100 * rate:.1f}"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """A row's interval as %, "" without one."""
+    low, high = number(row, "low"), number(row, "high")
+    return "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def amount(value: object) -> str:
+    """A number with few digits, or a dash."""
+    found = number({"": value}, "")
+    return "–" if found is None else f"{found:,.4g}" if found < 1e4 else f"{found:,.0f}"

@@ -1,0 +1,214 @@
+"""A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sdg.experiments.bench.clusterings.measure import kind_of_stand_in
+from sdg.experiments.config.assembly import (
+    LIBRARY,
+    RESERVED,
+    explorers_of,
+    language_model,
+    library_of,
+    plan_of,
+    recipes,
+    search_of,
+    search_settings,
+)
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play.rehearsals import Rehearsals
+from sdg.experiments.run.workers import BANNED, Workers
+from sdg.experiments.table.rows import summarise
+from sdg.induction.induce import Discovery
+from sdg.pipeline import Grounding, Progress
+from sdg.run import RunFolder
+from sdg.skills.library.store import load_library, save_library
+from sdg.skills.sandbox.process.bans import Bans
+from sdg.skills.search.search import RandomSearch
+
+Row = Mapping[str, Any]
+
+
+def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
+    """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
+    return _Run(config, folder, progress).until(until)
+
+
+def skills(path: Path) -> Iterable[Row]:
+    """The skills of a run folder or of a library folder, a row each. Raises LibraryError for a broken library."""
+    place = path / LIBRARY if (path / LIBRARY).is_dir() else path
+    if not (place / "library.json").exists():
+        return []
+    return [
+        {
+            "name": skill.name,
+            "success_rate": skill.success_rate,
+            "low": skill.success_interval[0],
+            "high": skill.success_interval[1],
+            "episodes": skill.episodes,
+            "environment_steps": skill.environment_steps,
+            "horizon": skill.horizon,
+            "argument": ", ".join(skill.argument_examples[:3]),
+            "members": len(skill.members),
+        }
+        for skill in load_library(place).skills
+    ]
+
+
+SHOWN = (
+    *("level", "agent", "success_rate", "low", "high", "episodes"),
+    *("median_steps", "steps_to_bot", "llm_calls", "tokens", "new_texts"),
+)
+"""Columns of the table that is printed; results.json has all."""
+
+
+class _Run:
+    """One run on its way through the stages; seconds of each stage are added up over resumptions."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
+        self.config, self.folder, self.progress = config, folder, progress
+        kept = folder.read_json("results.json") or {}
+        self.stages: dict[str, dict[str, Any]] = dict(kept.get("stages", {}))
+        self.model = language_model(config, folder.path)
+        self.grounding = Grounding(
+            plan_of(config),
+            folder,
+            model=self.model,
+            search=search_of(config),
+            progress=progress,
+            parallel=Workers(config.processes, folder=folder.path),
+            kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
+            explorers=explorers_of(config),
+            rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
+        )
+
+    def until(self, stage: str) -> list[Row]:
+        """The rows of the stage asked for."""
+        if stage == "hypothesize":
+            return self._timed("hypothesize", lambda: _hypothesis_rows(self.grounding.hypothesize()))
+        self._timed("hypothesize", self.grounding.hypothesize)
+        self._timed("verify", self.grounding.ground)
+        rows = self._timed("random search", self._verify)
+        if stage == "verify":
+            return rows
+        rows = self._timed("induce", lambda: self._induce(1))
+        for cycle in range(2, self.config.cycles + 1):
+            self.grounding.lend(self._library(cycle - 1), cycle=cycle)
+            self._timed(f"verify, cycle {cycle}", lambda number=cycle: self.grounding.ground(number))
+            rows = self._timed(f"induce, cycle {cycle}", lambda number=cycle: self._induce(number))
+        if stage == "induce":
+            return rows
+        return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
+
+    def _verify(self, cycle: int = 1) -> list[Row]:
+        """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
+        grounded = self.grounding.ground(cycle)
+        compared = self.grounding.compare(RandomSearch(search_settings(self.config)), "random_search")
+        firsts = [row for row in self.folder.journal("verifications") if row["unit"].endswith("/0")]
+        return _verification_rows(grounded, firsts=firsts, compared=compared)
+
+    def _timed(self, stage: str, work: Any) -> Any:
+        began = time.monotonic()
+        try:
+            return work()
+        finally:
+            kept = self.stages.get(stage, {"seconds": 0.0})
+            self.stages[stage] = kept | {"seconds": round(kept["seconds"] + time.monotonic() - began, 2)}
+            self._write({})
+
+    def _write(self, results: dict[str, Any]) -> None:
+        kept = self.folder.read_json("results.json") or {}
+        description = self.folder.read_json("run.json") or {}
+        banned = Bans(self.folder.path / BANNED).report()
+        about: dict[str, Any] = {"banned": dict(banned)} if banned else {}
+        about |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        rest = {key: value for key, value in kept.items() if key != "schema"}
+        self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
+
+    def _induce(self, cycle: int) -> list[Row]:
+        place = self._library(cycle)
+        if not (place / "library.json").exists():
+            found = self.grounding.discover(cycle)
+            self._record_clusters(found, cycle)
+            learned = self.grounding.learn(found, reserved=RESERVED, cycle=cycle)
+            save_library(learned, place)
+        return list(skills(place))
+
+    def _library(self, cycle: int) -> Path:
+        """Where a cycle's skills are; those of the last cycle are the run's."""
+        return library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
+
+    def _record_clusters(self, found: Discovery, cycle: int) -> None:
+        last = cycle == self.config.cycles
+        self.folder.write_json("induction.json" if last else f"induction-{cycle}.json", found.to_json())
+
+    def _solve(self, *, everyone: bool) -> list[Row]:
+        from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+
+        evaluate = self.config.evaluate
+        tasks = evaluation_tasks(
+            self.config.levels, instructions=evaluate.instructions, repeats=evaluate.repeats, seed=self.config.seed
+        )
+        journal, played = self.folder.journal("episodes"), []
+        for recipe in recipes(self.config, self.folder.path, everyone=everyone):
+            ready = [task.unit(recipe.agent) for task in tasks]
+            done = sum(unit in journal for unit in ready)
+            with self.progress.stage(
+                f"episodes of {recipe.agent}", total=len(tasks), unit="episode", done=done
+            ) as stage:
+                heard = lambda row: stage.advance(steps=row["steps"])  # noqa: E731
+                jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
+                played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
+        rows = [row | {"new_texts": self._new_texts(row["level"], played)} for row in summarise(played)]
+        self._write({"rows": rows, "verification": self._verify(self.config.cycles)})
+        return [{key: row[key] for key in SHOWN} for row in rows]
+
+    def _new_texts(self, level: str, played: Sequence[Row]) -> float | None:
+        """Share of a level's evaluation instructions whose text no grounding instruction had."""
+        known = {row["instruction"] for row in self.grounding.ground()}
+        texts = [row["instruction"] for row in played if row["level"] == level]
+        return sum(text not in known for text in texts) / len(texts) if texts else None
+
+
+def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
+    return [
+        {
+            "unit": row["unit"],
+            "instruction": row["instruction"],
+            "subgoals": " | ".join(goal["description"] for goal in row["subgoals"]),
+            "error": row["error"],
+        }
+        for row in rows
+    ]
+
+
+def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: Sequence[Row]) -> list[Row]:
+    """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
+    table: list[Row] = []
+    for level in dict.fromkeys(row["level"] for row in rows):
+        last, first, other = ([row for row in part if row["level"] == level] for part in (rows, firsts, compared))
+        judged = [row["agreement"] for row in last if row["agreement"] is not None]
+        both, wrong, missed = (sum(each[key] for each in judged) for key in ("both", "only_check", "only_world"))
+        table.append(
+            {
+                "level": level,
+                "instructions": len(last),
+                "verified": _share(last),
+                "first_try": _share(first),
+                "random_search": _share(other),
+                "searched_steps": sum(row["searched_steps"] for row in first),
+                "replayed_steps": sum(row["replayed_steps"] for row in first),
+                "random_search_steps": sum(row["searched_steps"] for row in other),
+                "check_precision": both / (both + wrong) if both + wrong else None,
+                "check_recall": both / (both + missed) if both + missed else None,
+            }
+        )
+    return table
+
+
+def _share(rows: Sequence[Row]) -> float | None:
+    return sum(row["verified"] for row in rows) / len(rows) if rows else None

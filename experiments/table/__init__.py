@@ -1,0 +1,1 @@
+"""Comparisons of agents as tables."""

@@ -1,0 +1,1 @@
+"""Who plays a task: planners over skills or actions, chat models, flat policies."""

@@ -1,0 +1,183 @@
+"""Agents under one harness: whoever plays an instruction has the same world, the same limit and the same judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Protocol
+
+import numpy as np
+
+from sdg.agents.primitives import primitive_skills
+from sdg.agents.unverifiable import UnjudgedWorld, is_judged
+from sdg.deduction.deduce import DeductionSettings, Equipment, Planner, deduce
+from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
+from sdg.deduction.protocols import Judge, Skill, World
+from sdg.deduction.robot import resolve_records
+from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
+from sdg.gate.chain import GuardChain
+from sdg.gate.rules import RulesGuard
+from sdg.gate.verdict import Gate
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One episode to play: the level's layout and mission under `seed`; `repeat` varies the agent's own draws.
+
+    `instruction` replaces the level's own mission, in Baby Language or in any words.
+    """
+
+    level: str
+    seed: int
+    repeat: int = 0
+    instruction: str = ""
+
+    @property
+    def random_seed(self) -> int:
+        """What an agent's own randomness begins from."""
+        return self.seed * 1009 + self.repeat
+
+    def unit(self, agent: str) -> str:
+        """The name of this episode in a journal."""
+        words = f"/{sha256(self.instruction.encode()).hexdigest()[:12]}" if self.instruction else ""
+        return f"{agent}/{self.level}/{self.seed}/{self.repeat}{words}"
+
+
+class Agent(Protocol):
+    """Whoever plays one instruction in one episode."""
+
+    @property
+    def name(self) -> str:
+        """Its name in tables."""
+        ...
+
+    def play(self, world: PlayWorld, task: Task) -> Episode:
+        """Play a world that was just reset to the task's seed."""
+        ...
+
+
+def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict[str, Any]:
+    """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
+    began = time.perf_counter()
+    level, world = open_world(task)
+    episode = agent.play(world, task)
+    return _row(agent.name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+
+
+def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
+    """The row of a task whose process hung or died while the agent of this name played it: a failure."""
+    began = time.perf_counter()
+    level, world = open_world(task)
+    episode = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    row = _row(name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+    return row | {"success": False, "error": reason}
+
+
+def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int | None, began: float) -> dict[str, Any]:
+    head = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed}
+    tail = {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
+    return head | episode.row() | tail
+
+
+class PlayWorld(World, Protocol):
+    """A world that can begin again."""
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed."""
+        ...
+
+
+def open_world(task: Task) -> tuple[str, PlayWorld]:
+    """The task's level name and its world, just reset; words that can't be verified in it make it unjudged.
+
+    Raises ValueError for a level that doesn't exist and for an instruction that is no text of at most 500 characters.
+    """
+    world = BabyAIWorld(task.level)
+    try:
+        begin(world, task)
+    except ValueError:
+        return world.level, UnjudgedWorld(world, task.instruction)
+    return world.level, world
+
+
+def begin(world: PlayWorld, task: Task) -> None:
+    """Reset a world to the task's beginning, its own words included."""
+    world.reset(task.seed)
+    if task.instruction and isinstance(world, BabyAIWorld):
+        world.set_instruction(task.instruction)
+
+
+def rules_gate(skills: Mapping[str, Skill]) -> Gate:
+    """The plain rules over these skills, in the chain where learned and model guards find their place."""
+    usages = {name: skill.usage for name, skill in skills.items()}
+    return GuardChain(rules=[RulesGuard(usages, resolve=resolve_records)])
+
+
+@dataclass(frozen=True)
+class PlannerAgent:
+    """SDG's deduction with whatever skills it is given; `gate_of` makes the gate for them."""
+
+    name: str
+    planner_of: Callable[[int], Planner]
+    skills: Mapping[str, Skill]
+    judge: Judge
+    gate_of: Callable[[Mapping[str, Skill]], Gate] = rules_gate
+    settings: DeductionSettings = field(default_factory=DeductionSettings)
+    restarts: bool = False
+
+    def play(self, world: PlayWorld, task: Task) -> Episode:
+        """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
+        return deduce(
+            world,
+            planner=self.planner_of(task.random_seed),
+            equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge),
+            seed=task.random_seed,
+            settings=self.settings,
+            restart=(lambda: begin(world, task)) if self.restarts else None,
+        )
+
+
+def action_agent(planner_of: Callable[[int], Planner], *, judge: Judge, settings: DeductionSettings) -> PlannerAgent:
+    """SDG-action: the same planner, gate and budgets, with the six primitive actions in place of skills."""
+    return PlannerAgent("sdg-action", planner_of, primitive_skills(), judge, settings=settings)
+
+
+@dataclass(frozen=True)
+class RandomAgent:
+    """Each of the six actions with equal chance, until the episode is over."""
+
+    name: str = "random"
+
+    def play(self, world: PlayWorld, task: Task) -> Episode:
+        """Act until the mission is done, failed or out of time."""
+        rng = np.random.default_rng(task.random_seed)
+        return act_out(world, lambda: int(rng.integers(len(ACTIONS))))
+
+
+@dataclass(frozen=True)
+class ReplayAgent:
+    """Plays the actions that `actions_for(level, seed)` names: how an oracle or a record joins the harness."""
+
+    name: str
+    actions_for: Callable[[str, int], list[int] | None] = field(repr=False)
+
+    def play(self, world: PlayWorld, task: Task) -> Episode:
+        """Act as told; an episode of no steps where nothing is told."""
+        actions = iter(self.actions_for(task.level, task.seed) or ())
+        return act_out(world, lambda: next(actions, None))
+
+
+def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
+    """Step a world by `choose` until the episode is over or it chooses None."""
+    actions: list[int] = []
+    success, cause = False, UNFINISHED
+    while (action := choose()) is not None:
+        result = world.step(action)
+        actions.append(action)
+        if result.terminated or result.truncated:
+            success = result.terminated and result.reward > 0
+            cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
+            break
+    return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))

@@ -1,0 +1,1 @@
+"""Stage 4: programs over skills, run and debugged against the world (SDG, section 4.5)."""

@@ -1,0 +1,125 @@
+"""What is kept of one episode: every interaction with the planner, every call, every action, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Call
+
+SKILL_FAILED = "skill failed"
+UNFINISHED = "unfinished"
+OUT_OF_TIME = "out of time"
+MISSION_FAILED = "mission failed"
+WORKER_LOST = "worker lost"
+
+CAUSES = (NO_PROGRAM, PROGRAM_ERROR, REFUSED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED, WORKER_LOST)
+"""Every cause of failure: no usable code; it raised; a command was refused or illegal; it ended with the task undone
+although a skill had given up; it ended with all skills well; the level's time limit; the mission judged as failed; the
+process that played it hung or died."""
+
+
+MAX_RECORDED_CALLS = 400
+"""Calls of one program that a journal row holds; counts of calls are over all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One program of the planner and what came of it; `began` and `ended` count steps since reset.
+
+    `cause` is "" when the program solved the task, else one of CAUSES; `error` is the message for the debug prompt and
+    `state` what the robot knew when the program stopped.
+    """
+
+    program: str
+    cause: str
+    error: str
+    state: str
+    calls: tuple[Call, ...]
+    began: int
+    ended: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES.
+
+    `forgot` has the steps before which the visited rooms were forgotten.
+    Where the world can't judge (`judged` False) nothing is claimed: the row's success is None.
+    """
+
+    instruction: str
+    success: bool
+    cause: str
+    actions: tuple[int, ...]
+    max_steps: int
+    interactions: tuple[Interaction, ...] = ()
+    llm_calls: int = 0
+    judged: bool = True
+    forgot: tuple[int, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Environment steps taken, over all interactions."""
+        return len(self.actions)
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return sum(each.prompt_tokens + each.completion_tokens for each in self.interactions)
+
+    def row(self) -> dict[str, Any]:
+        """The episode as plain values for a journal; `trace` has the interactions with their calls."""
+        last = self.interactions[-1] if self.interactions else None
+        return {
+            "instruction": self.instruction,
+            "success": self.success if self.judged else None,
+            "steps": self.steps,
+            "max_steps": self.max_steps,
+            "actions": list(self.actions),
+            "forgot": list(self.forgot),
+            "program": last.program if last else "",
+            "error": last.error if last else "",
+            "interactions": len(self.interactions),
+            "skill_calls": sum(len(each.calls) for each in self.interactions),
+            "llm_calls": self.llm_calls,
+            "tokens": self.tokens,
+            "cause": self.cause,
+            "trace": [_interaction_row(each) for each in self.interactions],
+        }
+
+
+def _interaction_row(interaction: Interaction) -> dict[str, Any]:
+    return {
+        "program": interaction.program,
+        "cause": interaction.cause,
+        "error": interaction.error,
+        "began": interaction.began,
+        "ended": interaction.ended,
+        "prompt_tokens": interaction.prompt_tokens,
+        "completion_tokens": interaction.completion_tokens,
+        "calls": [_call_row(call) for call in _ends(interaction.calls)],
+    }
+
+
+def _ends(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """The first and last calls: a program of primitive actions makes thousands, which no journal needs one by one."""
+    half = MAX_RECORDED_CALLS // 2
+    return calls if len(calls) <= MAX_RECORDED_CALLS else calls[:half] + calls[-half:]
+
+
+def _call_row(call: Call) -> dict[str, Any]:
+    return {
+        "name": call.command.name,
+        "argument": call.command.argument,
+        "line": call.line,
+        "began": call.began,
+        "steps": call.steps,
+        "success": call.success,
+        "refused": call.refused,
+        "message": call.message,
+        # What passed has nothing to say; reasons of refusals are what one looks for.
+        "verdicts": [[v.source, v.passed, "" if v.passed else v.reason, v.confidence] for v in call.verdicts],
+    }

@@ -1,0 +1,151 @@
+"""A stored library's skills as options that a robot can run, and what each is known to need.
+
+What a skill needs is learned, not told: where its members began and how they ended decides what the rules may refuse
+(`learn_usage`). Induction keeps it in the library's provenance under "usages".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sdg.deduction.robot import resolve_records
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.perception import Object
+from sdg.gate.rules import Usage
+from sdg.skills.checks.check import asked_about
+from sdg.skills.experience import Experience
+from sdg.skills.library.library import Skill as StoredSkill
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.policy.network import Policy, random_policy
+from sdg.skills.policy.paper_model import policy_of
+from sdg.skills.search.skill_calls import USAGES
+from sdg.skills.subgoal import CheckFunction
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A skill of a library with its policy, as `sdg.deduction.protocols.Skill` wants it."""
+
+    stored: StoredSkill
+    policy: Policy
+    usage: Usage
+
+    @property
+    def name(self) -> str:
+        """The name programs call it by."""
+        return self.stored.name
+
+    @property
+    def description(self) -> str:
+        """What it does, for the prompt."""
+        return self.stored.description
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Subgoals it was learned from, in words."""
+        return self.stored.members
+
+    @property
+    def takes_argument(self) -> bool:
+        """Whether it acts on something that the call names."""
+        return self.stored.takes_argument
+
+    @property
+    def horizon(self) -> int:
+        """Steps one attempt may take."""
+        return self.stored.horizon
+
+    @property
+    def success_rate(self) -> float:
+        """Share of fresh trials in which one attempt reached its subgoal."""
+        return self.stored.success_rate
+
+    def check(self, argument: str) -> CheckFunction:
+        """The first of the members' checks that can be asked about the argument. ValueError where none can."""
+        return asked_about(self.stored, argument)
+
+
+def options_of(library: SkillLibrary) -> dict[str, Option]:
+    """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
+    return _options(library, lambda name: policy_of(library.weights[name]))
+
+
+def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
+    """The same skills with random weights: the row of Table 1 that shows what is owed to learning."""
+    rng = np.random.default_rng(seed)
+    return _options(library, lambda name: random_policy(rng))
+
+
+def _options(library: SkillLibrary, policy_of: Callable[[str], Policy]) -> dict[str, Option]:
+    usages = _stored_usages(library)
+    return {
+        skill.name: Option(skill, policy_of(skill.name), usages.get(skill.name, Usage(skill.takes_argument)))
+        for skill in library.skills
+    }
+
+
+def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
+    """What the provenance says of usage; a library that says nothing usable has skills that nothing is held against."""
+    stored = library.provenance.get(USAGES, {})
+    fields = {"needs_seen_target", "grasps", "releases"}
+    usages = {}
+    for skill in library.skills:
+        known = stored.get(skill.name, {}) if isinstance(stored, Mapping) else {}
+        flags = {name: known.get(name) is True for name in fields} if isinstance(known, Mapping) else {}
+        usages[skill.name] = Usage(skill.takes_argument, **flags)
+    return usages
+
+
+def learn_usage(members: Iterable[tuple[Experience, str]], *, takes_argument: bool) -> Usage:
+    """What all members (with their arguments) have in common at their beginning and their end.
+
+    Each is replayed in its own world. Nothing is claimed of members that were true already or of fewer than three: a
+    rule that refuses needs more than one witness.
+    """
+    witnesses = [_witness(experience, argument) for experience, argument in members if experience.actions]
+    if len(witnesses) < 3:
+        return Usage(takes_argument)
+    return Usage(
+        takes_argument=takes_argument,
+        needs_seen_target=takes_argument and all(each.seen for each in witnesses),
+        grasps=all(each.held_after and not each.held_before for each in witnesses),
+        releases=all(each.held_before and not each.held_after for each in witnesses),
+    )
+
+
+def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
+    """Usages as plain values, for `provenance[USAGES]`."""
+    return {name: asdict(usage) for name, usage in usages.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Witness:
+    seen: bool
+    held_before: bool
+    held_after: bool
+
+
+def _witness(experience: Experience, argument: str) -> _Witness:
+    world = BabyAIWorld(experience.level, lift_time_limit=True)
+    world.reset(experience.seed)
+    for action in experience.restore_actions:
+        world.step(action)
+    before = world.perception().get_observed_objects()
+    for action in experience.actions:
+        world.step(action)
+    after = world.perception().get_observed_objects()
+    return _Witness(_is_seen(argument, before), _is_holding(before), _is_holding(after))
+
+
+def _is_seen(argument: str, things: list[Object]) -> bool:
+    try:
+        return bool(resolve_records(argument, things)) if argument else False
+    except ValueError:
+        return False
+
+
+def _is_holding(things: list[Object]) -> bool:
+    return any(thing.held for thing in things)

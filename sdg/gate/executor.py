@@ -1,0 +1,88 @@
+"""The only way to act: ask the gate, act, ask the gate again (ResponsibleTA, section 3).
+
+Robots and browsers have the same executor. What goes wrong in an expected way is a value (`Outcome`); functions that
+generated programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sdg.envs.perception import Observation
+from sdg.gate.chain import FailClosed
+from sdg.gate.verdict import Command, Gate, Verdict
+
+_NO_STEP = Verdict(True, "it was so already: no step was needed", source="check")
+
+
+class IllegalCommand(ValueError):
+    """A command that a body has no way to carry out; the message says what to say instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """What became of a command: did its check fire, in how many steps and attempts (0 steps: it was so already).
+
+    `note` may say why it was given up.
+    """
+
+    reached: bool
+    steps: int
+    attempts: int
+    note: str = ""
+
+
+class Body(Protocol):
+    """Whoever carries out commands in a world, unasked and unguarded."""
+
+    def observe(self) -> Observation:
+        """What a guard is shown of this moment."""
+        ...
+
+    def perform(self, command: Command) -> Performed:
+        """Carry out a command. Raises IllegalCommand where there is no way to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one command; `error` is not empty when it was refused or illegal and nothing was done."""
+
+    command: Command
+    success: bool
+    steps: int = 0
+    error: str = ""
+    reason: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+
+
+class GatedExecutor:
+    """Executes commands on a body behind a gate; a gate that fails is a gate that refuses."""
+
+    def __init__(self, body: Body, gate: Gate) -> None:
+        self._body = body
+        self._gate = FailClosed(gate)
+
+    def execute(self, command: Command) -> Outcome:
+        """Feasible? Do it. Complete? Never raises for what a program, a guard or the world did wrong."""
+        before = self._body.observe()
+        feasible = self._gate.feasible(command, before)
+        if not feasible.passed:
+            return Outcome(command, False, error=feasible.reason, verdicts=(feasible,))
+        try:
+            performed = self._body.perform(command)
+        except IllegalCommand as error:
+            return Outcome(command, False, error=str(error), verdicts=(feasible,))
+        if not performed.reached:
+            tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+            reason = f"{tried}: {performed.note}" if performed.note else tried
+            return Outcome(command, False, performed.steps, reason=reason, verdicts=(feasible,))
+        complete = self._complete(command, performed, before=before)
+        return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=(feasible, complete))
+
+    def _complete(self, command: Command, performed: Performed, *, before: Observation) -> Verdict:
+        # Nothing was done, so nothing can have changed: the check's own word is all there is to judge.
+        if performed.steps == 0:
+            return _NO_STEP
+        return self._gate.complete(command, before, self._body.observe())

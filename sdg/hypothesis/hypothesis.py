@@ -1,0 +1,31 @@
+"""The value that the hypothesis stage makes and verification tests (SDG, section 4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sdg.skills.subgoal import Subgoal
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """How an instruction may unfold: subgoals g_1..g_n in order, each with its check function f_i."""
+
+    instruction: str
+    subgoals: tuple[Subgoal, ...]
+
+    def __post_init__(self) -> None:
+        if not self.subgoals:
+            raise ValueError(f"a hypothesis needs at least one subgoal: {self.instruction!r} has none")
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What verification says of an earlier hypothesis, so that the next one can differ.
+
+    `failed_goal` counts from 0; `reason` is shown to the model as it stands.
+    """
+
+    subgoals: tuple[str, ...]
+    failed_goal: int
+    reason: str

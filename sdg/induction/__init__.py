@@ -1,0 +1,1 @@
+"""Stage 3: verified subgoals become named, practised skills in a library (SDG, section 4.4)."""

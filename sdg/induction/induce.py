@@ -1,0 +1,283 @@
+"""Induction: from single subgoals to general skills (SDG, section 4.4).
+
+Subgoals are clustered by meaning; each cluster becomes a multi-task environment (a subgoal is a task, its argument the
+task's description, its check the reward, its restored state the start), and one PPO policy learns them all. It learns
+twice: first on restored states alone, then also on fresh layouts that the skills of the first round can reach.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.skills.clustering.embedding import ClusterItem, representation
+from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
+from sdg.skills.clustering.review import Review, review
+from sdg.skills.experience import Experience
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_room, restored_starts
+from sdg.skills.practice.reachable import shortest
+from sdg.skills.practice.starts import Starts, join, wandered
+from sdg.skills.practice.train import Point, Trained, TrainSettings, open_starts, train
+from sdg.skills.subgoal import SkillCall
+
+LAST_ROUND = 3
+WANDER = 6
+"""Random steps after which what planners asked for is asked from somewhere near."""
+
+MOST_TRUSTED = 60
+"""Held-out starts that judge a skill alone; fewer are helped out by others."""
+
+VALIDATION_TRIES = 800
+"""Fresh layouts on which a start for validation is sought; not all are reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class InduceSettings:
+    """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
+    `last_timesteps` after rehearsals. A skill leaves the first rounds when `rough_success` of its trials succeed: the
+    next round begins where they lead, and skills that mostly get there will do."""
+
+    text: str = "mix"
+    max_k: int = 16
+    validation_share: float = 0.2
+    use_unconfirmed: bool = True
+    first_timesteps: int = 40_000
+    last_timesteps: int = 300_000
+    rough_success: float = 0.95
+    fresh_starts: int = 3000
+    train: TrainSettings = field(default_factory=TrainSettings)
+
+    def of_round(self, number: int) -> InduceSettings:
+        """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
+        steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
+        train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
+        if number < LAST_ROUND:
+            train = replace(train, enough=min(train.enough, self.rough_success), confirmations=1)
+        return replace(self, train=train)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The clusters: k-means' own and after a second look at what the checks mean; `members` by cluster number."""
+
+    clustering: Clustering
+    reviewed: Review
+    members: Mapping[int, tuple[Member, ...]]
+    calls: Mapping[int, tuple[SkillCall, ...]]
+
+    def name(self, label: int) -> str:
+        """The commonest API name among the members of a cluster."""
+        return Counter(call.api for call in self.calls[label]).most_common(1)[0][0]
+
+    def needs(self, label: int) -> frozenset[int]:
+        """The skills that come before this one in some hypothesis."""
+        return frozenset(stage.skill for member in self.members[label] for stage in member.before)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
+        ours, decisions = self.clustering, self.reviewed.to_json()["decisions"]
+        points = dict(enumerate(ours.points))
+        return {
+            "k": self.reviewed.k,
+            "k_means": ours.k,
+            "reason": ours.reason,
+            "scores": {score.k: score.calinski_harabasz for score in ours.scores},
+            "degenerate": {score.k: score.degenerate for score in ours.scores if score.degenerate},
+            "distinct_texts": ours.n_texts,
+            "stability": ours.stability,
+            "resample_stability": ours.resample_stability,
+            "adjusted_rand": ours.adjusted_rand,
+            "decisions": decisions,
+            "clusters": [self._cluster(label, points) for label in self.members],
+        }
+
+    def _cluster(self, label: int, points: Mapping[int, tuple[float, float]]) -> dict[str, Any]:
+        return {
+            "label": label,
+            "name": self.name(label),
+            "api_names": dict(Counter(call.api for call in self.calls[label]).most_common()),
+            "members": list(dict.fromkeys(member.description for member in self.members[label])),
+            "subgoals": len(self.members[label]),
+            "points": [points[i] for i, mine in enumerate(self.reviewed.labels) if mine == label],
+        }
+
+
+def discover(
+    experiences: Sequence[Experience],
+    calls: Sequence[SkillCall],
+    settings: InduceSettings,
+    *,
+    seed: int,
+    kind_of: Callable[[ClusterItem], str] | None = None,
+) -> Discovery:
+    """Cluster subgoals by meaning. Raises ValueError when there are none.
+
+    `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
+    """
+    chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
+    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
+    reviewed = review(items, clustering.labels)
+    if kind_of is not None:
+        kinds = [kind_of(item) for item in items]
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))
+    members: dict[int, list[Member]] = {}
+    calls_of: dict[int, list[SkillCall]] = {}
+    stages: dict[tuple[str, int], list[Stage]] = {}
+    order = sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index))
+    for i in order:
+        experience, call = chosen[i]
+        before = stages.setdefault((experience.level, experience.seed), [])
+        stage = Stage(reviewed.labels[i], call.argument, experience.subgoal.check)
+        if stage.skill >= 0:
+            members.setdefault(stage.skill, []).append(_member(experience, stage, tuple(before)))
+            calls_of.setdefault(stage.skill, []).append(call)
+        before.append(stage)
+    return Discovery(
+        clustering,
+        reviewed,
+        {label: tuple(members[label]) for label in sorted(members)},
+        {label: tuple(calls_of[label]) for label in sorted(calls_of)},
+    )
+
+
+def _member(experience: Experience, stage: Stage, before: tuple[Stage, ...]) -> Member:
+    return Member(
+        level=experience.level,
+        seed=experience.seed,
+        instruction=experience.instruction,
+        restore_actions=experience.restore_actions,
+        actions=experience.actions,
+        stage=stage,
+        before=before,
+        description=experience.subgoal.description,
+        confirmed=experience.confirmed,
+    )
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One skill to be learned in one round: all that a worker needs."""
+
+    label: int
+    members: tuple[Member, ...]
+    settings: InduceSettings
+    seed: int
+    earlier: Mapping[int, Policy]
+    training_banks: Mapping[str, LevelBank]
+    validation_banks: Mapping[str, LevelBank]
+    asked: Starts | None = None
+    """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
+    asked_held_out: Starts | None = None
+    good_enough: float | None = None
+    """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
+
+    def lost(self, reason: str) -> str:
+        """Why nothing was learned: its worker hung or died."""
+        return f"worker lost: {reason}"
+
+    @property
+    def is_first(self) -> bool:
+        """The first round has nothing to reach fresh layouts with."""
+        return not self.earlier
+
+
+def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: None) -> Trained | None:
+    """Learn one skill; None when none of its starts leaves anything to be done."""
+    training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
+    starts = _open([restored_starts(training)])
+    judged = _open([restored_starts(held_out)]) if held_out else None
+    if not job.is_first:
+        fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
+        tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
+        starts = _open([part for part in (starts, fresh) if part is not None])
+        starts = _solvable(_with_asked(starts, job.asked, seed=job.seed), horizon=job.settings.train.horizon)
+        judged = _judges(_open([tested]) if tested is not None else judged, job)
+    if starts is None:
+        return None
+    judged = judged if judged is not None and len(judged) >= 8 else starts
+    judged = judged.take(np.arange(min(len(judged), job.settings.train.validation_starts)))
+    return train(
+        starts,
+        judged,
+        _in_its_room(job),
+        seed=job.seed,
+        warm=job.earlier.get(job.label),
+        good_enough=job.good_enough,
+        heard=heard,
+    )
+
+
+def _in_its_room(job: Practice) -> TrainSettings:
+    """How a skill about no thing is practised that kept to its room when it was grounded.
+
+    Its check speaks of the place ("nothing unseen here") and is soon true next door: that is not what it was for.
+    """
+    about_a_place = not any(member.stage.argument for member in job.members)
+    return replace(job.settings.train, stays=about_a_place and keeps_to_its_room(job.members))
+
+
+def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
+    """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
+    if asked is None:
+        return starts
+    others = [starts] if starts is not None else []
+    near = [wandered(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
+    return _open([*others, asked, *near])
+
+
+def _solvable(starts: Starts | None, *, horizon: int) -> Starts | None:
+    """Without the starts that a search can't solve: what nobody reaches takes a whole horizon and teaches nothing.
+
+    The search opens no doors; where it solves less than half, opening them belongs to the skill, and all starts stay.
+    """
+    if starts is None:
+        return None
+    left = np.flatnonzero(shortest(starts, limit=horizon) > 0)
+    return starts.take(left) if 2 * len(left) >= len(starts) else starts
+
+
+def _judges(others: Starts | None, job: Practice) -> Starts | None:
+    """Held-out starts that a search can solve: what planners asked for, and others where that is too little.
+
+    Each is played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
+    """
+    asked = job.asked_held_out
+    parts = [] if asked is None else [asked] * max(1, job.settings.train.validation_starts // len(asked))
+    if (asked is None or len(asked) < MOST_TRUSTED) and others is not None:
+        parts.append(others)
+    if not parts:
+        return None
+    everything = join(parts)
+    order = np.random.default_rng(job.seed).permutation(len(everything))
+    judged = everything.take(np.sort(order[: 2 * job.settings.train.validation_starts]))
+    return judged.take(np.flatnonzero(shortest(judged, limit=job.settings.train.horizon) > 0))
+
+
+def _reached(
+    job: Practice, members: Sequence[Member], *, banks: Mapping[str, LevelBank], count: int, seed: int
+) -> Starts | None:
+    horizon = job.settings.train.horizon
+    return fresh_starts(members, job.earlier, banks=banks, count=count, horizon=horizon, seed=seed)
+
+
+def _open(parts: Sequence[Starts]) -> Starts | None:
+    left = [part for part in map(open_starts, parts) if len(part)]
+    return join(left) if left else None
+
+
+def split(members: Sequence[Member], *, share: float, seed: int) -> tuple[tuple[Member, ...], tuple[Member, ...]]:
+    """Members to practise on and members held out, by instruction, so that no layout is on both sides."""
+    keys = sorted({(member.level, member.seed) for member in members})
+    np.random.default_rng(seed).shuffle(keys)
+    held = set(map(tuple, keys[: int(len(keys) * share)]))
+    return (
+        tuple(m for m in members if (m.level, m.seed) not in held),
+        tuple(m for m in members if (m.level, m.seed) in held),
+    )

@@ -1,0 +1,72 @@
+"""What a cycle inherits: which clusters are skills that an earlier cycle learned already.
+
+Clusters are made anew from everything grounded so far, so that numbers mean nothing from one cycle to the next. A
+cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sdg.induction.induce import Discovery, InduceSettings
+from sdg.skills.library.library import Skill, SkillLibrary
+from sdg.skills.policy.network import Policy
+from sdg.skills.policy.paper_model import policy_of
+from sdg.skills.practice.train import Point
+
+IN_COMMON = 0.5
+"""Share of the earlier skill's members, or of the cluster's, that has to be in both."""
+WEAK = 0.9
+"""Success below which an inherited skill is learned further in any case."""
+PATIENCE = 3
+"""Evaluations without a gain after which that ends: the earlier cycle was patient already."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heirloom:
+    """An earlier skill that a cluster takes over."""
+
+    skill: Skill
+    policy: Policy
+
+    def good_enough(self, enough: float) -> float:
+        """Success at which nothing is left to be learned: as good as it was among what is new, and not weak."""
+        return min(enough, max(self.skill.success_interval[0], WEAK))
+
+    def point(self) -> Point:
+        """What the earlier cycle measured of it, as a point of a curve (half its horizon for its slow successes)."""
+        skill = self.skill
+        return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
+
+
+def hurried(settings: InduceSettings) -> InduceSettings:
+    """The settings for a skill that is learned further."""
+    train = settings.train
+    return replace(settings, train=replace(train, patience=min(PATIENCE, train.patience)))
+
+
+def heirlooms(found: Discovery, earlier: SkillLibrary | None) -> dict[int, Heirloom]:
+    """Cluster number -> the earlier skill that it is; clusters that are new are absent."""
+    if earlier is None:
+        return {}
+    matches = {label: _match(found, label, earlier) for label in found.members}
+    return {
+        label: Heirloom(skill, policy_of(earlier.weights[skill.name]))
+        for label, skill in matches.items()
+        if skill is not None
+    }
+
+
+def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
+    texts = {member.description for member in found.members[label]}
+    takes_argument = any(member.stage.argument for member in found.members[label])
+    shares = {
+        skill: len(texts & set(skill.members)) / max(1, min(len(texts), len(skill.members)))
+        for skill in earlier.skills
+        if skill.takes_argument == takes_argument
+    }
+    best = max(shares, key=lambda skill: (shares[skill], skill.name == found.name(label), skill.name), default=None)
+    return best if best is not None and shares[best] >= IN_COMMON else None
+
+
+__all__ = ["IN_COMMON", "PATIENCE", "WEAK", "Heirloom", "heirlooms", "hurried"]

@@ -1,0 +1,234 @@
+"""Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two or three rounds.
+
+A cycle after the first begins with the skills of the one before: a cluster that is one of them
+(`sdg/induction/inheritance.py`) takes its policy over, is judged first, and learns on only where it falls short.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sdg.induction.induce import Discovery, Practice, discover, practise
+from sdg.induction.inheritance import Heirloom, heirlooms, hurried
+from sdg.induction.library_builder import library, templates
+from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
+from sdg.induction.translate import translate
+from sdg.llm.model import LanguageModel
+from sdg.run import RunFolder, records
+from sdg.run.layouts import Worlds
+from sdg.run.plan import Parallel, Plan, Progress, Row
+from sdg.skills.clustering.embedding import ClusterItem
+from sdg.skills.experience import Experience
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.train import Trained
+from sdg.skills.search.skill_calls import FOLLOWS
+from sdg.skills.statistics import wilson_interval
+
+ROUNDS = (1, 2)
+LEAST_HORIZON = 8
+"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
+AFTER_REHEARSALS = 3
+"""The round for which planners have played with what the others learned."""
+
+
+class Learning:
+    """Induction of one cycle of a run; its units are rows of `skills.jsonl`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        worlds: Worlds,
+        *,
+        model: LanguageModel,
+        progress: Progress,
+        parallel: Parallel,
+        kind_of: Callable[[ClusterItem], str] | None,
+        cycle: int = 1,
+        earlier: SkillLibrary | None = None,
+        rehearse: Rehearse | None = None,
+    ) -> None:
+        self.plan, self.folder, self.worlds, self.model = plan, folder, worlds, model
+        self.progress, self.parallel, self.kind_of = progress, parallel, kind_of
+        self.cycle, self.earlier, self.rehearse = cycle, earlier, rehearse
+
+    def discover(self, experiences: Sequence[Experience]) -> Discovery:
+        """Translate and cluster everything grounded."""
+        name = "clustering" if self.cycle == 1 else f"clustering, cycle {self.cycle}"
+        with self.progress.stage(name, total=1, unit="clustering") as stage:
+            calls = translate(
+                [experience.subgoal.description for experience in experiences],
+                model=self.model,
+                sampling=self.plan.sampling(*self._names("translate")),
+            )
+            seed = self.plan.seed_of(*self._names("cluster"))
+            found = discover(experiences, calls, self.plan.induce, seed=seed, kind_of=self.kind_of)
+            stage.advance()
+        return found
+
+    def practise(self, found: Discovery) -> dict[int, Row]:
+        """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
+        rows: dict[int, Row] = {}
+        for number in ROUNDS:
+            rows |= self._round(number, found, earlier=self.policies(rows))
+        return rows
+
+    def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
+        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        rows = self.practise(found)
+        if not rows:
+            raise ValueError("no skill could be learned: nothing that was grounded leaves anything to be done")
+        learned = self._library(found, rows, reserved=reserved)
+        if self.rehearse is None:
+            return learned
+        labels = [label for label in sorted(rows) if templates(found.members[label])]
+        asked = rehearsed(learned, labels, self.rehearse(learned, self.cycle))
+        rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
+        return self._library(found, rows, reserved=reserved)
+
+    def _library(self, found: Discovery, rows: Mapping[int, Row], *, reserved: Collection[str]) -> SkillLibrary:
+        measured = {label: self._measured(label, rows[label], found=found) for label in rows}
+        policies = self.policies(rows)
+        learned = library(found, policies, measured=measured, reserved=reserved, provenance=self._provenance())
+        return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
+
+    def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
+        """The policies that rows of `skills.jsonl` speak of."""
+        return {label: records.load_policy(self.folder.path, row["unit"]) for label, row in rows.items()}
+
+    def _provenance(self) -> dict[str, Any]:
+        about = {
+            "levels": list(self.plan.levels),
+            "instructions_per_level": self.plan.instructions,
+            "seed": self.plan.seed,
+            "model": self.model.name,
+            "searched_steps": sum(row["searched_steps"] for row in self.folder.journal("verifications")),
+        }
+        return about if self.plan.cycles == 1 else about | {"cycle": self.cycle}
+
+    def _names(self, *names: object) -> tuple[object, ...]:
+        """What a seed is drawn for: cycles after the first have seeds of their own."""
+        return names if self.cycle == 1 else (*names, f"cycle {self.cycle}")
+
+    def _unit(self, number: int, label: int) -> str:
+        return f"{number}/{label}" if self.cycle == 1 else f"c{self.cycle}-{number}/{label}"
+
+    def _round(
+        self,
+        number: int,
+        found: Discovery,
+        *,
+        earlier: Mapping[int, Policy],
+        asked: Mapping[int, Rehearsed] | None = None,
+    ) -> dict[int, Row]:
+        """One round of every skill; after rehearsals, of those that were asked for."""
+        journal = self.folder.journal("skills")
+        wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
+        units = {label: self._unit(number, label) for label in wanted}
+        missing = [label for label, unit in units.items() if unit not in journal]
+        known = heirlooms(found, self.earlier)
+        name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
+        with self.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(missing)) as stage:
+            for label in missing if number == 1 else ():
+                if label in known:
+                    journal.append(self._keep_heirloom(units[label], found.name(label), known[label]))
+                    stage.advance()
+            jobs = [
+                self._practice(number, label, found=found, earlier=earlier, known=known.get(label))
+                for label in missing
+                if units[label] not in journal
+            ]
+            jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
+            for job, trained in self.parallel(_practise, jobs):
+                row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
+                stage.advance(steps=row["environment_steps"])
+        return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
+
+    def _practice(
+        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: Heirloom | None
+    ) -> Practice:
+        levels = sorted({member.level for member in found.members[label]}) if number > 1 else []
+        settings = self.plan.induce.of_round(number)
+        return Practice(
+            label=label,
+            members=found.members[label],
+            settings=settings if known is None else hurried(settings),
+            seed=self.plan.seed_of(*self._names("skill", number, label)),
+            earlier=dict(earlier),
+            training_banks={level: self.worlds.training(level) for level in levels},
+            validation_banks={level: self.worlds.validation(level) for level in levels},
+            good_enough=None if known is None else known.good_enough(settings.train.enough),
+        )
+
+    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
+        """Weights first, then the row that says they are there; a text says why there are none."""
+        if trained is None or isinstance(trained, str):
+            return {
+                "unit": unit,
+                "name": name,
+                "skipped": trained or "no start leaves anything to be done",
+                "environment_steps": 0,
+            }
+        records.save_policy(self.folder.path, unit, trained.policy)
+        self.folder.metrics.begin(f"skill/{unit}")
+        for point in trained.curve:
+            self.folder.metrics.write({"skill": name} | records.point(point))
+        self.folder.metrics.close()
+        return {"unit": unit, "name": name, "skipped": "", "environment_steps": trained.environment_steps} | {
+            "best": records.point(trained.best)
+        }
+
+    def _keep_heirloom(self, unit: str, name: str, known: Heirloom) -> Row:
+        """The first round of a skill that an earlier cycle learned: its policy as it was left."""
+        records.save_policy(self.folder.path, unit, known.policy)
+        head = {"unit": unit, "name": name, "skipped": "", "environment_steps": 0, "inherited": known.skill.name}
+        return head | {"best": records.point(known.point())}
+
+    def _measured(self, label: int, row: Row, *, found: Discovery) -> dict[str, Any]:
+        """Success on the held-out starts of the last round, and the steps of all rounds and cycles."""
+        best = row["best"]
+        sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
+        journal = self.folder.journal("skills")
+        units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
+        known = heirlooms(found, self.earlier).get(label)
+        spent = sum(journal[unit]["environment_steps"] for unit in units if unit in journal)
+        return {
+            "success_rate": best["validation_success"],
+            "low": sure.low,
+            "high": sure.high,
+            "episodes": best["episodes"],
+            "environment_steps": spent + (known.skill.environment_steps if known else 0),
+            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), LEAST_HORIZON, self.plan.induce.train.horizon)),
+        }
+
+
+def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
+    """The library with what followed what in the hypotheses: a search that chains skills draws from it."""
+    kept = [label for label in labels if templates(found.members[label])]
+    names = {label: skill.name for label, skill in zip(kept, learned.skills, strict=True)}
+    follows: dict[str, Counter[str]] = {}
+    for label, members in found.members.items():
+        for before in (member.before[-1].skill for member in members if member.before):
+            if before in names and label in names:
+                follows.setdefault(names[before], Counter())[names[label]] += 1
+    plain = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
+    return replace(learned, provenance={**learned.provenance, FOLLOWS: plain})
+
+
+def _with_asked(job: Practice, asked: Rehearsed) -> Practice:
+    """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
+    enough = job.settings.train.enough if job.good_enough is None else job.good_enough
+    return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)
+
+
+def _practise(job: Practice) -> Trained | None:
+    return practise(job)
+
+
+__all__ = ["Learning"]

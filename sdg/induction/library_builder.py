@@ -1,0 +1,117 @@
+"""From clusters and policies to a skill library: names, descriptions, checks as templates, success on fresh starts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sdg.deduction.library_skills import learn_usage, stored_form
+from sdg.induction.induce import Discovery
+from sdg.skills.checks.template import Unfit, mentioned, rewrite
+from sdg.skills.experience import Experience
+from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.fresh_starts import Member
+from sdg.skills.search.skill_calls import USAGES
+from sdg.skills.subgoal import Subgoal
+
+MAX_TEMPLATES = 8
+MAX_MEMBERS = 200
+SLOT = "red key"
+"""Any description: checks are compared with it in place of their own argument."""
+
+
+def library(
+    found: Discovery,
+    policies: Mapping[int, Policy],
+    *,
+    measured: Mapping[int, Mapping[str, Any]],
+    reserved: Collection[str],
+    provenance: Mapping[str, Any],
+) -> SkillLibrary:
+    """A skill for each cluster that has a policy and a check that can be asked about something else.
+
+    `measured` has success_rate, low, high, episodes, environment_steps and horizon of each; `reserved` are names that
+    programs use for something else.
+    """
+    entries: dict[int, Skill] = {}
+    for label in sorted(policies):
+        checks = templates(found.members[label])
+        if checks:
+            taken = {entry.name for entry in entries.values()} | set(reserved)
+            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken)
+    usages = {entry.name: _usage(found.members[label], entry) for label, entry in entries.items()}
+    return SkillLibrary(
+        skills=tuple(entries.values()),
+        weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
+        provenance=dict(provenance) | {USAGES: stored_form(usages)},
+    )
+
+
+def _entry(
+    found: Discovery,
+    label: int,
+    *,
+    checks: tuple[CheckTemplate, ...],
+    measured: Mapping[str, Any],
+    taken: set[str],
+) -> Skill:
+    members = found.members[label]
+    arguments = Counter(member.stage.argument for member in members)
+    takes_argument = bool(checks[0].argument)
+    texts = Counter(member.description for member in members)
+    common = [text for text, _ in texts.most_common(3)]
+    return Skill(
+        name=name_skill([call.api for call in found.calls[label]], taken=taken),
+        description=f"Learned from subgoals such as {', '.join(map(repr, common))}.",
+        takes_argument=takes_argument,
+        argument_examples=tuple(text for text, _ in arguments.most_common(8) if text),
+        members=tuple(text for text, _ in texts.most_common(MAX_MEMBERS)),
+        checks=checks,
+        horizon=measured["horizon"],
+        success_rate=measured["success_rate"],
+        success_interval=(measured["low"], measured["high"]),
+        episodes=measured["episodes"],
+        environment_steps=measured["environment_steps"],
+    )
+
+
+def templates(members: Sequence[Member]) -> tuple[CheckTemplate, ...]:
+    """The members' checks, commonest question first; those that name other things of their mission are left out."""
+    counts: Counter[str] = Counter()
+    examples: dict[str, CheckTemplate] = {}
+    for member in members:
+        argument, check = member.stage.argument, member.stage.check
+        try:
+            shape = rewrite(check, {argument: SLOT} if argument else {})
+        except (Unfit, ValueError):
+            continue
+        if argument and len(mentioned(shape)) > 1:
+            continue
+        body = shape.source.split("\n", 1)[-1]
+        counts[body] += 1
+        examples.setdefault(body, CheckTemplate(check, argument))
+    ranked = sorted(counts, key=lambda body: (-counts[body], len(body), body))
+    return tuple(examples[body] for body in ranked[:MAX_TEMPLATES])
+
+
+def _usage(members: Sequence[Member], entry: Skill) -> Any:
+    witnesses = [(_experience(member), member.stage.argument) for member in members]
+    return learn_usage(witnesses, takes_argument=entry.takes_argument)
+
+
+def _experience(member: Member) -> Experience:
+    return Experience(
+        instruction=member.instruction,
+        level=member.level,
+        seed=member.seed,
+        index=len(member.before),
+        subgoal=Subgoal(member.description, member.stage.check),
+        restore_actions=member.restore_actions,
+        actions=member.actions,
+        confirmed=member.confirmed,
+    )
+
+
+__all__ = ["library", "templates"]

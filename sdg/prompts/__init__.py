@@ -1,0 +1,1 @@
+"""Prompts as files, how they are filled, and how replies are read."""

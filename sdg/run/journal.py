@@ -1,0 +1,161 @@
+"""Append-only JSONL keyed by unit of work: a unit is in the file whole or not at all, so a killed run can go on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sdg.run.files import RunFolderError, explain, line, read_file, sync_directory
+
+Row = dict[str, Any]
+
+KEY = "unit"
+"""The field that names the unit of work a row is the result of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    rows: dict[str, Row]
+    good_bytes: int
+    dropped: str | None
+
+
+def _parse(text: bytes) -> Row | None:
+    """A row, or None for whatever isn't one."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get(KEY), str) else None
+
+
+def _read(path: Path) -> _Content:
+    try:
+        content = read_file(path)
+    except FileNotFoundError:
+        return _Content({}, 0, None)
+    except OSError as error:
+        raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
+    *lines, tail = content.split(b"\n")
+    rows: dict[str, Row] = {}
+    end = 0
+    for number, text in enumerate(lines, 1):
+        row = _parse(text)
+        if row is not None and row[KEY] in rows:
+            raise RunFolderError(
+                f"{path} line {number}: unit {row[KEY]!r} is there twice. Delete one of the two lines."
+            )
+        if row is not None:
+            rows[row[KEY]] = row
+        elif text.strip() and number == len(lines) and not tail:
+            return _Content(rows, end, _torn(path, number, text))
+        elif text.strip():
+            raise RunFolderError(
+                f"{path} line {number} isn't a row of a journal: {text[:60]!r}. More lines follow it, so this was no "
+                "interrupted run: restore the file from a copy, or delete that line to have its unit done again."
+            )
+        end += len(text) + 1
+    return _Content(rows, end, _torn(path, len(lines) + 1, tail) if tail else None)
+
+
+def _torn(path: Path, number: int, text: bytes) -> str:
+    return f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
+
+
+def read_journal(path: Path) -> list[Row]:
+    """The rows of a journal that someone may still be writing; a torn last line is left out, and left alone.
+
+    Raises `RunFolderError` when a line before the last isn't a row.
+    """
+    return list(_read(path).rows.values())
+
+
+class Journal:
+    """The finished units of one kind. `dropped` says which torn last line was cut off on opening, if any."""
+
+    def __init__(self, path: Path) -> None:
+        """Open (or begin) the journal at `path`.
+
+        Raises `RunFolderError` when it is corrupt, `RunError` when it can't be written.
+        """
+        self.path = path
+        content = _read(path)
+        self._rows = content.rows
+        self.dropped = content.dropped
+        self._end = content.good_bytes
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            os.ftruncate(self._descriptor, self._end)
+            sync_directory(path.parent)
+        except OSError as error:
+            raise explain(error, path) from error
+
+    def append(self, row: Mapping[str, Any]) -> Row:
+        """Record a finished unit, durably before this returns; gives back the row as a reader will see it.
+
+        Raises `ValueError` when the row names no unit or one that is recorded, `RunError` when it can't be written.
+        """
+        text = line(row)
+        recorded = _parse(text.encode())
+        if recorded is None:
+            raise ValueError(f"a row of {self.path.name} needs a text field {KEY!r}: {text[:80]}")
+        if recorded[KEY] in self._rows:
+            raise ValueError(f"unit {recorded[KEY]!r} is already in {self.path.name}")
+        self._write(text.encode() + b"\n")
+        self._rows[recorded[KEY]] = recorded
+        return recorded
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.pwrite(self._descriptor, data[written:], self._end + written)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self._cut_back()
+            raise explain(error, self.path) from error
+        self._end += written
+
+    def _cut_back(self) -> None:
+        with contextlib.suppress(OSError):  # The next opening drops the torn line anyway.
+            os.ftruncate(self._descriptor, self._end)
+
+    def __contains__(self, unit: object) -> bool:
+        return unit in self._rows
+
+    def __getitem__(self, unit: str) -> Row:
+        return self._rows[unit]
+
+    def get(self, unit: str) -> Row | None:
+        return self._rows.get(unit)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(list(self._rows.values()))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Rows in the order they were recorded."""
+        return list(self._rows.values())
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+__all__ = ["KEY", "Journal", "Row", "read_journal"]

@@ -1,0 +1,109 @@
+"""Who is working in a run folder: one process at a time, and a dead one doesn't count."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sdg.run.files import RunFolderError, atomic_write, explain
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process on a machine. `birth` tells it from a later one with the same number."""
+
+    pid: int
+    host: str
+    since: str
+    birth: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} (since {self.since})"
+
+
+def birth(pid: int) -> str:
+    """Boot and clock tick at which a process started; "" where the system doesn't tell, or there is no such process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The name, field 2, is in brackets and may hold spaces and brackets itself; the start time is field 22.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return f"{boot}/{fields[19]}"
+
+
+def ourselves() -> Holder:
+    now = time.strftime("%Y-%m-%d %H:%M:%S%z")
+    return Holder(os.getpid(), socket.gethostname(), now, birth(os.getpid()))
+
+
+def is_alive(holder: Holder) -> bool:
+    """Whether the holder may still be working; processes on other machines always may."""
+    if holder.host != socket.gethostname():
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # Someone else's process: it lives.
+        pass
+    return not holder.birth or holder.birth == birth(holder.pid)
+
+
+class Lock:
+    """`run.lock`, which says who holds a folder. Taken over when its holder is dead; `taken_from` then names it."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
+        self.path = path
+        self.taken_from: Holder | None = None
+        self._me = ourselves()
+        with _alone(path.parent):
+            holder = read_holder(path)
+            if holder is not None and is_alive(holder):
+                raise RunFolderError(
+                    f"{path.parent} is in use by {holder}. Wait until that run ends or stop it; "
+                    f"if that machine is gone for good, delete {path}."
+                )
+            self.taken_from = holder
+            atomic_write(path, json.dumps(asdict(self._me)) + "\n")
+
+    def release(self) -> None:
+        """Give the folder back, if it is still ours."""
+        if read_holder(self.path) == self._me:
+            self.path.unlink(missing_ok=True)
+
+
+def read_holder(path: Path) -> Holder | None:
+    """Who holds a lock file; None without one, and for one that says nothing (its writer was cut off)."""
+    try:
+        fields = json.loads(path.read_text("utf-8"))
+        return Holder(int(fields["pid"]), str(fields["host"]), str(fields["since"]), str(fields.get("birth", "")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep two processes from looking at a stale lock at once; the kernel drops this one with its process."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise explain(error, folder) from error
+    try:
+        with contextlib.suppress(OSError):  # Some network file systems don't lock: then the window stays a small one.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,259 @@
+"""Stages 1 and 2 over a run folder: attempts at instructions, each a hypothesis and its verification.
+
+An instruction that isn't verified gets another attempt, told where the last one failed: `Plan.retries` more in a cycle,
+and new ones in the next cycle, when there are skills to make hypotheses with and to search with (`Help`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis
+from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
+from sdg.llm.model import LanguageModel
+from sdg.run import RunFolder, records
+from sdg.run.layouts import Task, Worlds
+from sdg.run.plan import Parallel, Plan, Progress, Row
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.replay_search import RecallingSearch
+from sdg.skills.search.search import Search
+from sdg.skills.subgoal import CheckFunction
+from sdg.verification.verify import Verification, VerifySettings, verify
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a cycle begins with: how subgoals are searched, and what the prompt says of the skills there are."""
+
+    search: Search
+    skills: str = ""
+
+
+WORTH_AN_ATTEMPT = 0.2
+"""Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
+
+
+_GOAL = re.compile(r"goal (\d+)")
+"""Where a verification's cause names the goal that it is about."""
+
+
+class Attempts:
+    """Hypotheses and verifications of one run, in `hypotheses.jsonl` and `verifications.jsonl`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        worlds: Worlds,
+        *,
+        model: LanguageModel,
+        progress: Progress,
+        parallel: Parallel,
+        help_of: Callable[[int], Help],
+    ) -> None:
+        self.plan, self.folder, self.worlds, self.model = plan, folder, worlds, model
+        self.progress, self.parallel, self.help_of = progress, parallel, help_of
+
+    def hypothesize(self, attempt: int = 0) -> list[Row]:
+        """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
+        journal = self.folder.journal("hypotheses")
+        wanted = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
+        missing = [task for task in wanted if f"{task[0]}/{task[1]}/{attempt}" not in journal]
+        name = self._title("hypotheses", attempt)
+        with self.progress.stage(name, total=len(wanted), unit="instruction", done=len(wanted) - len(missing)) as stage:
+            for level, seed in missing:
+                journal.append(self._hypothesis(level, seed, attempt))
+                stage.advance()
+        return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
+
+    def verify(self, attempt: int = 0) -> list[Row]:
+        """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith(f"/{attempt}")]
+        return self._searched(rows, "verifications", title=self._title("verification", attempt), job_of=self._job)
+
+    def compare(self, search: Search, name: str) -> list[Row]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
+        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
+        return self._searched(
+            rows, name, title=name.replace("_", " "), job_of=lambda row: replace(self._job(row), search=search)
+        )
+
+    def _searched(self, rows: Sequence[Row], name: str, *, title: str, job_of: Callable[[Row], _Job]) -> list[Row]:
+        """Verify the hypotheses that the journal `name` lacks; its rows of all of them, in their order."""
+        journal = self.folder.journal(name)
+        missing = [row for row in rows if row["unit"] not in journal]
+        jobs = [job_of(row) for row in missing if row["subgoals"]]
+        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
+            for row in missing:
+                if not row["subgoals"]:
+                    journal.append(records.unreadable(row))
+                    stage.advance()
+            for job, result in self.parallel(_verify, jobs):
+                journal.append(records.verification(job.unit, result))
+                stage.advance(steps=result.searched_steps)
+        return [journal[row["unit"]] for row in rows]
+
+    def best(self, cycle: int) -> list[Row]:
+        """What every instruction comes to after a cycle, in the order of the instructions (`best_of`)."""
+        journal = self.folder.journal("verifications")
+        return best_of(journal.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+
+    def _title(self, name: str, attempt: int) -> str:
+        cycle = self.plan.cycle_of(attempt)
+        number = attempt - self.plan.first_attempt(cycle) + 1
+        parts = [name, *([f"cycle {cycle}"] if cycle > 1 else []), *([f"round {number}"] if number > 1 else [])]
+        return ", ".join(parts)
+
+    def _hypothesis(self, level: str, seed: int, attempt: int) -> Row:
+        instruction = self.worlds.mission(level, seed)
+        head = {"unit": f"{level}/{seed}/{attempt}", "level": level, "seed": seed, "instruction": instruction}
+        try:
+            found = hypothesize(
+                instruction,
+                model=self.model,
+                perception_api=api_text(),
+                sampling=self.plan.sampling("hypothesis", level, seed, attempt),
+                feedback=self._feedback(level, seed, attempt),
+                skills=self.help_of(self.plan.cycle_of(attempt)).skills,
+                repairs=self.plan.repairs,
+            )
+        except HypothesisError as error:
+            return head | {"subgoals": [], "error": error.problem}
+        return head | {"subgoals": records.subgoals(found), "error": ""}
+
+    def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
+        earlier = self._told(level, seed, attempt)
+        told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"] if earlier else []
+        named = _GOAL.search(earlier["cause"]) if earlier else None
+        if earlier is None or named is None or not told:
+            return None  # a lost worker is no goal's fault
+        return Feedback(tuple(goal["description"] for goal in told), int(named[1]) - 1, earlier["cause"])
+
+    def _told(self, level: str, seed: int, attempt: int) -> Row | None:
+        """The attempt that the model is told of: the last one; after the first cycle the one that got furthest."""
+        if self.plan.cycle_of(attempt) == 1:
+            return self._latest(level, seed, attempt)
+        rows = (self._row(level, seed, number) for number in reversed(range(attempt)))
+        return max((row for row in rows if row is not None), key=_reached, default=None)
+
+    def _job(self, row: Row) -> _Job:
+        level, seed, attempt = row["level"], row["seed"], int(row["unit"].rpartition("/")[2])
+        return _Job(
+            unit=row["unit"],
+            hypothesis=records.hypothesis(row),
+            start=self.worlds.start(level, seed),
+            level=level,
+            seed=seed,
+            settings=self.plan.verify.less(self._spent(level, seed, attempt)),
+            search=self._search(level, seed, attempt),
+            random_seed=self.plan.seed_of("verify", row["unit"]),
+        )
+
+    def _search(self, level: str, seed: int, attempt: int) -> Search:
+        """The cycle's search; after the first cycle it plays again what reached the same checks in earlier attempts."""
+        cycle = self.plan.cycle_of(attempt)
+        search = self.help_of(cycle).search
+        rows = (self._row(level, seed, number) for number in range(attempt))
+        return search if cycle == 1 else RecallingSearch(_known([row for row in rows if row is not None]), search)
+
+    def _still_open(self, level: str, seed: int, attempt: int) -> bool:
+        if attempt == 0:
+            return True
+        if attempt == self.plan.first_attempt(self.plan.cycle_of(attempt)):
+            row = self._latest(level, seed, attempt)
+            return row is not None and not row["verified"]
+        row = self._row(level, seed, attempt - 1)
+        return row is not None and not row["verified"] and not self._is_spent(level, seed, attempt)
+
+    def _is_spent(self, level: str, seed: int, attempt: int) -> bool:
+        needed = 0 if self.plan.cycle_of(attempt) == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
+        return self._spent(level, seed, attempt) + needed >= self.plan.verify.t_verify
+
+    def _spent(self, level: str, seed: int, attempt: int) -> int:
+        """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
+        earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
+        rows = (self._row(level, seed, number) for number in earlier)
+        return sum(row["searched_steps"] for row in rows if row is not None)
+
+    def _row(self, level: str, seed: int, attempt: int) -> Row | None:
+        return self.folder.journal("verifications").get(f"{level}/{seed}/{attempt}")
+
+    def _latest(self, level: str, seed: int, before: int) -> Row | None:
+        return latest(self.folder.journal("verifications").get, (level, seed), before=before)
+
+
+def best_of(row_of: Callable[[str], Row | None], tasks: Sequence[Task], *, plan: Plan, cycle: int) -> list[Row]:
+    """What every task comes to after a cycle, in the order of the tasks: what follows depends on it.
+
+    In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified or
+    got at least as far. `row_of` gives the verification of a unit, None for one that there isn't; tasks that were never
+    tried are left out.
+    """
+    found = []
+    for task in tasks:
+        tries = [latest(row_of, task, before=plan.attempts_of(number).stop) for number in range(1, cycle + 1)]
+        rows = [row for row in tries if row is not None]
+        found += [reduce(_further, rows)] if rows else []
+    return found
+
+
+def latest(row_of: Callable[[str], Row | None], task: Task, *, before: int) -> Row | None:
+    """The verification of the last attempt at a task among those numbered below `before`."""
+    rows = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
+    return next((row for row in rows if row is not None), None)
+
+
+def _known(rows: Sequence[Row]) -> dict[CheckFunction, tuple[tuple[int, ...], ...]]:
+    """Check -> the lists of actions that reached it in these attempts, the latest first."""
+    known: dict[CheckFunction, dict[tuple[int, ...], None]] = {}
+    for row in reversed(rows):
+        for each in records.experiences(row):
+            known.setdefault(each.subgoal.check, {})[each.actions] = None
+    return {check: tuple(lists) for check, lists in known.items()}
+
+
+def _further(row: Row, last: Row) -> Row:
+    return last if last["verified"] or _reached(last) >= _reached(row) else row
+
+
+def _reached(row: Row) -> int:
+    return sum(goal["reached"] for goal in row["subgoals"])
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A verification as a job for any process."""
+
+    unit: str
+    hypothesis: Hypothesis
+    start: Starts
+    level: str
+    seed: int
+    settings: VerifySettings
+    search: Search
+    random_seed: int
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The generated code that it runs: a banned check isn't asked again."""
+        return tuple(goal.check.source for goal in self.hypothesis.subgoals)
+
+    def lost(self, reason: str) -> Verification:
+        """What became of a hypothesis whose worker hung or died."""
+        return Verification(self.hypothesis, self.level, self.seed, False, (), 0, 0, f"worker lost: {reason}")
+
+
+def _verify(job: _Job) -> Verification:
+    return verify(
+        job.hypothesis,
+        job.start,
+        level=job.level,
+        seed=job.seed,
+        settings=job.settings,
+        search=job.search,
+        random_seed=job.random_seed,
+    )

@@ -1,0 +1,130 @@
+"""Verification: does the hypothesis hold in the world? (SDG, section 4.3)
+
+For each subgoal in turn a small policy searches from the state where the previous one ended, paid by its check
+function. The search stops at the first success and keeps the actions. A hypothesis is verified when every check fired
+and the environment says that the task is done, within T_verify searched steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.skills.checks.agreement import Agreement, agreement, healths
+from sdg.skills.checks.reward import compiled
+from sdg.skills.experience import Experience
+from sdg.skills.practice.starts import Starts
+from sdg.skills.sandbox.guard import Refused
+from sdg.skills.search.search import Search, Searched
+from sdg.skills.subgoal import Subgoal
+
+
+@dataclass(frozen=True, slots=True)
+class VerifySettings:
+    """`t_verify` single environment steps may be searched an instruction (the paper's T_verify), at most
+    `most_per_subgoal` of them for one subgoal. Checks are first asked about `health_steps` steps of a short walk (which
+    count as searched); the last check of a verified hypothesis is compared with the world on `judged_steps` more."""
+
+    t_verify: int = 3000
+    most_per_subgoal: int = 2000
+    health_steps: int = 6
+    judged_steps: int = 100
+
+    def less(self, spent: int) -> VerifySettings:
+        """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""
+        return replace(self, t_verify=max(0, self.t_verify - spent))
+
+
+@dataclass(frozen=True, slots=True)
+class SubgoalResult:
+    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` is how its check was asked."""
+
+    subgoal: Subgoal
+    reached: bool
+    restore_actions: tuple[int, ...]
+    actions: tuple[int, ...]
+    searched_steps: int
+    path: str
+    inconsistent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of one hypothesis. `cause` is "" when it was verified and says why not otherwise."""
+
+    hypothesis: Hypothesis
+    level: str
+    seed: int
+    verified: bool
+    results: tuple[SubgoalResult, ...]
+    searched_steps: int
+    replayed_steps: int
+    cause: str
+    agreement: Agreement | None = None
+
+    def experiences(self) -> tuple[Experience, ...]:
+        """Grounded experience: every reached subgoal; those of a hypothesis that failed later are unconfirmed."""
+        return tuple(
+            Experience(
+                instruction=self.hypothesis.instruction,
+                level=self.level,
+                seed=self.seed,
+                index=index,
+                subgoal=result.subgoal,
+                restore_actions=result.restore_actions,
+                actions=result.actions,
+                confirmed=self.verified,
+            )
+            for index, result in enumerate(self.results)
+            if result.reached
+        )
+
+
+def verify(
+    hypothesis: Hypothesis,
+    start: Starts,
+    *,
+    level: str,
+    seed: int,
+    settings: VerifySettings,
+    search: Search,
+    random_seed: int = 0,
+) -> Verification:
+    """Search the subgoals of a hypothesis in order, from `start` (one row, as `reset(seed)` left it)."""
+    results: list[SubgoalResult] = []
+    restore: tuple[int, ...] = ()
+    replayed = 0
+    problem, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
+    if problem:
+        return Verification(hypothesis, level, seed, False, (), searched, 0, problem)
+    for index, subgoal in enumerate(hypothesis.subgoals):
+        last = index == len(hypothesis.subgoals) - 1
+        budget = min(settings.t_verify - searched, settings.most_per_subgoal)
+        found: Searched = search(start, subgoal.check, must_succeed=last, budget=budget, seed=random_seed + index)
+        searched += found.steps
+        replayed += found.episodes * len(restore)
+        results.append(
+            SubgoalResult(subgoal, found.reached, restore, found.actions, found.steps, found.path, found.inconsistent)
+        )
+        if not found.reached:
+            cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
+            return Verification(hypothesis, level, seed, False, tuple(results), searched, replayed, cause)
+        restore += found.actions
+        before, start = start, found.after
+    judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
+    return Verification(hypothesis, level, seed, True, tuple(results), searched, replayed, "", judged)
+
+
+def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int) -> tuple[str, int]:
+    """Why a check of the hypothesis can't be trusted ("" when all can), and the steps that finding out took."""
+    checks = [subgoal.check for subgoal in hypothesis.subgoals]
+    for number, check in enumerate(checks, start=1):
+        try:
+            compiled(check)
+        except Refused as error:
+            return f"the check of goal {number} was refused: {error}", 0
+    found, steps = healths(start, checks, steps=settings.health_steps, seed=seed)
+    for number, health in enumerate(found, start=1):
+        if health.error or health.changed:
+            return f"the check of goal {number} can't be trusted: {health}", steps
+    return "", steps

@@ -1,0 +1,140 @@
+"""Check functions behind the guard: compiled once, asked about snapshots, tested for health (SDG, section 4.2).
+
+The paper never tests a generated check for anything but that it fires. Here one that raises, that answers differently
+to the same question, or that is true wherever it is asked is found before anything is trained on it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sdg.envs.babyai.perception.description import parse
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.perception import Object, Perception
+from sdg.skills.checks.template import rewrite
+from sdg.skills.library.library import Skill
+from sdg.skills.sandbox.guard import Guard, Guarded, GuardError
+from sdg.skills.subgoal import CheckFunction
+
+
+@cache
+def babyai_guard() -> Guard:
+    """The guard for check functions over BabyAI's perception functions."""
+    blank = BabyAIPerception.__new__(BabyAIPerception)  # only its functions' signatures are read
+    return Guard(blank.functions(), records=(Object,), returns=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedCheck:
+    """A check function that was accepted, ready to be asked. Not for two threads at once."""
+
+    check: CheckFunction
+    guarded: Guarded
+
+    @classmethod
+    def compile(cls, check: CheckFunction, *, guard: Guard | None = None) -> GuardedCheck:
+        """Load a check against BabyAI's perception functions, or behind another world's guard. Raises `Refused`."""
+        return cls(check, (guard or babyai_guard()).load(check.source, entry=check.name))
+
+    def __call__(self, perception: Perception) -> bool:
+        """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
+        answer: bool = self.guarded(perception.functions())
+        return answer
+
+    def evaluate(self, functions: Mapping[str, Callable[..., object]]) -> bool:
+        """The same over perception functions by name."""
+        answer: bool = self.guarded(functions)
+        return answer
+
+
+def asked_about(skill: Skill, argument: str) -> CheckFunction:
+    """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can."""
+    problem: ValueError | None = None
+    for template in skill.checks:
+        try:
+            return with_argument(template.check, template.argument, argument) if argument else template.check
+        except ValueError as error:
+            problem = problem or error
+    raise problem or ValueError(f"{skill.name} has no check")
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What became of a check over visited states. `error` is the first fault's message, "" when there was none."""
+
+    states: int
+    true: int
+    changed: int = 0
+    error: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        """It never raised, never changed its answer, and was false somewhere."""
+        return self.states > 0 and not self.error and not self.changed and self.true < self.states
+
+    def __str__(self) -> str:
+        if self.error:
+            return f"it failed in a visited state: {self.error}"
+        if self.changed:
+            return f"it changed its answer about {self.changed} of {self.states} states"
+        if self.true == self.states:
+            return f"it was true in all of {self.states} visited states, so it says nothing"
+        return f"true in {self.true} of {self.states} visited states"
+
+
+def examine(check: GuardedCheck, snapshots: Iterable[Perception]) -> Health:
+    """Ask a check twice about each snapshot. It stops at the first state in which the check fails.
+
+    A check that is true in the very first state is a subgoal of zero actions and no fault; true in *all* is one.
+    """
+    states = true = changed = 0
+    for snapshot in snapshots:
+        states += 1
+        try:
+            first, second = check(snapshot), check(snapshot)
+        except GuardError as error:
+            return Health(states, true, changed, str(error))
+        true += first
+        changed += first is not second
+    return Health(states, true, changed)
+
+
+def constants(check: CheckFunction) -> tuple[str, ...]:
+    """The texts that a check names, in the order of the source, each once. Source that doesn't parse has none."""
+    try:
+        tree = ast.parse(check.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    texts.sort(key=lambda node: (node.lineno, node.col_offset))
+    return tuple(dict.fromkeys(str(node.value) for node in texts))
+
+
+def with_argument(check: CheckFunction, old: str, new: str) -> CheckFunction:
+    """The same question about something else: what spells `old` in the check's source now spells `new`.
+
+    Descriptions are compared by what they mean ("a red ball" is "the red ball") and their lone colour and type words
+    follow them, see `sdg.skills.checks.template`; other texts must be equal. Raises
+    `sdg.skills.checks.template.Unfit` where that can't be.
+    """
+    return rewrite(check, {old: new}) if is_description(old) else _replaced(check, old, new)
+
+
+def is_description(text: str) -> bool:
+    """Whether a text is a description in the grammar of `sdg.envs.babyai.perception.description`."""
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _replaced(check: CheckFunction, old: str, new: str) -> CheckFunction:
+    tree = ast.parse(check.source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == old:
+            node.value = new
+    return CheckFunction(check.name, ast.unparse(tree))

@@ -1,0 +1,1 @@
+"""PPO: the learner of skills, and those that it is compared with."""

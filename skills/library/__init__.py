@@ -1,0 +1,1 @@
+"""The skill library and its place on disk."""

@@ -1,0 +1,68 @@
+"""The model card of a skill library, in Markdown: what it can do, how that was measured, where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sdg.skills.library.library import SCHEMA, Skill, SkillLibrary
+
+_COLUMNS = ("skill", "argument", "success %", "95 % interval", "episodes", "horizon", "training steps", "learned from")
+
+
+def write_card(library: SkillLibrary) -> str:
+    """The card; texts of models and missions in it are escaped, so that they can't be more than text."""
+    steps = sum(skill.environment_steps for skill in library.skills)
+    size = sum(array.nbytes for arrays in library.weights.values() for array in arrays.values())
+    lines = [
+        "# Skill library",
+        "",
+        f"{len(library.skills)} skills, {steps:,} environment steps of training, {size / 2**20:.2f} MiB of weights, "
+        f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's check fired within its horizon.",
+        "",
+        _row(_COLUMNS),
+        _row(["---"] * len(_COLUMNS)),
+        *[_row(_cells(skill)) for skill in library.skills],
+        "",
+        *[line for skill in library.skills for line in _section(skill)],
+        *_provenance(library.provenance),
+    ]
+    return "\n".join(lines)
+
+
+def _cells(skill: Skill) -> list[str]:
+    low, high = skill.success_interval
+    measured = (f"{100 * skill.success_rate:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    return [
+        f"`{skill.name}`",
+        _plain(skill.argument_examples[0]) if skill.takes_argument and skill.argument_examples else "none",
+        *(measured if skill.episodes else ("not measured", "")),
+        f"{skill.episodes:,}",
+        str(skill.horizon),
+        f"{skill.environment_steps:,}",
+        f"{len(skill.members)} subgoals",
+    ]
+
+
+def _section(skill: Skill) -> list[str]:
+    texts = list(dict.fromkeys(skill.members))
+    shown = ", ".join(f'"{_plain(text)}"' for text in texts[:8]) + (", ..." if len(texts) > 8 else "")
+    return [f"## {skill.name}", "", _plain(skill.description), "", f"Learned from: {shown or 'nothing named'}", ""]
+
+
+def _provenance(provenance: Mapping[str, Any]) -> list[str]:
+    if not provenance:
+        return []
+    rows = [_row([_plain(str(key)), _plain(str(provenance[key]))]) for key in sorted(provenance)]
+    return ["## Where it comes from", "", _row(["what", "value"]), _row(["---", "---"]), *rows, ""]
+
+
+def _row(cells: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """One line of text in which Markdown and HTML mean nothing, 300 characters at most."""
+    line = " ".join(text.split())[:300]
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", line)

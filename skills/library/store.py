@@ -1,0 +1,220 @@
+"""Saving and loading a skill library: a folder of library.json, safetensors files and a model card.
+
+Nothing is ever unpickled. A library from elsewhere is untrusted: sizes are bounded before anything is read, only files
+that the index names are opened, their checksums must agree, and every value is checked before it is believed. Checksums
+find damage, not malice; against malice nothing in a library is run here (checks are source for the guard).
+
+A library is written beside its place and moved there whole, so that a kill at any moment leaves the old or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from sdg.skills.library.card import write_card
+from sdg.skills.library.library import MAX_AXES, MAX_TENSORS, SCHEMA, LibraryError, SkillLibrary
+from sdg.skills.library.schema import MAX_INDEX_BYTES, read_index, seal
+from sdg.skills.strict_json import loads
+
+INDEX = "library.json"
+CARD = "README.md"
+MAX_FILE_BYTES = 64 * 2**20
+MAX_LIBRARY_BYTES = 256 * 2**20
+
+_PICKLES = {b"\x80": "a pickle", b"PK": "a zip archive such as torch.save writes"}
+
+
+def save_library(library: SkillLibrary, folder: Path) -> None:
+    """Write the library to `folder`, replacing a library that is there as a whole or not at all.
+
+    The bytes depend on the library alone. Raises LibraryError where the folder holds other things or the disk refuses.
+    """
+    if folder.exists() and not (folder / INDEX).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise LibraryError(f"{folder} exists and isn't a skill library; choose another place or move it away")
+    temporary: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
+        _write_all(_files(library), temporary)
+        _move_into_place(temporary, folder)
+    except OSError as error:
+        raise LibraryError(
+            f"could not write the skill library {folder}: {error}; what was there is unchanged"
+        ) from error
+    except ValueError as error:
+        raise LibraryError(f"this skill library can't be stored: {error}") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def load_library(folder: Path) -> SkillLibrary:
+    """Read a library and believe nothing. Raises LibraryError that says what is wrong with anything but a whole one."""
+    folder = _settled(folder)
+    try:
+        index = read_index(_read(folder / INDEX, limit=MAX_INDEX_BYTES))
+        sizes = {name: entry.size for name, entry in index.files.items()}
+        if sum(sizes.values()) > MAX_LIBRARY_BYTES:
+            raise ValueError(f"its files have {sum(sizes.values())} bytes, at most {MAX_LIBRARY_BYTES} are allowed")
+        arrays = {
+            name: _arrays(folder / name, size=entry.size, sha256=entry.sha256) for name, entry in index.files.items()
+        }
+        weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
+        if arrays:
+            raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
+        return SkillLibrary(tuple(index.skills), weights, index.provenance)
+    except LibraryError:
+        raise
+    except FileNotFoundError as error:
+        raise LibraryError(_incomplete(folder, error)) from error
+    except KeyError as error:
+        raise LibraryError(f"{folder / INDEX} doesn't list the weights file {error}") from error
+    except (OSError, ValueError) as error:
+        raise LibraryError(f"the skill library {folder} can't be used: {error}") from error
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _files(library: SkillLibrary) -> dict[str, bytes]:
+    from safetensors.numpy import save
+
+    weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
+    files = {
+        name: save({key: np.ascontiguousarray(arrays[key]) for key in sorted(arrays)})
+        for name, arrays in sorted(weights.items())
+    }
+    index = {
+        "schema": SCHEMA,
+        "skills": [asdict(skill) for skill in library.skills],
+        "provenance": dict(library.provenance),
+        "files": {
+            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
+        },
+    }
+    files[INDEX] = seal(index)
+    read_index(files[INDEX])  # what can't be read back isn't written
+    files[CARD] = write_card(library).encode(errors="replace")
+    return files
+
+
+def _write_all(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, data in files.items():
+        with open(folder / name, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    os.chmod(folder, 0o755)
+    _sync(folder)
+
+
+def _move_into_place(temporary: Path, folder: Path) -> None:
+    """Rename the old library aside and the new one in; `_settled` finds the old one if a kill comes between."""
+    aside = _aside(folder)
+    if folder.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+        os.rename(folder, aside)
+    try:
+        os.rename(temporary, folder)
+    except OSError:
+        if aside.exists():
+            os.rename(aside, folder)
+        raise
+    with contextlib.suppress(OSError):  # it is in place; a disk that can't confirm it now doesn't undo that
+        _sync(folder.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _aside(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.previous"
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _settled(folder: Path) -> Path:
+    """The folder, or the previous library where a kill came between the two renames of a save."""
+    return _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
+
+
+def _incomplete(folder: Path, error: FileNotFoundError) -> str:
+    if not folder.exists():
+        return f"there is no skill library at {folder}; train one or name another folder"
+    return f"the skill library {folder} is incomplete: {Path(error.filename).name} is missing; train or copy it again"
+
+
+def _read(path: Path, *, limit: int) -> bytes:
+    """Bytes of a plain file of at most `limit`; links and devices are refused, so that no path leaves the folder."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path.name} isn't a plain file")
+        if status.st_size > limit:
+            raise ValueError(f"{path.name} has {status.st_size} bytes, at most {limit} are allowed")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"{path.name} grew beyond {limit} bytes while it was read")
+    return data
+
+
+def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
+    if size > MAX_FILE_BYTES:
+        raise ValueError(f"{path.name} would have {size} bytes, at most {MAX_FILE_BYTES} are allowed")
+    data = _read(path, limit=MAX_FILE_BYTES)
+    for magic, what in _PICKLES.items():
+        if data.startswith(magic) and data[8:9] != b"{":
+            raise ValueError(f"{path.name} is {what}; weights are safetensors and nothing else is ever loaded")
+    if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
+        raise ValueError(f"{path.name} is damaged: its checksum doesn't agree with {INDEX}")
+    _check_header(data, name=path.name)
+    return _parse(data, name=path.name)
+
+
+def _check_header(data: bytes, *, name: str) -> None:
+    """Number, type and rank of the arrays before any of them is made."""
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > min(len(data) - 8, 2**20):
+        raise ValueError(f"{name} isn't a safetensors file")
+    try:
+        header = loads(data[8 : 8 + length])
+    except ValueError as error:
+        raise ValueError(f"{name} has no readable safetensors header") from error
+    entries = [v for k, v in header.items() if k != "__metadata__"] if isinstance(header, dict) else [None]
+    if not all(_is_small_float32(entry) for entry in entries):
+        raise ValueError(f"{name} has an array that isn't float32 of at most {MAX_AXES} axes")
+    if len(entries) > MAX_TENSORS:
+        raise ValueError(f"{name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
+
+
+def _is_small_float32(entry: object) -> bool:
+    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") == "F32" else None
+    return isinstance(shape, list) and len(shape) <= MAX_AXES
+
+
+def _parse(data: bytes, *, name: str) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return {key: array.copy() for key, array in load(data).items()}
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{name} isn't a safetensors file: {error}") from error

@@ -1,0 +1,225 @@
+"""Starts on fresh layouts: the states in which earlier skills leave the robot (never a demonstrator).
+
+A verified hypothesis says which skills come before a subgoal. On another layout of the same level the same skills are
+played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
+
+A program doesn't always call skills in the order of a hypothesis, so some plans are varied: a stage before the last is
+left out, or a plan that is about rooms is gone through again, with the rooms forgotten that were visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.perception.description import mentions, parse
+from sdg.envs.babyai.perception.memory import forget_visited_rooms
+from sdg.envs.babyai.practice.batch import begin_subgoals
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.checks.template import Unfit, rewrite
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import play
+from sdg.skills.practice.starts import Starts, join, replayed, restored, target_row
+from sdg.skills.subgoal import CheckFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check.
+
+    `forgets`: the rooms visited so far are forgotten before it.
+    """
+
+    skill: int
+    argument: str
+    check: CheckFunction
+    forgets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One grounded subgoal of a cluster: where it began, what it wants and the stages that came before it."""
+
+    level: str
+    seed: int
+    instruction: str
+    restore_actions: tuple[int, ...]
+    actions: tuple[int, ...]
+    stage: Stage
+    before: tuple[Stage, ...]
+    description: str
+    confirmed: bool = True
+
+
+def restored_starts(members: Sequence[Member]) -> Starts:
+    """The states in which the members' subgoals began, by replaying their saved actions."""
+    parts = []
+    for level in sorted({member.level for member in members}):
+        chosen = [member for member in members if member.level == level]
+        seeds = sorted({member.seed for member in chosen})
+        bank = LevelBank.build(level, seeds)
+        layouts = [seeds.index(member.seed) for member in chosen]
+        state, memory = restored(bank, layouts, actions=[member.restore_actions for member in chosen])
+        parts.append(_starts(state, memory, [member.stage for member in chosen]))
+    return join(parts)
+
+
+def keeps_to_its_room(members: Sequence[Member]) -> bool:
+    """Whether a skill ended, when it was grounded, mostly in the room in which it began."""
+    moved = [_rooms(level, [m for m in members if m.level == level]) for level in sorted({m.level for m in members})]
+    return float(np.mean(np.concatenate(moved))) < MOVERS
+
+
+def _rooms(level: str, members: Sequence[Member]) -> np.ndarray:
+    """Whether each member's actions led to another room, bool (n,)."""
+    seeds = sorted({member.seed for member in members})
+    spans = [(len(member.restore_actions), len(member.actions)) for member in members]
+    moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
+    actions = [(*member.restore_actions, *member.actions) for member in members]
+    layouts = [seeds.index(member.seed) for member in members]
+    _, memory = replayed(LevelBank.build(level, seeds), layouts, actions=actions, moments=moments)
+    moved: np.ndarray = memory.room[0::2] != memory.room[1::2]
+    return moved
+
+
+def fresh_starts(
+    members: Sequence[Member],
+    policies: Mapping[int, Policy],
+    *,
+    banks: Mapping[str, LevelBank],
+    count: int,
+    horizon: int,
+    seed: int,
+) -> Starts | None:
+    """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if none is."""
+    rng = np.random.default_rng(seed)
+    playable = [m for m in members if m.level in banks and all(stage.skill >= 0 for stage in m.before)]
+    if not playable:
+        return None
+    parts = []
+    drawn = [playable[i] for i in rng.integers(len(playable), size=count)]
+    for level in sorted({member.level for member in drawn}):
+        chosen = [member for member in drawn if member.level == level]
+        layouts = rng.integers(len(banks[level]), size=len(chosen))
+        plans = [_transfer(member, banks[level].mission(int(at))) for member, at in zip(chosen, layouts, strict=True)]
+        fit = [(i, vary(plan, rng)) for i, plan in enumerate(plans) if plan is not None]
+        if fit:
+            numbers = layouts[[i for i, _ in fit]]
+            found = _play_through(banks[level], numbers, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
+            parts += [found] if found is not None else []
+    return join(parts) if parts else None
+
+
+def _transfer(member: Member, mission: str) -> tuple[Stage, ...] | None:
+    """The member's stages, its own last, with the old mission's descriptions replaced by those of another mission."""
+    old, new = mentions(member.instruction), mentions(mission)
+    if len(old) != len(new) or len(set(old)) != len(old):
+        return None
+    words = dict(zip(old, new, strict=True))
+    try:
+        return tuple(_restage(stage, words) for stage in (*member.before, member.stage))
+    except Unfit:
+        return None
+
+
+MOVERS = 0.5
+"""Share of members that change rooms in a skill that doesn't keep to its room: a search may stray now and then."""
+
+LEFT_OUT, AGAIN = 0.3, 0.4
+"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about rooms only)."""
+
+
+def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
+    """The plan, or in some cases one with a stage less or gone through twice."""
+    drawn = rng.random()
+    if not any(stage.argument for stage in plan):
+        again = (replace(plan[0], forgets=True), *plan[1:])
+        plan = (*plan, *again) if drawn < AGAIN else plan
+        drawn = rng.random()
+    if len(plan) > 2 and drawn < LEFT_OUT:
+        plan = (*plan[:-2], plan[-1])
+    return tuple(plan)
+
+
+def _restage(stage: Stage, words: Mapping[str, str]) -> Stage:
+    argument = stage.argument
+    try:
+        by_target = {parse(old): new for old, new in words.items()}
+        argument = by_target.get(parse(argument), argument) if argument else ""
+    except ValueError:
+        pass
+    return Stage(stage.skill, argument, rewrite(stage.check, words))
+
+
+def _play_through(
+    bank: LevelBank,
+    layouts: np.ndarray,
+    plans: Sequence[tuple[Stage, ...]],
+    policies: Mapping[int, Policy],
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+) -> Starts | None:
+    state, memory = restored(bank, list(layouts), actions=[()] * len(layouts))
+    depth = np.array([len(plan) - 1 for plan in plans])
+    waiting = _starts(state, memory, [plan[0] for plan in plans])
+    rows, arrived = np.arange(len(plans)), []
+    for t in range(int(depth.max()) + 1):
+        here = np.flatnonzero(depth[rows] == t)
+        if len(here):
+            arrived.append(waiting.take(here))
+        going = np.flatnonzero(depth[rows] > t)
+        if not len(going):
+            break
+        rows, waiting = _advance(
+            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng
+        )
+        if not len(rows):
+            break
+    return join(arrived) if arrived else None
+
+
+def _advance(
+    waiting: Starts,
+    rows: np.ndarray,
+    plans: Sequence[tuple[Stage, ...]],
+    t: int,
+    *,
+    policies: Mapping[int, Policy],
+    horizon: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, Starts]:
+    """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
+    skills = np.array([plans[row][t].skill for row in rows])
+    kept_rows, kept = [], []
+    for skill in np.unique(skills):
+        mine = np.flatnonzero(skills == skill)
+        here = waiting.take(mine)
+        if int(skill) in policies:
+            drawn = int(rng.integers(2**31))
+            reached, _, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+        else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
+            reached, after = BatchReward(here.checks)(here.memory, here.check_of), here
+        good = np.flatnonzero(reached)
+        if len(good):
+            kept_rows.append(rows[mine[good]])
+            kept.append(after.take(good))
+    if not kept:
+        return np.zeros(0, np.int64), waiting
+    order = np.concatenate(kept_rows)
+    joined = join(kept)
+    for i, row in enumerate(order):
+        if plans[row][t + 1].forgets:
+            forget_visited_rooms(joined.memory, i)
+    begin_subgoals(joined.memory)
+    return order, _starts(joined.state, joined.memory, [plans[row][t + 1] for row in order])
+
+
+def _starts(state: object, memory: object, stages: Sequence[Stage]) -> Starts:
+    numbers: dict[CheckFunction, int] = {}
+    check_of = np.array([numbers.setdefault(stage.check, len(numbers)) for stage in stages], np.int64)
+    targets = np.stack([target_row(stage.argument) for stage in stages])
+    return Starts(state, memory, targets, tuple(numbers), check_of)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Where generated code runs: a guard inside the process, walls around it."""

@@ -1,0 +1,27 @@
+"""Generated Python behind a whitelist, a woven step budget and a typed border; it knows nothing of any world."""
+
+from sdg.skills.sandbox.guard.guard import (
+    FILENAME,
+    BudgetSpent,
+    GeneratedError,
+    Guard,
+    Guarded,
+    GuardError,
+    HostFault,
+    Refused,
+    Signature,
+    extract_code,
+)
+
+__all__ = [
+    "FILENAME",
+    "BudgetSpent",
+    "GeneratedError",
+    "Guard",
+    "GuardError",
+    "Guarded",
+    "HostFault",
+    "Refused",
+    "Signature",
+    "extract_code",
+]

@@ -1,0 +1,1 @@
+"""Supervised processes with limits and walls for code that may hang, crash or lie."""

@@ -1,0 +1,63 @@
+"""Searching what was found before: a later hypothesis often begins like an earlier one, whose actions are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.search import Search, Searched, SearchSettings, Trial
+from sdg.skills.subgoal import CheckFunction
+
+Known = Mapping[CheckFunction, Sequence[tuple[int, ...]]]
+"""Check -> lists of actions that made it fire, each from where an earlier hypothesis stood."""
+
+
+ABOUT_HANDS = ("carried", "held", "picked_up", "dropped")
+"""Words of the perception functions and their records in checks that ask what is, or was, in the hand."""
+
+
+class RecallingSearch:
+    """Plays what reached an equal check before, and searches where that doesn't. Its steps are counted like others.
+
+    What took or dropped something in passing, while the check asks nothing about that, isn't taken over: it may be why
+    the earlier attempt failed later.
+    """
+
+    def __init__(self, known: Known, inner: Search) -> None:
+        self.known, self.inner = known, inner
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `sdg.skills.search.search.Search`."""
+        spent = 0
+        for actions in self.known.get(check, ()):
+            found = _played(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
+            spent += found.steps
+            if found.reached and (_is_tidy(start, found) or any(word in check.source for word in ABOUT_HANDS)):
+                return replace(found, steps=spent)
+        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - spent, seed=seed)
+        return replace(rest, steps=rest.steps + spent)
+
+
+def _is_tidy(start: Starts, found: Searched) -> bool:
+    return bool(start.memory.carried[0] == found.after.memory.carried[0])
+
+
+def _played(
+    start: Starts, check: CheckFunction, actions: Sequence[int], *, must_succeed: bool, budget: int
+) -> Searched:
+    alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)
+    trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=alone, seed=0)
+    if trial.already() and not must_succeed:
+        return trial.nothing_to_do()
+    trial.begin()
+    for action in actions:
+        if trial.over:
+            break
+        trial.step(np.array([action]))
+    return trial.result()
+
+
+__all__ = ["Known", "RecallingSearch"]

@@ -1,0 +1,183 @@
+"""Searching one subgoal: a small policy that is paid by a check function until it fires once (SDG, section 4.3).
+
+Plain sparse PPO stops before it ever sees a reward, so while it searches it is also paid for what is new to it, and it
+begins with a preference for walking on. `RandomSearch` is the same search without any learning, for comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sdg.envs.babyai.practice.batch import begin_subgoals, take_rows
+from sdg.skills.policy.network import N_ACTIONS
+from sdg.skills.practice.env import Arena
+from sdg.skills.practice.starts import Starts, mark
+from sdg.skills.subgoal import CheckFunction
+
+PRIOR = (0.0, 0.0, 0.7, -1.5, -1.5, -1.5)
+"""First preferences over left, right, forward, pickup, drop, toggle: what is grabbed in passing spoils later goals."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """`n_envs` rows search for episodes of `horizon` steps; `bonus` scales the count-based novelty bonus."""
+
+    n_envs: int = 8
+    horizon: int = 30
+    n_steps: int = 30
+    bonus: float = 0.1
+    learning_rate: float = 1e-3
+    ent_coef: float = 0.05
+    prior: tuple[float, ...] = PRIOR
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search found: the actions, the state they lead to, and the single environment steps that it took."""
+
+    reached: bool
+    actions: tuple[int, ...]
+    after: Starts
+    steps: int
+    episodes: int
+    path: str
+    inconsistent: int
+    cause: str = ""
+
+
+class Search(Protocol):
+    """Whoever looks for a way to make a check fire."""
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """Search from `start` (one row) for at most `budget` steps; `must_succeed`: the mission must be done, too."""
+        ...
+
+
+class Trial:
+    """Steps an arena row by row on behalf of a search and notices the first success."""
+
+    def __init__(
+        self,
+        start: Starts,
+        check: CheckFunction,
+        *,
+        must_succeed: bool,
+        budget: int,
+        settings: SearchSettings,
+        seed: int,
+    ) -> None:
+        pool = Starts(start.state, start.memory, mark(check)[None], (check,), np.zeros(1, np.int64))
+        self.arena = Arena(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
+        self.must_succeed, self.budget, self.settings = must_succeed, budget, settings
+        self.actions: list[list[int]] = [[] for _ in range(settings.n_envs)]
+        self.visits: dict[bytes, int] = {}
+        self.episodes = settings.n_envs
+        self.inconsistent = self.lost = 0
+        self.found: Searched | None = None
+
+    @property
+    def path(self) -> str:
+        return self.arena.reward.paths[0]
+
+    @property
+    def over(self) -> bool:
+        """Found, or no budget left for another step of every row."""
+        return self.found is not None or self.arena.steps + len(self.actions) > self.budget
+
+    def begin(self) -> None:
+        """Put every row at the start."""
+        self.actions = [[] for _ in self.actions]
+        self.arena.load_random(np.arange(len(self.actions)))
+
+    def already(self) -> bool:
+        """Is the check true before anything was done? Then the subgoal is one of zero actions."""
+        memory = self.arena.starts.memory
+        return bool(self.arena.reward(memory, np.zeros(1, np.int64))[0])
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(paid bool (n,), ended bool (n,)); rows that end begin anew."""
+        for row, action in enumerate(actions):
+            self.actions[row].append(int(action))
+        fired, over, succeeded = self.arena.step(actions)
+        good = fired & succeeded if self.must_succeed else fired & ~over
+        self.inconsistent += int(np.count_nonzero(fired & ~good))
+        self.lost += int(np.count_nonzero(over & ~good))
+        if good.any() and self.found is None:
+            self.found = self._searched(int(np.argmax(good)))
+        ended = good | over | (self.arena.age >= self.arena.horizon)
+        rows = np.flatnonzero(ended)
+        if len(rows) and not self.over:
+            self.episodes += len(rows)
+            for row in rows.tolist():
+                self.actions[row] = []
+            self.arena.load_random(rows)
+        return good, ended
+
+    def try_each_action(self) -> None:
+        """One step of every row, each action once: many subgoals are one action away, and a walk begins by leaving."""
+        n = len(self.actions)
+        if n <= self.budget:
+            self.begin()
+            self.step(np.arange(n) % N_ACTIONS)
+
+    def novelty(self) -> np.ndarray:
+        """Bonus f32 (n,): one over the root of how often this pose, load and number of known things was met."""
+        memory = self.arena.memory
+        out = np.zeros(len(self.actions), np.float32)
+        for row in range(len(self.actions)):
+            key = memory.pose[row].tobytes() + memory.carried[row].tobytes() + memory.n_objects[row].tobytes()
+            self.visits[key] = self.visits.get(key, 0) + 1
+            out[row] = self.settings.bonus / self.visits[key] ** 0.5
+        return out
+
+    def _searched(self, row: int) -> Searched:
+        rows = np.array([row])
+        memory = take_rows(self.arena.memory, rows)
+        begin_subgoals(memory)
+        pool = self.arena.starts
+        after = Starts(take_rows(self.arena.rows.state, rows), memory, pool.targets, pool.checks, pool.check_of)
+        return Searched(
+            True, tuple(self.actions[row]), after, self.arena.steps, self.episodes, self.path, self.inconsistent
+        )
+
+    def result(self) -> Searched:
+        """What was found, or why nothing was."""
+        if self.found is not None:
+            return self.found
+        cause = f"was not reached in {self.arena.steps} searched steps"
+        if self.must_succeed and self.inconsistent:
+            cause = f"was reached {self.inconsistent} times but the environment did not call the task done"
+        return Searched(
+            False, (), self.arena.starts, self.arena.steps, self.episodes, self.path, self.inconsistent, cause
+        )
+
+    def nothing_to_do(self) -> Searched:
+        """The subgoal of zero actions."""
+        memory = take_rows(self.arena.starts.memory, np.arange(1))
+        begin_subgoals(memory)
+        pool = self.arena.starts
+        after = Starts(pool.state, memory, pool.targets, pool.checks, pool.check_of)
+        return Searched(True, (), after, 0, 0, self.path, 0)
+
+
+class RandomSearch:
+    """Draws every action from the prior: what a search is worth without learning."""
+
+    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
+        self.settings = settings
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `Search`."""
+        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
+        if trial.already() and not must_succeed:
+            return trial.nothing_to_do()
+        rng = np.random.default_rng(seed)
+        weights = np.exp(self.settings.prior)
+        trial.try_each_action()
+        trial.begin()
+        while not trial.over:
+            trial.step(rng.choice(len(weights), size=self.settings.n_envs, p=weights / weights.sum()))
+        return trial.result()

@@ -1,0 +1,130 @@
+"""The skills of a library as calls that a search can make, and what is known of when each of them comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.babyai.perception.description import parse
+from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.skills.checks.check import asked_about
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.checks.shape import canonical_source, core, signature, similarity
+from sdg.skills.library.library import Skill, SkillLibrary
+from sdg.skills.library.store import load_library
+from sdg.skills.policy.network import Policy
+from sdg.skills.policy.paper_model import policy_of
+from sdg.skills.practice.starts import target_row
+from sdg.skills.subgoal import CheckFunction
+
+FOLLOWS, USAGES = "follows", "usages"
+"""Keys of a library's provenance: skill -> skill -> how often it came next; skill -> what it is known to need."""
+
+LEARNED = 0.7
+"""Weight of what followed what, against all skills alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A skill with an argument: its policy, the target marked for it, and the check that ends it."""
+
+    skill: Skill
+    argument: str
+    policy: Policy
+    target: np.ndarray
+    done: BatchReward
+
+
+class Toolbox:
+    """The skills of a library as calls, and what is known of when they come."""
+
+    def __init__(self, library: SkillLibrary) -> None:
+        self.skills = library.skills
+        self._policies = {skill.name: policy_of(library.weights[skill.name]) for skill in library.skills}
+        self._usages = _table(library.provenance.get(USAGES))
+        self._follows = _table(library.provenance.get(FOLLOWS))
+        self._types = {skill.name: {_type(example) for example in skill.argument_examples} for skill in self.skills}
+        self._calls: dict[tuple[str, str], Call | None] = {}
+
+    def call(self, skill: Skill, argument: str) -> Call | None:
+        """A call, or None where none of the skill's checks can be asked about the argument."""
+        key = skill.name, argument
+        if key not in self._calls:
+            check = _check(skill, argument)
+            policy = self._policies[skill.name]
+            made = check and Call(skill, argument, policy, target_row(argument), BatchReward((check,)))
+            self._calls[key] = made or None
+        return self._calls[key]
+
+    def is_apt(self, skill: Skill, *, holding: bool) -> bool:
+        """Whether empty or full hands speak against it: what takes needs empty ones, what lets go full ones."""
+        known = self._usages.get(skill.name, {})
+        return not ((holding and known.get("grasps") is True) or (not holding and known.get("releases") is True))
+
+    def is_handling(self, skill: Skill) -> bool:
+        """Whether the skill is known to take something or to let go of it."""
+        known = self._usages.get(skill.name, {})
+        return known.get("grasps") is True or known.get("releases") is True
+
+    def suits(self, skill: Skill, argument: str) -> bool:
+        """Whether the skill was learned on things of this type."""
+        return _type(argument) in self._types[skill.name]
+
+    def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
+        """How much each skill's own checks ask what a check asks, in [0, 1]; `argument` is what the check is about."""
+        asked = _asks(check, argument)
+        shares = [[similarity(asked, _asks(own.check, own.argument)) for own in skill.checks] for skill in self.skills]
+        return np.array([max(each) for each in shares])
+
+    def next_weights(self, last: str) -> np.ndarray:
+        """How likely each skill is to come after another ("" at the beginning), summing to 1."""
+        alike = np.full(len(self.skills), 1 / len(self.skills))
+        counts = self._follows.get(last, {})
+        seen = np.array([_count(counts.get(skill.name)) for skill in self.skills])
+        return alike if not seen.sum() else (1 - LEARNED) * alike + LEARNED * seen / seen.sum()
+
+
+def _asks(check: CheckFunction, argument: str) -> frozenset[str]:
+    return signature(core(canonical_source(check.source, argument=argument)))
+
+
+def _table(value: object) -> dict[str, Mapping[str, Any]]:
+    """A table of tables out of a library's provenance, which may hold anything."""
+    pairs = value.items() if isinstance(value, Mapping) else ()
+    return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
+
+
+def _type(argument: str) -> int:
+    try:
+        return parse(argument).type
+    except ValueError:
+        return NO_TARGET[3]
+
+
+def _count(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e9 else 0.0
+
+
+def _check(skill: Skill, argument: str) -> CheckFunction | None:
+    try:
+        return asked_about(skill, argument)
+    except ValueError:
+        return None
+
+
+def toolbox_of(library: Path) -> Toolbox:
+    """The toolbox of a library's folder, loaded once a process. Raises LibraryError for one that can't be used."""
+    return _loaded(library, (library / "library.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _loaded(library: Path, changed: int) -> Toolbox:
+    return Toolbox(load_library(library))
+
+
+__all__ = ["FOLLOWS", "USAGES", "Call", "Toolbox", "toolbox_of"]

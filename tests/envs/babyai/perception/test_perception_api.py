@@ -1,0 +1,71 @@
+"""The prompt's API text: made of the functions' own docstrings, complete, and true."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, api_text, render
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.perception import Object, Perception
+
+
+@pytest.fixture(scope="module")
+def perception() -> BabyAIPerception:
+    world = BabyAIWorld("GoToLocal")
+    world.reset(3)
+    return world.perception()
+
+
+def test_every_function_has_its_line(perception: BabyAIPerception) -> None:
+    lines = api_text().splitlines()
+    for name, function in perception.functions().items():
+        assert function.__doc__
+        [line] = [line for line in lines if line.startswith(f"{name}(")]
+        assert line == render(function)
+        assert " ".join(function.__doc__.split()) in line
+    assert tuple(perception.functions()) == NAMES
+
+
+def test_every_record_field_is_documented() -> None:
+    documented = {
+        name.strip()
+        for line in RECORD_TEXT.splitlines()
+        if line.startswith("  ")
+        for name in line.split(": ")[0].split(",")
+    }
+    assert documented == {field.name for field in fields(Object)}
+
+
+def test_names_pick_and_order() -> None:
+    lines = api_text(["get_facing", "find_objects"]).splitlines()
+    assert [line.split("(")[0] for line in lines[-2:]] == ["get_facing", "find_objects"]
+    assert "get_carried" not in "".join(lines)
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(ValueError, match="no perception function is called 'look'"):
+        api_text(["look"])
+
+
+def test_forgetting_has_its_line() -> None:
+    assert render(BabyAIWorld.forget_visited_rooms).startswith("forget_visited_rooms(): Forget which rooms")
+
+
+@pytest.mark.parametrize("position", [None, 3, (1,), (1, 2, 3), ("a", "b"), (1.5, 2), "xy"])
+def test_no_position(perception: BabyAIPerception, position: object) -> None:
+    with pytest.raises(ValueError, match="a position is a pair"):
+        perception.is_free(position)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("position", [(10**30, 0), (0, -(10**30)), (2**63, 2**63)])
+def test_positions_far_away(perception: BabyAIPerception, position: tuple[int, int]) -> None:
+    assert perception.is_free(position) is False
+
+
+def test_it_is_a_perception(perception: BabyAIPerception) -> None:
+    role: Perception = perception
+    lines = role.describe().splitlines()
+    assert lines[0].startswith("Step 0. The robot is at (0, 0) in room 0")
+    assert len(lines) == 2 + len(perception.get_observed_objects())

@@ -1,0 +1,108 @@
+"""The accessors, as Python, say what the compiled snapshot's records say, field by field, on busy walks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.perception import memory as memories
+from sdg.envs.babyai.perception import table as tables
+from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
+from sdg.envs.babyai.perception.memory import Memory
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.perception import Object
+from tests.shared.walks import walk
+
+LEVELS = ("GoToLocal", "PutNextLocal", "BossLevel", "KeyInBox", "PutNextS5N2Carrying")
+
+
+def snapshots(level: str):
+    """(memory, row, snapshot) along a walk; row 1 of two, so that rows can't be mixed up."""
+    two = memories.create(2)
+    for world, _ in walk(level, seed=9, steps=80):
+        if world.steps == 30:
+            world.begin_subgoal()
+        if world.steps == 50:
+            world.forget_visited_rooms()
+        memories.copy_rows(world.memory, [0], two, [1])
+        yield two, 1, BabyAIPerception(two, 1)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_accessors_equal_records(level: str) -> None:
+    for memory, i, perception in snapshots(level):
+        for record in perception.get_observed_objects():
+            check_record(memory, i, record)
+        check_robot(memory, i, perception)
+
+
+def check_record(memory: Memory, i: int, record: Object) -> None:
+    k = record.id
+    assert tables.exists(memory, i, k)
+    assert TYPES[tables.type_of(memory, i, k)] == record.type
+    assert COLOURS[tables.color_of(memory, i, k)] == record.color
+    assert tables.position(memory, i, k) == record.position
+    assert tables.start_position(memory, i, k) == record.start_position
+    assert tables.distance(memory, i, k) == record.distance
+    assert tables.is_faced(memory, i, k) == record.facing
+    assert tables.is_visible(memory, i, k) == record.visible
+    assert tables.is_held(memory, i, k) == record.held
+    assert tables.room_of(memory, i, k) == record.room
+    assert tables.STATUSES[tables.status_of(memory, i, k)] == record.status
+    assert tables.is_explored(memory, i, k) == record.explored
+    for event in ("picked_up_at", "dropped_at", "opened_at"):
+        assert getattr(memory, event)[i, k] == getattr(record, event)
+
+
+def check_robot(memory: Memory, i: int, perception: BabyAIPerception) -> None:
+    carried, faced = perception.get_carried(), perception.get_facing()
+    assert memory.carried[i] == (carried.id if carried else -1)
+    assert tables.facing(memory, i) == (faced.id if faced else -1)
+    assert tables.robot_position(memory, i) == perception.get_position()
+    assert tables.front_position(memory, i) == perception.get_front_position()
+    assert tables.current_room(memory, i) == perception.get_current_room()
+    for bits, rooms in (
+        (memory.visited[i], perception.get_visited_rooms()),
+        (memory.visited_before[i], perception.get_rooms_visited_before()),
+    ):
+        assert tables.room_numbers(memory, i, bits) == sum(1 << room for room in rooms)
+    assert memory.steps[i] == perception.get_steps()
+    assert memory.began_at[i] == perception.get_start_steps()
+    for cell in ((0, 0), (1, 0), (0, 1), (-2, 3), (30, 30), (-30, 5)):
+        assert tables.is_free(memory, i, *cell) == perception.is_free(cell)
+
+
+TARGETS = [
+    Target(type=kind, color=color, location=location)
+    for kind in range(-1, len(TYPES))
+    for color in (-1, 0, 2, 4)
+    for location in range(len(LOCATIONS))
+] + [Target(id=k) for k in range(4)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_matches_equal_find_objects(level: str) -> None:
+    for step, (memory, i, perception) in enumerate(snapshots(level)):
+        if step % 10:
+            continue
+        for target in TARGETS:
+            found = [record.id for record in perception.find_objects(text(target))]
+            ids = range(-1, memories.MAX_OBJECTS + 1)
+            assert {k for k in ids if matches(memory, i, k, target.row())} == set(found)
+
+
+def test_gone_things_are_nowhere() -> None:
+    """An opened box is out of records and accessors, and what it held is a thing of its own."""
+    memory = memories.create(1)
+    view = np.ones((7, 7), np.uint8)
+    view[3, 5] = box = 9 | 2 << 4
+    memories.begin(memory, 0, view, (3, 3, 0), 8, 8, 8)
+    assert BabyAIPerception(memory, 0).get_facing().name == f"{COLOURS[2]} box"
+    view[3, 5] = 7 | 1 << 4
+    memories.observe(memory, 0, view, 0, memories.TOGGLE)
+    assert box != view[3, 5]
+    [record] = BabyAIPerception(memory, 0).get_observed_objects()
+    assert (record.id, record.name, record.position) == (1, f"{COLOURS[1]} key", (0, 1))
+    assert not tables.exists(memory, 0, 0)
+    assert not matches(memory, 0, 0, Target().row())

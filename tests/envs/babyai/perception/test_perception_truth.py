@@ -1,0 +1,223 @@
+"""Perception against minigrid: every field of every record, derived anew from the true world along busy walks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from minigrid.core.constants import DIR_TO_VEC
+
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.perception import Object
+from tests.shared.walks import in_view, walk
+
+LEVELS = (
+    *PAPER_LEVELS,
+    "KeyInBox",
+    "UnlockToUnlock",
+    "GoToDoor",
+    "PutNextS6N3",
+    "MoveTwoAcrossS8N9",
+    "BlockedUnlockPickup",
+)
+Cell = tuple[int, int]
+
+
+@dataclass
+class Seen:
+    """What is true of one thing since it was first in view."""
+
+    thing: Any
+    home: Cell
+    at: Cell
+    seen_from: int
+    seen_at: int
+    events: dict[str, int] = field(default_factory=lambda: {"picked_up_at": -1, "dropped_at": -1, "opened_at": -1})
+
+
+class Oracle:
+    """Follows minigrid's own objects by identity, with nothing of the memory's."""
+
+    def __init__(self, world: BabyAIWorld) -> None:
+        self.world, self.inner = world, world.inner
+        self.start = (tuple(map(int, self.inner.agent_pos)), int(self.inner.agent_dir))
+        self.seen: dict[int, Seen] = {}
+        self.carrying: Any = None
+        self.open: set[int] = set()
+        self.rooms: list[Any] = []
+        self.visited: list[int] = []
+        self.look()
+
+    def look(self) -> None:
+        """Take note of the step that was just made."""
+        self._enter()
+        self._events()
+        for cell in in_view(self.world):
+            thing = self.inner.grid.get(*cell)
+            if thing is not None and thing.type in ("door", "key", "ball", "box"):
+                known = self.seen.setdefault(id(thing), Seen(thing, cell, cell, self.room(), 0))
+                known.at, known.seen_at = cell, self.world.steps
+        self.carrying = self.inner.carrying
+        if self.carrying is not None:
+            self.seen[id(self.carrying)].at = self.position()
+            self.seen[id(self.carrying)].seen_at = self.world.steps
+        self.open = {key for key, each in self.seen.items() if each.thing.type == "door" and each.thing.is_open}
+
+    def _enter(self) -> None:
+        x, y = self.position()
+        room = self.inner.room_from_pos(x, y)
+        (left, top), (width, height) = room.top, room.size
+        if left < x < left + width - 1 and top < y < top + height - 1:
+            if not any(room is each for each in self.rooms):
+                self.rooms.append(room)
+            number = self.room_number(room)
+            if self.visited[-1:] != [number]:
+                self.visited.append(number)
+
+    def _events(self) -> None:
+        now = self.inner.carrying
+        if now is not None and self.carrying is None:
+            self.seen[id(now)].events["picked_up_at"] = self.world.steps
+        if now is None and self.carrying is not None:
+            self.seen[id(self.carrying)].events["dropped_at"] = self.world.steps
+        for key, each in self.seen.items():
+            if each.thing.type == "door" and each.thing.is_open and key not in self.open:
+                each.events["opened_at"] = self.world.steps
+
+    def position(self) -> Cell:
+        x, y = map(int, self.inner.agent_pos)
+        return x, y
+
+    def room(self) -> int:
+        return self.visited[-1]
+
+    def room_number(self, room: Any) -> int:
+        return next((n for n, each in enumerate(self.rooms) if each is room), -1)
+
+    def frame(self, cell: Cell) -> Cell:
+        (x, y), direction = self.start
+        forward, right = DIR_TO_VEC[direction], DIR_TO_VEC[(direction + 1) % 4]
+        offset = np.array([cell[0] - x, cell[1] - y])
+        return int(offset @ right), int(offset @ forward)
+
+    def present(self) -> list[Seen]:
+        """Seen things that are still in the world: an opened box isn't."""
+        everywhere = {id(thing) for thing in self.inner.grid.grid if thing is not None} | {id(self.inner.carrying)}
+        return [each for key, each in self.seen.items() if key in everywhere]
+
+    def record(self, each: Seen, number: int) -> Object:
+        """The record that perception should give."""
+        thing, held = each.thing, each.thing is self.inner.carrying
+        front = tuple(map(int, self.inner.front_pos))
+        position = self.position()
+        by_door = each.thing.type == "door" or self._between_rooms(each.at)
+        room = each.seen_from if by_door else self.room_number(self.inner.room_from_pos(*each.at))
+        return Object(
+            id=number,
+            name=f"{thing.color} {thing.type}",
+            type=thing.type,
+            color=thing.color,
+            position=self.frame(each.at),
+            start_position=self.frame(each.home),
+            distance=abs(each.at[0] - position[0]) + abs(each.at[1] - position[1]),
+            facing=not held and each.at == front,
+            visible=each.seen_at == self.world.steps,
+            held=held,
+            room=self.room() if held else room,
+            status=self._status(thing),
+            explored=thing.type == "door" and self._sides(each.at) <= set(self.visited),
+            **each.events,
+        )
+
+    def _between_rooms(self, cell: Cell) -> bool:
+        pitch = self.inner.room_size - 1
+        return cell[0] % pitch == 0 or cell[1] % pitch == 0
+
+    def _sides(self, cell: Cell) -> set[int]:
+        x, y = cell
+        return {
+            self.room_number(room)
+            for row in self.inner.room_grid
+            for room in row
+            if room.pos_inside(x, y) and (x, y) not in _corners(room)
+        }
+
+    @staticmethod
+    def _status(thing: Any) -> str:
+        if thing.type != "door":
+            return ""
+        return "open" if thing.is_open else "locked" if thing.is_locked else "closed"
+
+
+def _corners(room: Any) -> set[Cell]:
+    (left, top), (width, height) = room.top, room.size
+    return {(x, y) for x in (left, left + width - 1) for y in (top, top + height - 1)}
+
+
+def key_of(record: Object) -> tuple[Any, ...]:
+    return (record.position, record.held, record.name)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_record_is_true(level: str) -> None:
+    oracle: Oracle | None = None
+    for world, _ in walk(level, seed=3, steps=150):
+        if oracle is None:
+            oracle = Oracle(world)
+        else:
+            oracle.look()
+        check_records(oracle, world.perception())
+        check_robot(oracle, world.perception())
+
+
+def check_records(oracle: Oracle, perception: BabyAIPerception) -> None:
+    told = {key_of(record): record for record in perception.get_observed_objects()}
+    expected = [oracle.record(each, -1) for each in oracle.present()]
+    assert len(told) == len(expected)
+    for record in expected:
+        given = told[key_of(record)]
+        assert given == Object(**{**_fields(record), "id": given.id})
+
+
+def check_robot(oracle: Oracle, perception: BabyAIPerception) -> None:
+    inner = oracle.inner
+    assert perception.get_position() == oracle.frame(oracle.position())
+    assert perception.get_front_position() == oracle.frame(tuple(map(int, inner.front_pos)))
+    assert perception.get_current_room() == oracle.room()
+    assert perception.get_visited_rooms() == sorted(set(oracle.visited))
+    assert perception.get_steps() == oracle.world.steps
+    carried, faced = perception.get_carried(), perception.get_facing()
+    assert (carried is None) == (inner.carrying is None)
+    if carried is not None:
+        assert carried.held
+        assert (carried.color, carried.type) == (inner.carrying.color, inner.carrying.type)
+    ahead = inner.grid.get(*inner.front_pos)
+    assert perception.is_free(perception.get_front_position()) == (ahead is None or ahead.can_overlap())
+    assert (faced is not None) == (ahead is not None and ahead.type in ("door", "key", "ball", "box"))
+    if faced is not None:
+        assert faced.facing
+        assert (faced.color, faced.type) == (ahead.color, ahead.type)
+
+
+def _fields(record: Object) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in Object.__dataclass_fields__}
+
+
+def test_ids_stay_with_things() -> None:
+    """A thing keeps its id and its start position wherever it is carried, also beside others that look alike."""
+    for level in ("BossLevel", "PutNextS6N3", "Pickup"):
+        owner: dict[int, int] = {}
+        oracle: Oracle | None = None
+        for world, _ in walk(level, seed=5, steps=200):
+            if oracle is None:
+                oracle = Oracle(world)
+            else:
+                oracle.look()
+            things = {key_of(oracle.record(each, -1)): each.thing for each in oracle.present()}
+            for record in world.perception().get_observed_objects():
+                thing = id(things[key_of(record)])
+                assert owner.setdefault(record.id, thing) == thing

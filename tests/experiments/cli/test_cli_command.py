@@ -1,0 +1,363 @@
+"""The `sdg` command: what is printed where, exit codes, and that nothing but a message is shown."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.experiments.bench import BENCHMARKS
+from sdg.experiments.cli import main as cli
+from sdg.experiments.cli.options import options_of
+from sdg.experiments.table import comparison
+from sdg.llm.model import BudgetExceeded
+from sdg.run import RunError, RunFolder, read_journal
+
+ROOT = Path(__file__).resolve().parents[3]
+Run = Callable[..., Any]
+
+FAKE_RUNS = """
+import time
+def run(config, folder, *, until, progress):
+    journal = folder.journal("episodes")
+    print("Sampling rejected")
+    with progress.stage(until, total=200, unit="episodes", done=len(journal)) as stage:
+        for n in range(200):
+            if f"u{n}" not in journal:
+                time.sleep(0.01)
+                journal.append({"unit": f"u{n}", "level": config.levels[0], "value": n * n})
+            stage.advance(steps=5)
+    yield {"level": "Open", "agent": "sdg", "success_rate": 0.5, "low": 0.25, "high": 0.75}
+"""
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[Run], None]]:
+    """Puts a function in the place of sdg.experiments.run.runs.run, in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def put(run: Run, skills: Run = lambda path: []) -> None:
+        module = types.ModuleType("sdg.experiments.run.runs")
+        vars(module).update(run=run, skills=skills)
+        monkeypatch.setitem(sys.modules, "sdg.experiments.run.runs", module)
+
+    yield put
+    signal.signal(signal.SIGTERM, before)
+
+
+def one_row(config: Any, folder: RunFolder, *, until: str, progress: Any) -> Iterator[dict[str, Any]]:
+    with progress.stage("s", total=2, unit="units") as stage:
+        stage.advance(2, steps=10)
+    print("noise from a library")
+    yield {"until": until, "seed": config.seed, "text": "a\x1b[31m\u2028[b]"}
+
+
+@pytest.mark.parametrize("command", ["hypothesize", "verify", "induce", "solve", "run"])
+def test_json_is_one_object_a_row_and_nothing_else(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    runs(one_row)
+    assert cli.main([command, "--config", "fast", "--seed", "7", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"until": command, "seed": 7, "text": "a\x1b[31m\u2028[b]"}
+    assert "noise from a library" in captured.err
+    assert "rule-based stand-in" in captured.err
+    assert "s: 2/2 units (" in captured.err
+    assert Path("runs/fast/config.yaml").exists()
+
+
+def test_a_table_is_harmless_to_a_terminal(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:
+    runs(one_row)
+    assert cli.main(["run", "-c", "fast", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    assert "a\\x1b[31m\\u2028[b]" in captured.out
+
+
+def raiser(error: BaseException) -> Run:
+    def run(config: Any, folder: RunFolder, **_: Any) -> Any:
+        folder.journal("episodes").append({"unit": "done"})
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (RunError("the disk is full"), 1, "sdg: the disk is full"),
+        (BudgetExceeded("10 tokens are spent, set budget.tokens higher"), 1, "sdg: 10 tokens are spent"),
+        (ValueError("odd\x1b"), 1, r"sdg: unexpected ValueError: odd\x1b. What was finished is kept. SDG_DEBUG=1"),
+        (KeyError(), 1, "unexpected KeyError"),
+        (MemoryError(), 1, "out of memory"),
+        (RecursionError("deep"), 1, "unexpected RecursionError"),
+        (KeyboardInterrupt(), 130, "interrupted; what was finished is kept"),
+    ],
+)
+def test_failures_are_one_message_and_keep_what_was_finished(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], error: BaseException, code: int, message: str
+) -> None:
+    runs(raiser(error))
+    assert cli.main(["run", "-c", "fast", "-q"]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    assert [row["unit"] for row in read_journal(Path("runs/fast/episodes.jsonl"))] == ["done"]
+    assert not Path("runs/fast/run.lock").exists()
+
+
+def test_debugging_shows_the_traceback(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDG_DEBUG", "1")
+    runs(raiser(ValueError("odd")))
+    assert cli.main(["run", "-c", "fast", "-q"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "-c", "nowhere"], "there is no config nowhere"),
+        (["run", "-c", "fast", "--set", "levels=[Opn]"], "did you mean Open"),
+        (["run", "-c", "fast", "--set", "verify.horizn=3"], "did you mean horizon"),
+        (["run", "-c", "fast", "--llm", "gpt"], "model.kind should be"),
+        (["run", "-c", "fast", "--llm", "openai"], "needs a model name"),
+        (["run", "-c", "fast", "--seed", "x"], "Invalid value for '--seed'"),
+        (["run", "--nonsense"], "No such option: --nonsense"),
+        (["dance"], "No such command 'dance'"),
+        (["report", "nowhere"], "nowhere is no folder"),
+        (["report", "empty"], "holds no run"),
+        (["skills", "nowhere"], "nowhere is no folder"),
+        (["skills", "empty"], "has no skills yet"),
+        (["skills"], "no library is shipped here. `sdg run` trains one"),
+        (["show", "GoToLocl"], "did you mean"),
+        (["show", "GoToLocal", "--split", "test"], "there are grounding, validation"),
+        (["show", "GoToLocal", "--layout", "5"], "it belongs to grounding"),
+        (["show", "GoToLocal", "--seed", "-1"], "a seed is 0 or more"),
+        (["show", "empty"], "holds no run"),
+        (["bench", "nothing"], "there is no benchmark 'nothing'"),
+        (["run", "-c", "fast", "--out", "file"], "is a file"),
+        (["run", "-c", "fast", "--out", "strange"], "holds no run but other things"),
+    ],
+)
+def test_what_can_be_asked_differently_exits_with_2(
+    runs: Callable[[Run], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    runs(one_row)
+    for folder in ("empty", "strange"):
+        Path(folder).mkdir()
+    Path("strange/thesis.tex").touch()
+    Path("file").touch()
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
+    assert cli.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_a_run_goes_on_with_the_config_it_has(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:
+    runs(one_row)
+    assert cli.main(["run", "-c", "fast", "-o", "r", "--set", "verify.horizon=9", "-q"]) == 0
+    assert cli.main(["run", "-o", "r", "-q"]) == 0
+    assert cli.main(["run", "-o", "r", "-q", "--set", "budget.tokens=5"]) == 0
+    capsys.readouterr()
+    assert cli.main(["run", "-c", "fast", "-o", "r", "-q"]) == 2
+    assert "verify.horizon was 9, is 30" in capsys.readouterr().err
+    assert cli.main(["run", "-c", "fast", "-o", "r", "-q", "--fresh"]) == 0
+    assert Path("r.old/run.json").exists()
+    assert json.loads(Path("r/run.json").read_text())["resumed"] == []
+
+
+def test_llm_names_a_model(runs: Callable[[Run], None]) -> None:
+    seen = []
+
+    def run(config: Any, folder: RunFolder, **_: Any) -> list[Any]:
+        seen.append((config.model.kind, config.model.name, config.model.base_url))
+        return []
+
+    runs(run)
+    arguments = ["run", "-c", "fast", "-q", "--llm", "openai:qwen:7b", "--set", "model.base_url=http://127.0.0.1:1/v1"]
+    assert cli.main(arguments) == 0
+    assert seen == [("openai", "qwen:7b", "http://127.0.0.1:1/v1")]
+
+
+def test_show_lists_instructions_and_units(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:
+    runs(raiser(KeyboardInterrupt()))
+    assert cli.main(["show", "BabyAI-GoToLocal-v0", "--count", "2", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["seed"] for row in rows] == [2_000_000, 2_000_001]
+    assert cli.main(["show", "GoToLocal", "--layout", "2000001"]) == 0
+    assert f"instruction: {rows[1]['instruction']}" in capsys.readouterr().out
+    cli.main(["run", "-c", "fast", "-q"])
+    capsys.readouterr()
+    assert cli.main(["show", "runs/fast", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unit"] == "done"
+    assert cli.main(["show", "runs/fast", "done"]) == 0
+    assert "unit: done" in capsys.readouterr().out
+    assert cli.main(["show", "runs/fast", "don"]) == 2
+    assert "did you mean done" in capsys.readouterr().err
+
+
+def test_skills_without_a_folder_are_those_of_the_shipped_library(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("shipped").mkdir()
+    Path("shipped/library.json").touch()
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
+    runs(one_row)
+    sys.modules["sdg.experiments.run.runs"].skills = lambda path: [{"name": "look_for", "library": str(path)}]  # type: ignore[attr-defined]
+    assert cli.main(["skills", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"name": "look_for", "library": "shipped"}
+
+
+def test_doctor_finds_this_machine_ready(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--json"]) == 0
+    rows = {row["check"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert rows["names"]["status"] == "ok"
+    assert rows["levels"]["found"].startswith("96 levels")
+    assert all(row["advice"] or row["status"] == "ok" for row in rows.values())
+
+
+def test_doctor_says_what_is_wrong(
+    runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").touch()
+    monkeypatch.setenv("SDG_CACHE_DIR", "file/cache")
+    assert cli.main(["doctor", "--json"]) == 1
+    rows = {row["check"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert rows["cache folder"]["status"] == "bad"
+    assert "SDG_CACHE_DIR" in rows["cache folder"]["advice"]
+
+
+def shell(*arguments: str, folder: Path, **more: Any) -> subprocess.Popen[str]:
+    """`sdg` as a process of its own, with the fake runs above."""
+    code = (
+        "import sys, types\nmodule = types.ModuleType('sdg.experiments.run.runs')\n"
+        f"exec({FAKE_RUNS!r}, vars(module))\nsys.modules['sdg.experiments.run.runs'] = module\n"
+        "from sdg.experiments.cli.main import main\nsys.exit(main())\n"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_listen_to_interrupts,
+        **more,
+    )
+
+
+def _listen_to_interrupts() -> None:
+    """A shell starts background jobs deaf to SIGINT, and children inherit that: the tests may be such a job."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_for(path: Path) -> None:
+    for _ in range(1000):
+        if path.exists() and path.stat().st_size > 200:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path} wasn't written")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, number: int, code: int) -> None:
+    process = shell("run", "-c", "fast", "--json", folder=tmp_path)
+    wait_for(tmp_path / "runs/fast/episodes.jsonl")
+    process.send_signal(number)
+    out, error = process.communicate(timeout=30)
+    assert process.returncode == code, error
+    assert "Traceback" not in error
+    assert out == ""
+    held = (tmp_path / "runs/fast/run.lock").exists()
+    assert held == (number == signal.SIGKILL)
+    before = read_journal(tmp_path / "runs/fast/episodes.jsonl")
+    assert 0 < len(before) < 200
+    again = shell("run", "-c", "fast", "--json", folder=tmp_path)
+    out, error = again.communicate(timeout=60)
+    assert again.returncode == 0, error
+    assert [json.loads(line)["success_rate"] for line in out.splitlines()] == [0.5]
+    assert ("took over from process" in error) == held
+    rows = read_journal(tmp_path / "runs/fast/episodes.jsonl")
+    assert rows == [{"unit": f"u{n}", "level": "GoToLocal", "value": n * n} for n in range(200)]
+    assert rows[: len(before)] == before
+
+
+def test_a_second_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    first = shell("run", "-c", "fast", folder=tmp_path)
+    wait_for(tmp_path / "runs/fast/episodes.jsonl")
+    second = shell("run", "-c", "fast", folder=tmp_path)
+    _, error = second.communicate(timeout=30)
+    assert second.returncode == 2
+    assert f"in use by process {first.pid}" in error
+    out, _ = first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert "50.0 [25.0, 75.0]" in out
+
+
+def test_a_reader_that_leaves_is_no_fault(tmp_path: Path) -> None:
+    process = shell("show", "GoToLocal", "--count", "50", "--json", folder=tmp_path)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=30) == 0, error
+    assert error == ""
+
+
+def test_help_is_instant_and_imports_nothing_heavy() -> None:
+    heavy = ("torch", "numpy", "numba", "pydantic", "rich", "sklearn", "pandas", "matplotlib", "gymnasium", "yaml")
+    code = (
+        "import sys\nfrom sdg.experiments.cli.main import main\nassert main(['--help']) == 0\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)\n"
+    )
+    best = 9.0
+    for _ in range(3):
+        begun = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+        best = min(best, time.perf_counter() - begun)
+        assert done.stderr == "[]\n"
+        assert "hypothesize" in done.stdout
+    assert best < 0.5
+
+
+@pytest.mark.parametrize("command", ["", "run", "report", "doctor", "skills", "show", "bench"])
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert cli.main([*command.split(), "--help"]) == 0
+    assert "Usage: sdg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert cli.main(["bench", name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    rows = importlib.import_module(BENCHMARKS[name]).rows
+    assert shown.startswith(f"Usage: sdg bench {name}")
+    assert all(f"  --{each.replace('_', '-')} " in shown for each in options_of(rows))
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("sdg ")

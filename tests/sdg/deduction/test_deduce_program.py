@@ -1,0 +1,179 @@
+"""Programs act only through the executor; what they do wrong comes back in words, with its line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.agents.agents import rules_gate
+from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Program, Ran, Scope, run_program
+from sdg.deduction.robot import Robot
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.gate.executor import GatedExecutor
+from sdg.gate.verdict import Command, Gate, Verdict
+from sdg.llm.model import BudgetExceeded
+from tests.shared.scripted_skills import judge, scripted_skills
+
+SEED = 2_000_000
+
+
+def run(source: str, *, level: str = "GoToLocal", gate: Gate | None = None, seed: int = SEED) -> tuple[Ran, Robot]:
+    world = BabyAIWorld(level)
+    world.reset(seed)
+    robot = Robot(world, scripted_skills(), judge=judge, rng=np.random.default_rng(0))
+    scope = Scope(robot, GatedExecutor(robot, gate or rules_gate(robot.skills)))
+    return run_program(Program(source, world.mission), scope, budget=20_000), robot
+
+
+def test_a_program_that_solves_its_mission() -> None:
+    ran, robot = run("""
+def program():
+    for thing in find_objects("object"):
+        if discover(thing.name):
+            go_next_to(thing)
+""")
+    assert (ran.error, ran.cause) == ("", "")
+    assert len(ran.calls) >= 2
+    assert ran.calls[1].command.argument.endswith(f"#{ran.calls[1].command.argument[-1]}")
+    assert sum(call.steps for call in ran.calls) == len(robot.actions)
+
+
+def test_calls_are_logged_with_their_lines() -> None:
+    ran, _ = run("def program():\n    discover('object')\n    for _ in range(2):\n        go_next_to('object')\n")
+    assert [call.line for call in ran.calls] == [2, 4, 4]
+    assert [call.command.name for call in ran.calls] == ["discover", "go_next_to", "go_next_to"]
+    assert ran.calls[1].verdicts
+    assert str(ran.calls[0]).startswith("line 2: discover('object') -> True after 0 steps")
+
+
+def test_perception_is_live() -> None:
+    ran, robot = run("""
+def program():
+    before = get_steps()
+    go_next_to("object")
+    if get_steps() == before or get_facing() is None:
+        raise ValueError("stale")
+""")
+    assert ran.error == ""
+    assert robot.actions
+
+
+@pytest.mark.parametrize(
+    ("source", "cause", "line", "says"),
+    [
+        ("def program(:\n    pass\n", NO_PROGRAM, 1, "valid Python"),
+        ("def plan():\n    pass\n", NO_PROGRAM, 0, "program"),
+        ("import os\ndef program():\n    pass\n", NO_PROGRAM, 1, ""),
+        ("def program():\n    teleport('red ball')\n", NO_PROGRAM, 2, "teleport"),
+        ("def program():\n    x = 1\n    return x.__class__\n", NO_PROGRAM, 3, "__class__"),
+        ("def program():\n    go_next_to('the grey door')\n", REFUSED, 2, "discover('the grey door')"),
+        ("def program():\n    x = 1\n    go_next_to('the happy dog')\n", REFUSED, 3, "door|key|ball|box"),
+        ("def program():\n    go_next_to(None)\n", REFUSED, 2, "was the list empty"),
+        ("def program():\n    go_next_to((1, 2))\n", REFUSED, 2, "tuple"),
+        ("def program():\n    x = [][0]\n    return x\n", PROGRAM_ERROR, 2, "IndexError"),
+        ("def program():\n    while True:\n        get_steps()\n", PROGRAM_ERROR, 0, "20000 steps"),
+        ("def program():\n    while 1:\n        try:\n            pick('x')\n        except Exception: 1\n",
+         PROGRAM_ERROR, 4, "1000 skill calls took no step"),
+    ],
+)  # fmt: skip
+def test_errors_speak_to_whoever_wrote_it(source: str, cause: str, line: int, says: str) -> None:
+    ran, robot = run(source)
+    assert ran.cause == cause
+    assert says in ran.error
+    assert robot.actions == []
+    if line:
+        assert f"line {line}:" in ran.error
+        assert source.split("\n")[line - 1].strip() in ran.error
+
+
+def test_wrong_arity_is_told_before_or_when_it_runs() -> None:
+    for call in ("go_next_to()", "go_next_to('red ball', 'blue key')"):
+        ran, robot = run(f"def program():\n    {call}\n")
+        assert ran.cause in (NO_PROGRAM, PROGRAM_ERROR)
+        assert "argument" in ran.error
+        assert robot.actions == []
+
+
+def test_the_argument_may_be_named() -> None:
+    ran, _ = run("def program():\n    go_next_to(object='object')\n")
+    assert ran.error == ""
+    assert ran.calls[0].command == Command("go_next_to", "object")
+
+
+def test_a_program_may_be_twice_the_worked_example_and_no_longer() -> None:
+    body = "def program():\n    return len(get_observed_objects())\n"
+    ran, _ = run(body + "#" * 15_000)
+    assert ran.cause != NO_PROGRAM
+    ran, _ = run(body + "#" * 17_000)
+    assert ran.cause == NO_PROGRAM
+    assert "leave out comments" in ran.error
+
+
+def test_a_refusal_can_be_caught_by_name_and_answered() -> None:
+    ran, robot = run("""
+def program():
+    try:
+        go_next_to("the grey door")
+    except CommandError:
+        go_next_to("object")
+""")
+    assert ran.error == ""
+    assert [call.refused for call in ran.calls] == [True, False]
+    assert robot.actions
+
+
+def test_no_program_outlives_its_episode() -> None:
+    ran, robot = run("""
+def program():
+    while True:
+        try:
+            discover("grey door")
+        except Exception:
+            pass
+        finally:
+            get_steps()
+""")
+    assert robot.ending.out_of_time
+    assert len(robot.actions) == 64
+    assert ran.error == ""
+
+
+class Breaking:
+    """A gate with a budget that is spent."""
+
+    source = "breaking"
+
+    def feasible(self, command: Command, observation: object) -> Verdict:
+        raise BudgetExceeded("the token budget is spent")
+
+    complete = feasible  # type: ignore[assignment]
+
+
+def test_a_program_cannot_swallow_what_ends_the_run() -> None:
+    source = "def program():\n    try:\n        discover('object')\n    except Exception:\n        pass\n"
+    with pytest.raises(BudgetExceeded, match="token budget"):
+        run(source, gate=Breaking())  # type: ignore[arg-type]
+
+
+def test_rooms_can_be_forgotten() -> None:
+    ran, _ = run("def program():\n    forget_visited_rooms()\n    if get_visited_rooms() != [0]:\n        [][0]\n")
+    assert ran.error == ""
+
+
+def test_a_program_that_leaves_no_room_on_the_stack_is_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much room there is depends on the interpreter, so the stack is said to be full instead of being filled."""
+
+    def overflows(self: GatedExecutor, command: Command) -> None:
+        raise RecursionError("maximum recursion depth exceeded")
+
+    monkeypatch.setattr(GatedExecutor, "execute", overflows)
+    source = """
+def program():
+    try:
+        discover("object")
+    except RecursionError:
+        return True
+"""
+    ran, _ = run(source)
+    assert ran.cause == PROGRAM_ERROR
+    assert "called from too deep" in ran.error

@@ -1,0 +1,130 @@
+"""What a model is told when its reply is no good program: the debug turn names the fault and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from sdg.agents.agents import rules_gate
+from sdg.deduction.deduce import DeductionSettings, Equipment, Planner, deduce
+from sdg.deduction.episode import Episode
+from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.prompts.fill import text
+from sdg.prompts.planner import Prompts
+from sdg.prompts.replies import functions_in
+from tests.shared.scripted_skills import judge, scripted_skills
+
+HELPER = "```python\ndef helper():\n    return 1\n```"
+MAIN = "```python\ndef program():\n    discover('{}')\n```"
+
+
+@dataclass
+class Model:
+    """Answers with one reply after the other and remembers what it was asked."""
+
+    replies: list[str]
+    asked: list[str] = field(default_factory=list)
+    name: str = "scripted"
+    tokens: int = 0
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.asked.append(messages[-1].content)
+        return Completion(self.replies[len(self.asked) - 1], self.name, completion_tokens=self.tokens)
+
+
+def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, str]:
+    """The episode of a reply and the next, and the debug turn between them, from the failed program on."""
+    world, skills = BabyAIWorld("PutNextLocal"), scripted_skills()
+    world.reset(5)
+    model = Model([reply, then or MAIN.format("a ball")], tokens=tokens)
+    episode = deduce(
+        world,
+        planner=Planner(model, Prompts(api_text())),
+        equipment=Equipment(skills, rules_gate(skills), judge),
+        seed=0,
+        settings=DeductionSettings(interactions=2, attempts=1, budget=20_000),
+    )
+    return episode, model.asked[1].split("## Program that failed")[1]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Sure! First I look for it.\n\n{MAIN.format('a ball')}\n\nThis should do it.",
+        f"<think>\nmaybe discover?\n</think>\n{MAIN.format('a ball')}",
+        MAIN.format("a ball").replace("```python", "```").replace("'", '"'),
+        "def program():\n    discover('a ball')\n",
+        f"{MAIN.format('a ball')}\n\nThe output is:\n\n```text\nTrue\n```",
+        MAIN.format("a ball").replace("\n```", "\n\nprogram()\n```"),
+        MAIN.format("a ball").replace("\n```", "\n\nif __name__ == '__main__':\n    program()\n```"),
+        f"<thinking>\n{HELPER}\n</thinking>\n{MAIN.format('a ball')}",
+        MAIN.format("a ball").replace("def program():", "from typing import Any\n\n\ndef program() -> Any:"),
+        MAIN.format("a ball").replace("def", "def unused():\n    return get_steps()\n\n\ndef", 1),
+    ],
+)
+def test_prose_around_the_code_is_dropped(reply: str) -> None:
+    episode, _ = debugged(reply)
+    assert [str(call.command) for call in episode.interactions[0].calls] == ["discover('a ball')"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (f"{HELPER}\nand\n{MAIN.format('a ball')}", "2 code blocks that define functions; give exactly one code block"),
+        (f"{MAIN.format('a ball')}\nor\n{MAIN.format('a box')}", "2 code blocks that define functions"),
+        (HELPER, "define a function named program; there are: helper"),
+        (MAIN.format("a ball").replace("\n```", "\n\nget_steps()\n```"), "leave this line out, or put it"),
+        ("```python\ndiscover('a ball')\n```", "defines no function; give one code block"),
+        ("", "define def program():"),
+        (MAIN.format("a ball").replace("discover", "find_it"), "the name 'find_it' is not known; the functions are: "),
+        (MAIN.format("a ball").replace("discover", "robot.discover"), "call it without `robot.`"),
+        (MAIN.format("the shiny thing"), "describes nothing: say [a|the] [red|"),
+        (MAIN.format("a ball', 'now"), "discover() takes 1 argument, 2 given"),
+        (MAIN.format("a ball").replace("'a ball'", "get_carried()"), "not None (was the list empty?)"),
+        (MAIN.format("a ball").replace("()", "(robot)", 1), "program() must take no arguments"),
+        ("```python\nimport time\ndef program():\n    pass\n```", "Imports are not available"),
+        ("```python\ndef program():\n    while True:\n        get_position()\n```", "is there a loop that never ends?"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) -> None:
+    episode, asked = debugged(reply)
+    assert says in asked.split("## Error")[1].split("## Skill calls")[0]
+    assert "one ```python block with `def program():`" in asked.strip().splitlines()[-1]
+    assert episode.interactions[0].cause in ("no program", "program error", "refused")
+    assert episode.llm_calls == 2, "a reply that is no program costs an interaction and no step"
+    assert episode.interactions[0].ended == 0
+
+
+def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
+    _, asked = debugged(MAIN.format("a ball").replace("discover", "goto"))
+    error = asked.split("## Error")[1].split("## Skill calls")[0]
+    assert all(name in error for name in scripted_skills())
+    assert "goto('a ball')" in error, "with the line it stands on"
+
+
+def test_the_whole_worked_example_may_be_carried_over() -> None:
+    example = text("example").split("```python\n")[1].split("```")[0]
+    helpers = example.split("def program():")[0]
+    names = {"look_for": "discover", "walk_to": "go_next_to", "lift": "pick", "unlatch": "open_door"}
+    for old, new in names.items():
+        helpers = re.sub(rf"\b{old}\b", new, helpers)
+    main = 'def program():\n    for door in doorways():\n        beside(door)\n    discover("a ball")\n'
+    episode, _ = debugged(f"```python\n{helpers}{main}```")
+    assert [str(call.command) for call in episode.interactions[0].calls] == ["discover('a ball')"]
+    assert functions_in(episode.interactions[0].program) == ("beside", "there", "doorways", "program")
+    assert len(example) <= 8000, "the length that the prompt allows"
+
+
+def test_a_reply_that_was_cut_off_is_told_so() -> None:
+    assert "cut off at the limit of 4000 tokens" in debugged("```python\ndef program():\n    pick(", tokens=4000)[1]
+    assert "cut off" not in debugged("```python\ndef program():\n    pick(", tokens=3999)[1]
+    assert "cut off" not in debugged(MAIN.format("a ball"), tokens=4000)[1]
+
+
+def test_thoughts_are_not_told_back() -> None:
+    assert "secret" not in debugged("<think>secret</think>I would discover a ball.")[1]

@@ -1,0 +1,99 @@
+"""The gate stays shut unless every guard opens it, and rules are asked before learned guards before models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from sdg.envs.perception import Observation
+from sdg.gate.chain import FailClosed, GuardChain, OpenGate
+from sdg.gate.verdict import Command, Verdict
+from sdg.llm.model import BudgetExceeded
+
+COMMAND, SEEN = Command("pick", "the red ball"), Observation("a room")
+
+
+@dataclass
+class Guard:
+    """Gives one answer to both verbs, or raises it."""
+
+    source: str
+    answer: object
+    asked: list[str] = field(default_factory=list)
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        self.asked.append(self.source)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[return-value]
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        return self.feasible(command, after)
+
+
+def ask(gate: object, verb: str) -> Verdict:
+    if verb == "feasible":
+        return gate.feasible(COMMAND, SEEN)  # type: ignore[attr-defined]
+    return gate.complete(COMMAND, SEEN, SEEN)  # type: ignore[attr-defined]
+
+
+def passing(source: str, confidence: float = 1.0) -> Guard:
+    return Guard(source, Verdict(True, "fine", confidence, source))
+
+
+@pytest.mark.parametrize("verb", ["feasible", "complete"])
+def test_rules_speak_before_learned_before_llm(verb: str) -> None:
+    asked: list[str] = []
+    guards = {name: passing(name) for name in ("llm", "rules", "learned")}
+    for guard in guards.values():
+        guard.asked = asked
+    chain = GuardChain(llm=[guards["llm"]], learned=[guards["learned"]], rules=[guards["rules"]])
+    assert ask(chain, verb).passed
+    assert asked == ["rules", "learned", "llm"]
+
+
+@pytest.mark.parametrize("verb", ["feasible", "complete"])
+def test_the_first_refusal_ends_the_asking(verb: str) -> None:
+    dear = passing("llm")
+    refusing = Guard("learned", Verdict(False, "not there", 0.7, "learned"))
+    verdict = ask(GuardChain(rules=[passing("rules")], learned=[refusing], llm=[dear]), verb)
+    assert verdict == Verdict(False, "not there", 0.7, "learned")
+    assert dear.asked == []
+
+
+def test_the_least_sure_of_those_that_pass_speaks_for_the_chain() -> None:
+    chain = GuardChain(rules=[passing("rules")], learned=[passing("learned", 0.6)], llm=[passing("llm", 0.9)])
+    assert ask(chain, "feasible").source == "learned"
+
+
+@pytest.mark.parametrize("verb", ["feasible", "complete"])
+@pytest.mark.parametrize(
+    "answer", [RuntimeError("no weights"), None, True, "Yes", Verdict(1, "truthy")],  # type: ignore[arg-type]
+)  # fmt: skip
+def test_a_guard_that_fails_or_gives_no_verdict_refuses_by_name(verb: str, answer: object) -> None:
+    for gate in (FailClosed(Guard("screen-net", answer)), GuardChain(learned=[Guard("screen-net", answer)])):
+        verdict = ask(gate, verb)
+        assert verdict.passed is False
+        assert verdict.source == "screen-net"
+        assert "screen-net" in verdict.reason
+
+
+def test_a_guard_without_the_verb_refuses() -> None:
+    class Half:
+        def feasible(self, command: Command, observation: Observation) -> Verdict:
+            return Verdict(True, "fine")
+
+    assert not ask(FailClosed(Half()), "complete").passed  # type: ignore[arg-type]
+
+
+def test_a_spent_budget_is_no_verdict() -> None:
+    with pytest.raises(BudgetExceeded):
+        ask(GuardChain(llm=[Guard("llm", BudgetExceeded("spent"))]), "feasible")
+
+
+def test_no_guards_is_no_gate_and_an_open_one_must_be_asked_for() -> None:
+    with pytest.raises(ValueError, match="OpenGate"):
+        GuardChain()
+    assert ask(OpenGate(), "feasible").passed
+    assert ask(OpenGate(), "complete").source == "open"

@@ -1,0 +1,144 @@
+"""Where commands of episodes began: the engine, replaying a journal row, knows what the robot knew at that moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdg.agents.agents import Task, play_task
+from sdg.deduction.library_skills import options_of
+from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
+from sdg.envs.babyai.practice.batch import take_rows
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.experiments.bench.skill_figures import figures
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.table.comparison import SHIPPED
+from sdg.induction.rehearsal import rehearsed
+from sdg.induction.skill_requests import commands_of, starts_of
+from sdg.skills.library.store import load_library
+from sdg.skills.practice.starts import wandered
+from sdg.skills.subgoal import CheckFunction
+
+NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
+ACTIONS = (2, 1, 2, 2, 0, 2, 5, 2, 2, 1, 2, 3, 4, 0, 2, 2)
+FORGOT = (4, 9)
+
+
+def _row(level: str, seed: int, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"level": level, "seed": seed, "actions": list(ACTIONS), "forgot": list(FORGOT), "trace": [{"calls": calls}]}
+
+
+def _call(name: str, argument: str, began: int, *, refused: bool = False) -> dict[str, Any]:
+    return {"name": name, "argument": argument, "began": began, "refused": refused}
+
+
+def _memory_at(level: str, seed: int, began: int) -> Memory:
+    """What a robot in minigrid itself knows then."""
+    world = BabyAIWorld(level, lift_time_limit=True)
+    world.reset(seed)
+    for step, action in enumerate(ACTIONS[:began]):
+        if step in FORGOT:
+            world.forget_visited_rooms()
+        world.step(action)
+    if began in FORGOT:
+        world.forget_visited_rooms()
+    world.begin_subgoal()
+    return world.memory
+
+
+def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
+    times = (0, 4, 7, 9, 16)
+    rows = [
+        _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
+    ]
+    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
+    assert starts is not None
+    assert len(starts) == 10
+    for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
+        expected = _memory_at("GoTo", seed, began)
+        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == wanted[0]).all(), (name, seed, began)
+
+
+def test_refused_commands_and_other_skills_are_left_out() -> None:
+    calls = [_call("walk", "red ball", 0), _call("walk", "red ball", 3, refused=True), _call("lift", "key", 5)]
+    starts = starts_of(
+        commands_of([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None)
+    )
+    assert starts is not None
+    assert len(starts) == 1
+    assert starts_of(commands_of([_row("GoTo", 2_000_001, calls)], lambda command: None)) is None
+
+
+def test_what_is_judged_was_not_practised() -> None:
+    """Of eight layouts two judge; only what was asked of a skill, and wasn't done already, is either."""
+    library = load_library(SHIPPED)
+    name = next(skill.name for skill in library.skills if "go next to the key" in skill.members)
+    rows = [_row("GoToLocal", 2_000_001 + i, [_call(name, "purple ball", 0)] * (1 + i % 4)) for i in range(8)]
+    labels = list(range(10, 10 + len(library.skills)))
+    found = rehearsed(library, labels, rows)
+    assert list(found) == labels
+    mine = found[labels[[skill.name for skill in library.skills].index(name)]]
+    assert mine.practised is not None
+    assert mine.judged is not None
+    assert len(mine.judged) <= 1 + 1
+    assert len(mine.practised) <= 2 * (2 + 3 + 4)
+    others = [each for label, each in found.items() if each is not mine]
+    assert all(each.practised is None and each.judged is None for each in others)
+
+
+def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planner plays; what every command knew as it began is what the engine makes of the episode's row."""
+    known: list[Memory] = []
+
+    def remember(world: BabyAIWorld) -> None:
+        begin_subgoal(world.memory, 0)
+        known.append(take_rows(world.memory, np.zeros(1, np.int64)))
+
+    monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
+    agent = PlannerRecipe("sdg", SHIPPED).build()
+    rows = [play_task(agent, Task(level, 2_990_003)) for level in ("SynthSeq", "GoTo")]
+    assert any(row["forgot"] for row in rows), "nothing was forgotten: another layout shows more"
+    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
+    assert starts is not None
+    assert len(starts) == len(known)
+    for number, (call, expected) in enumerate(zip(_calls(rows), known, strict=True)):
+        if call["forgot_after"]:
+            continue  # It took no step, and what came after it was forgotten at the same moment.
+        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == wanted[0]).all(), (name, call)
+
+
+def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    calls = [call | {"row": i} for i, row in enumerate(rows) for each in row["trace"] for call in each["calls"]]
+    return [
+        call | {"forgot_after": not call["steps"] and call["began"] in rows[call["row"]]["forgot"]}
+        for call in calls
+        if not call["refused"]
+    ]
+
+
+def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
+    agent = PlannerRecipe("sdg", SHIPPED).build()
+    rows = [play_task(agent, Task("PutNextLocal", seed)) for seed in range(2_990_000, 2_990_008)]
+    options = options_of(load_library(SHIPPED))
+    assert figures(options, rows, most=5, seed=1) == figures(options, rows[::-1], most=5, seed=1)
+
+
+def test_wandering_moves_robots_and_nothing_else() -> None:
+    calls = [_call("walk", "red ball", 0)]
+    starts = starts_of(
+        commands_of([_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE)
+    )
+    assert starts is not None
+    near = wandered(starts, most=6, seed=3)
+    assert (near.state.cells == starts.state.cells).all()
+    assert (near.memory.carried == starts.memory.carried).all()
+    assert (near.memory.steps <= 6).all()
+    assert (near.memory.began_at == near.memory.steps).all()
+    assert (near.state.spot != starts.state.spot).any()
+    again = wandered(starts, most=6, seed=3)
+    assert (again.state.spot == near.state.spot).all()
+    assert (wandered(starts, most=0, seed=3).state.spot == starts.state.spot).all()

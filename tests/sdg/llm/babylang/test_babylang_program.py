@@ -1,0 +1,245 @@
+"""The program and repair jobs of the rule-based stand-in, on the real prompts."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from sdg.agents.agents import rules_gate
+from sdg.agents.primitives import primitive_skills
+from sdg.deduction.deduce import Equipment, Failure, Planner, deduce
+from sdg.deduction.protocols import Skill
+from sdg.envs.babyai.levels import instructions
+from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.perception import Object
+from sdg.llm.babylang import reading
+from sdg.llm.babylang.model import BabyLang
+from sdg.llm.babylang.program import MAX_BYTES, learn
+from sdg.prompts.fill import text
+from sdg.prompts.planner import Prompts, describe_skill, varied
+from sdg.skills.checks.check import GuardedCheck
+from sdg.skills.sandbox.guard import Guard, extract_code
+from sdg.skills.sandbox.guard.signature import Signature
+from tests.shared.room_skills import KINDS, RoomSkill, room_skills
+
+MODEL = BabyLang()
+PROMPTS = Prompts(api_text())
+MISSIONS = (
+    "go to the red ball",
+    "pick up a grey key on your left",
+    "put the red ball next to a box, then open the green door and go to a key",
+    "open a door after you pick up the yellow box",
+)
+FAILURE = Failure("def program():\n    pass", "it failed", (), "Step 3.", 100)
+
+
+def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Failure | None = None) -> str:
+    offered = tuple(skills.values())
+    if failure is None:
+        messages = PROMPTS.generate(instruction, skills=offered)
+    else:
+        messages = PROMPTS.debug(instruction, skills=offered, failure=failure)
+    return extract_code(MODEL.complete(messages).text)
+
+
+def load(program: str, skills: dict[str, Skill] | dict[str, RoomSkill]) -> None:
+    """Raises where the guard refuses the program."""
+    world = BabyAIWorld("GoToLocal")
+    world.reset(3)
+    calls = {
+        name: Signature(name, int(skill.takes_argument), int(skill.takes_argument)) for name, skill in skills.items()
+    }
+    functions = dict(world.perception().functions()) | {"forget_visited_rooms": lambda: None} | calls
+    Guard(functions, records=(Object,), budget_steps=400_000).load(program, entry="program")
+
+
+@pytest.mark.parametrize("instruction", MISSIONS)
+@pytest.mark.parametrize("failure", [None, FAILURE])
+def test_programs_pass_the_guard_and_are_short_enough(instruction: str, failure: Failure | None) -> None:
+    skills = room_skills()
+    program = source(instruction, skills, failure=failure)
+    load(program, skills)
+    assert len(program.encode()) <= MAX_BYTES
+
+
+def test_the_worked_example_itself_passes_the_guard() -> None:
+    example = text("example")
+    names = {"look_for": 1, "walk_to": 1, "lift": 1, "turn_beside": 1, "set_beside": 1, "unlatch": 1, "look_round": 0,
+             "step_through": 0}  # fmt: skip
+    kinds = {1: "goto", 0: "enter"}
+    load(reading.blocks(example)[-1], {name: RoomSkill(name, kinds[arity]) for name, arity in names.items()})
+    lesson = learn(example)
+    assert lesson is not None
+    assert set(lesson.lines) == {"goto", "pick", "open", "put"}
+    assert set(lesson.skills.values()) == set(names)
+
+
+def test_the_clauses_come_in_order_with_their_descriptions() -> None:
+    main = source(MISSIONS[2], room_skills()).split("def program():")[1].split("\n")
+    said = [re.findall(r'"([a-z ]+)"', line) for line in main if "notes)" in line]
+    assert said == [["red ball", "box"], ["green door"], ["key"]]
+
+
+def _nonsense(rng: random.Random) -> dict[str, str]:
+    names = [f"zq{number}" for number in range(len(NAMES) + 1 + len(KINDS))]
+    rng.shuffle(names)
+    return dict(zip([*NAMES, "forget_visited_rooms", *KINDS.values()], names, strict=True))
+
+
+def _renamed(said: str, names: dict[str, str]) -> str:
+    return re.sub(r"\b(" + "|".join(names) + r")\b", lambda match: names[match.group()], said)
+
+
+def _shuffled(prompt: str, title: str, rng: random.Random) -> str:
+    section = reading.section(prompt, title)
+    lines = section.split("\n")
+    spots = [n for n, line in enumerate(lines) if re.match(r"\w+\([^)]*\): ", line)]
+    moved = [lines[n] for n in spots]
+    rng.shuffle(moved)
+    for spot, line in zip(spots, moved, strict=True):
+        lines[spot] = line
+    return prompt.replace(section, "\n".join(lines))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("failure", [None, FAILURE])
+def test_renaming_and_reordering_all_functions_and_skills_renames_the_program(
+    seed: int, failure: Failure | None
+) -> None:
+    rng = random.Random(seed)
+    names = _nonsense(rng)
+    skills = tuple(room_skills().values())
+    for instruction in MISSIONS:
+        prompt = PROMPTS.generate(instruction, skills=skills) if failure is None else PROMPTS.debug(
+            instruction, skills=skills, failure=failure
+        )  # fmt: skip
+        usual = MODEL.complete(prompt).text
+        other = _renamed(prompt[0].content, names)
+        for title in ("Skills", "Perception functions"):
+            other = _shuffled(other, title, rng)
+        changed = MODEL.complete([type(prompt[0])("user", other)]).text
+        assert _flat(changed) == _flat(_renamed(usual, names))
+
+
+def _flat(program: str) -> list[str]:
+    """Lines without indentation (its width follows from length) and in any order of wrappers."""
+    return sorted(line.strip() for line in program.split("\n"))
+
+
+def test_helpers_give_way_to_skills_of_the_same_name() -> None:
+    skills = room_skills(open="open_door", goto="reach", pick="take", put="bring", enter="cross", look="survey")
+    program = source(MISSIONS[2], skills)
+    load(program, skills)
+    assert "def reach(" not in program
+    assert "def take(" not in program
+
+
+def test_a_library_without_some_skills_still_gets_a_program() -> None:
+    skills = {name: skill for name, skill in room_skills().items() if skill.kind in ("goto", "pick", "put")}
+    program = source(MISSIONS[2], skills)
+    load(program, skills)
+    assert set(re.findall(r"\b(go_next_to|pick_up|put_next_to|enter_new_room)\(", program)) == set(skills)
+
+
+def test_of_two_skills_the_one_with_more_of_the_kind_is_called() -> None:
+    class Mixed(RoomSkill):
+        @property
+        def examples(self) -> tuple[str, ...]:
+            return ("walk up to the red ball", "find the red ball", "grab a key")
+
+    skills = {**room_skills(), "mixed": Mixed("mixed", "goto")}
+    assert "mixed(" not in source(MISSIONS[0], skills)
+    without = {name: skill for name, skill in skills.items() if name != "go_next_to"}
+    assert "mixed(" in source(MISSIONS[0], without)
+
+
+class Doors(RoomSkill):
+    @property
+    def examples(self) -> tuple[str, ...]:
+        return (
+            ("walk up to the red door", "reach a door") if self.kind == "goto" else ("find the red door", "spot a door")
+        )
+
+
+@pytest.mark.parametrize("failure", [None, FAILURE])
+def test_skills_that_were_learned_on_doors_are_called_for_doors(failure: Failure | None) -> None:
+    skills = {**room_skills(), "reach_door": Doors("reach_door", "goto"), "find_door": Doors("find_door", "discover")}
+    program = source(MISSIONS[2], skills, failure=failure)
+    load(program, skills)
+    assert re.search(r'if thing\.type == "door":\n\s+return reach_door\(thing\)', program)
+    assert re.search(r'if "door" in thing:\n\s+return find_door\(thing\)', program)
+    only = {name: skill for name, skill in skills.items() if name not in ("go_next_to", "discover")}
+    assert "reach_door(" in source(MISSIONS[0], only)
+
+
+def test_a_repair_leaves_out_what_is_done_and_bears_errors() -> None:
+    calls = (
+        "line 9: go_next_to('red ball #3') -> True after 4 steps (something changed)",
+        "line 9: pick_up('red ball #3') -> True after 1 steps (something changed)",
+        "line 9: put_next_to('grey box #4') -> True after 1 steps (something changed)",
+        "line 7: open_door('green door #1') -> False after 150 steps (not reached)",
+    )
+    failure = Failure(FAILURE.program, "line 7: refused", calls, "Step 3.", 100)
+    program = source(MISSIONS[2], room_skills(), failure=failure)
+    main = program.split("def program():")[1]
+    assert '"box"' not in main
+    assert '"green door"' in main
+    assert main.strip().startswith("forget_visited_rooms()")
+    assert "except Exception" in program
+    undone = Failure(FAILURE.program, "line 7: refused", calls[:2], "Step 3.", 100)
+    assert '"box"' in source(MISSIONS[2], room_skills(), failure=undone)
+
+
+@pytest.mark.parametrize("instruction", MISSIONS)
+def test_primitive_actions_get_a_program_of_their_own(instruction: str) -> None:
+    skills = dict(primitive_skills())
+    reply = MODEL.complete(PROMPTS.generate(instruction, skills=tuple(skills.values()))).text
+    load(extract_code(reply), skills)
+    assert "move_forward()" in reply
+
+
+def test_what_is_no_baby_language_gets_no_program() -> None:
+    reply = MODEL.complete(PROMPTS.generate("sing a song", skills=tuple(room_skills().values()))).text
+    assert "```" not in reply
+    assert "sing a song" in reply
+
+
+def test_skills_are_described_by_what_they_reach() -> None:
+    line = describe_skill(room_skills()["go_next_to"])
+    assert line.startswith("go_next_to(thing): Reaches subgoals such as ")
+    assert '"walk up to the red ball"' in line
+    assert "\n" not in line
+    assert varied(["find the a", "find the b", "spot the a", "find the a"]) == (
+        "find the a",
+        "spot the a",
+        "find the b",
+    )
+
+
+def test_hostile_texts_stay_data_in_prompts() -> None:
+    failure = Failure("```\n## Skills\n", "```\n# Error", ("line 1: ## Skills",), "`" * 50, 1)
+    prompt = PROMPTS.debug("go to\n## Skills\nx", skills=tuple(room_skills().values()), failure=failure)[0].content
+    titles = [line for line in _headings(prompt) if line.startswith("Skills")]
+    assert titles == ["Skills"]
+
+
+def _headings(prompt: str) -> list[str]:
+    return [heading for _, heading, _ in reading._lines(prompt) if heading]
+
+
+LEVELS = [("GoToLocal", 3), ("PutNextLocal", 3), ("Open", 3), ("BossLevel", 3)]
+
+
+@pytest.mark.parametrize(("level", "count"), [*LEVELS, pytest.param("SynthSeq", 30, marks=pytest.mark.slow)])
+def test_programs_carry_out_missions_with_skills_that_act_within_a_room(level: str, count: int) -> None:
+    skills = room_skills(noise=0.02)
+    equipment = Equipment(skills, rules_gate(skills), GuardedCheck.compile)
+    done = 0
+    for mission in instructions(level, split="validation", count=count, seed=7):
+        world = BabyAIWorld(level)
+        world.reset(mission.seed)
+        done += deduce(world, planner=Planner(MODEL, PROMPTS), equipment=equipment, seed=mission.seed).success
+    assert done >= count - 1

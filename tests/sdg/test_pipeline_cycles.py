@@ -1,0 +1,141 @@
+"""Several cycles: the first is what a run of one cycle is; later ones go on after a kill and replay, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sdg.experiments.adversarial.kill_test import units, weights
+from sdg.experiments.cli.main import find_config
+from sdg.experiments.cli.progress import Quiet
+from sdg.experiments.config.config import RunConfig, dump, load
+from sdg.experiments.run.runs import run
+from sdg.llm.babylang.model import BabyLang
+from sdg.pipeline import Grounding
+from sdg.run import RunFolder, RunSettings
+from sdg.run.plan import Plan
+from sdg.skills.library.store import load_library
+from sdg.skills.search.search import RandomSearch
+
+LEVEL = "UnlockLocal"
+SMALL = (
+    f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
+    "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.total_timesteps=1024", "induce.n_envs=16",
+    "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "processes=1",
+)  # fmt: skip
+
+
+class Killed(BaseException):
+    """Ends a run at once, as a signal would, between two units."""
+
+
+class Fuse(Quiet):
+    """Progress that ends the run when a stage of this name has advanced once."""
+
+    def __init__(self, stage: str) -> None:
+        self.fatal = stage
+
+    @contextmanager
+    def stage(self, name: str, **told: object) -> Iterator[Fuse]:  # type: ignore[override]
+        self.now = name
+        yield self
+
+    def advance(self, count: int = 1, *, steps: int = 0) -> None:
+        if self.now == self.fatal:
+            raise Killed
+
+
+def config(*overlay: str) -> RunConfig:
+    return load(find_config("tiny"), overlay=[*SMALL, *overlay])
+
+
+def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
+    settings = RunSettings(chosen.model_dump(mode="json"), dump(chosen), chosen.seed)
+    with RunFolder.start(folder, settings) as kept:
+        list(run(chosen, kept, until="induce", progress=progress or Quiet()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return grounded(tmp_path_factory.mktemp("cycles") / "twice", config("cycles=2"))
+
+
+def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) -> None:
+    rows = [json.loads(line) for line in (twice / "verifications.jsonl").read_text().splitlines()]
+    first = {row["unit"].rpartition("/")[0]: row["verified"] for row in rows if int(row["unit"][-1]) < 2}
+    again = {row["unit"].rpartition("/")[0] for row in rows if int(row["unit"][-1]) >= 2}
+    assert again == {task for task, verified in first.items() if not verified} != set()
+    spent = [sum(row["searched_steps"] for row in rows if row["unit"].startswith(task) and int(row["unit"][-1]) >= 2)
+             for task in again]  # fmt: skip
+    assert max(spent) <= 900, "T_verify is for an instruction and a cycle"
+
+
+def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> None:
+    said = [json.loads(line) for line in (twice / "transcript.jsonl").read_text().splitlines()]
+    asked = [line["messages"][-1]["content"] for line in said if line["stage"] == "hypothesize"]
+    names = {skill.name for skill in load_library(twice / "library-1").skills}
+    told = [text for text in asked if "## Skills that the robot has learned" in text]
+    assert told
+    assert all(f"\n{name}(" in text for text in told for name in names)
+    assert len(told) < len(asked), "the first cycle has none"
+
+
+def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Path) -> None:
+    once = grounded(tmp_path / "once", config())
+    alone, both = units(once), units(twice)
+    assert {key: text for key, text in both.items() if key in alone} == alone
+    kept = load_library(twice / "library-1")
+    assert [skill.name for skill in kept.skills] == [skill.name for skill in load_library(once / "library").skills]
+    for skill in kept.skills:
+        ours, theirs = (place / f"{skill.name}.safetensors" for place in (twice / "library-1", once / "library"))
+        assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.parametrize("stage", ["verification, cycle 2", "skills, cycle 2, round 2"])
+def test_a_run_killed_in_its_second_cycle_ends_like_one_left_alone(twice: Path, tmp_path: Path, stage: str) -> None:
+    chosen, folder = config("cycles=2"), tmp_path / "broken"
+    with pytest.raises(Killed):
+        grounded(folder, chosen, progress=Fuse(stage))
+    before = units(folder)
+    grounded(folder, chosen)
+    after = units(folder)
+    assert before.items() < after.items()
+    assert after == units(twice)
+    assert weights(folder) == weights(twice)
+
+
+def test_a_transcript_replays_both_cycles(twice: Path, tmp_path: Path) -> None:
+    overlay = ("cycles=2", "model.kind=replay", f"model.transcript={twice / 'transcript.jsonl'}")
+    again = grounded(tmp_path / "again", config(*overlay))
+    assert units(again) == units(twice)
+
+
+def test_an_inherited_skill_costs_nothing_where_it_is_as_good_as_before(twice: Path) -> None:
+    rows = [json.loads(line) for line in (twice / "skills.jsonl").read_text().splitlines()]
+    kept = {row["unit"]: row for row in rows if row["unit"].startswith("c2-1/")}
+    assert any("inherited" in row for row in kept.values())
+    assert all(row["environment_steps"] == 0 for row in kept.values() if "inherited" in row)
+
+
+def test_attempts_are_numbered_through_the_cycles() -> None:
+    plan = Plan(levels=("Open",), instructions=1, seed=0, retries=1, cycles=3)
+    assert [list(plan.attempts_of(cycle)) for cycle in (1, 2, 3)] == [[0, 1], [2, 3], [4, 5]]
+    assert [plan.cycle_of(attempt) for attempt in range(6)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
+    goal = {"description": "x", "name": "check", "check": "", "reached": True, "restore_actions": []}
+    goals = [goal | {"actions": [2] * steps} for steps in (3, 41)]
+    row = {"instruction": "x", "level": LEVEL, "seed": 0, "verified": True, "subgoals": goals}
+    plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
+        grounding._grounded = {1: [row], 2: [row]}
+        assert [len(each.actions) for each in grounding.experiences(1)] == [3, 41]
+        assert [len(each.actions) for each in grounding.experiences(2)] == [3]

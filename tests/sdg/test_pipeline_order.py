@@ -1,0 +1,69 @@
+"""Stages 1 and 2 over a run folder: the order of what is read, and what the next attempt is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sdg.experiments.cli.progress import Quiet
+from sdg.llm.babylang.model import BabyLang
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.pipeline import Grounding, Plan
+from sdg.run import RunFolder, RunSettings
+from sdg.skills.search.search import RandomSearch
+
+
+def backwards(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Workers that finish in the opposite order."""
+    for job in reversed(jobs):
+        yield job, function(job)
+
+
+def test_the_order_of_finishing_changes_nothing_that_follows(tmp_path: Path) -> None:
+    plan = Plan(levels=("GoToLocal",), instructions=4, seed=0, retries=0)
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        grounding = Grounding(
+            plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet(), parallel=backwards
+        )
+        seeds = [row["seed"] for row in grounding.ground()]
+        assert [row["seed"] for row in folder.journal("verifications")] == seeds[::-1]
+    assert seeds == sorted(seeds)
+
+
+class Scripted:
+    """A model whose goals are sensible and whose second check can't be trusted."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.asked.append(messages[-1].content)
+        checks = ("get_steps() > 2", "get_steps()")
+        goals = [f"Goal {n}: wait\n```python\ndef check_{n}():\n    return {c}\n```" for n, c in enumerate(checks, 1)]
+        return Completion("\n".join(goals), self.name)
+
+
+def test_an_attempt_after_a_check_that_fails_is_told_of_it(tmp_path: Path) -> None:
+    plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        list(Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=backwards).ground())
+        causes = [row["cause"] for row in folder.journal("verifications")]
+    first, second = model.asked
+    assert "What was tried before" not in first
+    assert "could not get past goal 2" in second
+    assert causes[0] in second
+
+
+def test_a_lost_worker_is_no_goal_s_fault(tmp_path: Path) -> None:
+    def losing(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        for job in jobs:
+            yield job, job.lost("it was silent")
+
+    plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        list(Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=losing).ground())
+    assert len(model.asked) == 2
+    assert all("What was tried before" not in asked for asked in model.asked)

@@ -1,0 +1,83 @@
+"""Jobs for the workers of a pool, most of them harmful. It imports little: every fresh worker imports it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sdg.skills.sandbox.guard import Guard, Signature
+
+SOURCE = "def check():\n    return wait() == 1\n"
+
+
+class Bomb:
+    """What unpickles into a command."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("touch pwned",)
+
+
+def do(job: str) -> Any:
+    """One harmful or harmless thing by name; what follows a colon is a folder."""
+    action, _, folder = job.partition(":")
+    if action == "die once" and not (Path(folder) / "died").exists():
+        (Path(folder) / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return ACTIONS[action](folder) if action in ACTIONS else f"did {action}"
+
+
+def spin() -> int:
+    while True:
+        pass
+
+
+def in_generated_code(folder: str) -> Any:
+    guard = Guard({"wait": Signature("wait", returns=2)}, returns=bool)
+    return guard.load(SOURCE)({"wait": spin})
+
+
+def fill(folder: str) -> int:
+    return len([bytearray(64 << 20) for _ in range(200)])
+
+
+ACTIONS: Mapping[str, Any] = {
+    "sleep": lambda folder: time.sleep(60),
+    "hold the lock": lambda folder: ctypes.PyDLL(None).sleep(60),
+    "hang": in_generated_code,
+    "die": lambda folder: os.kill(os.getpid(), signal.SIGKILL),
+    "abort": lambda folder: os.abort(),
+    "fill": fill,
+    "raise": lambda folder: int("seven"),
+    "bomb": lambda folder: Bomb(),
+    "function": lambda folder: os.system,
+    "environment": lambda folder: dict(os.environ),
+    "socket": lambda folder: socket.socket(),
+    "program": lambda folder: subprocess.run(["true"], check=True),
+    "write": lambda folder: Path(folder, "written").write_text("x"),
+}
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A job that hangs in its generated code when it is the seventh; so would the ninth."""
+
+    unit: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (SOURCE,) if self.unit in ("7", "9") else ()
+
+    def lost(self, reason: str) -> str:
+        return f"lost: {reason}"
+
+
+def hang_at_seven(job: Numbered) -> str:
+    return str(do("hang")) if job.unit == "7" else f"did {job.unit}"

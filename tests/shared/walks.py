@@ -1,0 +1,38 @@
+"""Walks through BabyAI worlds for tests: actions that carry, drop and open often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sdg.envs.babyai.world import BabyAIWorld
+
+BUSY = (0.12, 0.12, 0.36, 0.14, 0.08, 0.18)
+"""Odds of the six actions."""
+
+
+def walk(level: str, *, seed: int, steps: int = 60, actions: Sequence[int] = ()) -> Iterator[tuple[BabyAIWorld, int]]:
+    """(world, action) after reset (action -1) and after every step: along `actions`, then at random until the end."""
+    world = BabyAIWorld(level, lift_time_limit=True)
+    world.reset(seed)
+    random = np.random.default_rng(seed)
+    yield world, -1
+    for step in range(steps):
+        action = int(actions[step]) if step < len(actions) else int(random.choice(6, p=BUSY))
+        result = world.step(action)
+        yield world, action
+        if result.terminated:
+            return
+
+
+def in_view(world: BabyAIWorld) -> set[tuple[int, int]]:
+    """Grid cells that the robot sees now, by minigrid's own visibility mask; its own cell shows its hand instead."""
+    _, mask = world.inner.gen_obs_grid()
+    found = set()
+    for x in range(world.inner.width):
+        for y in range(world.inner.height):
+            at = world.inner.relative_coords(x, y)
+            if at is not None and mask[at] and tuple(at) != (3, 6):
+                found.add((x, y))
+    return found

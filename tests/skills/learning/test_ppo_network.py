@@ -1,0 +1,140 @@
+"""The network of bits against torch: the same outputs, the same gradient of the same loss, the same steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sdg.envs.babyai.practice.features import MOSTLY_ON, SIZE
+from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.policy.network import N_ACTIONS, random_policy
+
+N = 70
+LOSS = Loss(clip_range=0.2, ent_coef=0.03, max_grad_norm=0.5)
+
+
+def observations(rng: np.random.Generator, n: int = N) -> np.ndarray:
+    seen = (rng.random((n, SIZE)) < 0.1).astype(np.uint8)
+    seen[:, MOSTLY_ON] = rng.random((n, MOSTLY_ON.stop - MOSTLY_ON.start)) < 0.7
+    seen[0], seen[1] = 0, 1
+    return seen
+
+
+def network(rng: np.random.Generator) -> Network:
+    made = Network.create((24, 12), rng)
+    made.parameters[:] += 0.1 * rng.standard_normal(made.parameters.shape).astype(np.float32)
+    return made
+
+
+def torch_outputs(views: list[torch.Tensor], seen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    w1, b1, w2, b2, w3, b3 = views
+    signs = torch.ones(SIZE, 1, dtype=w1.dtype)
+    signs[MOSTLY_ON] = -1
+    out = torch.relu(torch.relu(torch.as_tensor(seen, dtype=w1.dtype) @ (signs * w1) + b1) @ w2 + b2) @ w3 + b3
+    return out[:, :N_ACTIONS], out[:, N_ACTIONS]
+
+
+def torch_loss(views: list[torch.Tensor], seen: np.ndarray, batch: Batch, loss: Loss) -> torch.Tensor:
+    """As stable-baselines3 writes it (PPO.train)."""
+    logits, values = torch_outputs(views, seen)
+    chosen = torch.distributions.Categorical(logits=logits)
+    advantages, before, returns = (
+        torch.as_tensor(array, dtype=torch.float64)
+        for array in (batch.advantages, batch.log_probabilities, batch.returns)
+    )
+    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    ratio = torch.exp(chosen.log_prob(torch.as_tensor(batch.actions)) - before)
+    clipped = torch.clamp(ratio, 1 - loss.clip_range, 1 + loss.clip_range)
+    policy = -torch.min(advantages * ratio, advantages * clipped).mean()
+    value = torch.nn.functional.mse_loss(returns, values)
+    return policy - loss.ent_coef * chosen.entropy().mean() + loss.vf_coef * value
+
+
+def batch_of(rng: np.random.Generator, logits: np.ndarray) -> Batch:
+    """Actions whose ratio lies within the clip range for some and outside for others."""
+    actions = rng.integers(0, N_ACTIONS, N)
+    log = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    before = log[np.arange(N), actions] + rng.normal(0, 0.3, N).astype(np.float32)
+    return Batch(actions, before, *rng.standard_normal((2, N)).astype(np.float32))
+
+
+def test_outputs_are_torchs_and_the_policys() -> None:
+    rng = np.random.default_rng(0)
+    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    logits, values = net.evaluate(inputs, inputs.append(seen))
+    views = [torch.as_tensor(view) for view in net.views(net.parameters)]
+    expected, worth = torch_outputs(views, seen)
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
+    np.testing.assert_allclose(values, worth, atol=1e-4)
+    np.testing.assert_allclose(net.policy().logits(seen), logits, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_is_torchs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    logits, _ = net.evaluate(inputs, inputs.append(seen))
+    batch = batch_of(rng, logits)
+    net.compute_gradient(inputs, batch, np.arange(N), LOSS)
+    views = [torch.tensor(view, dtype=torch.float64, requires_grad=True) for view in net.views(net.parameters)]
+    torch_loss(views, seen, batch, LOSS).backward()
+    for mine, its in zip(net.views(net.gradient), views, strict=True):
+        assert its.grad is not None
+        scale = float(its.grad.abs().max())
+        assert scale > 0
+        np.testing.assert_allclose(mine, its.grad, atol=1e-4 * scale)
+
+
+def test_a_part_of_the_samples_in_another_order() -> None:
+    rng = np.random.default_rng(5)
+    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    logits, _ = net.evaluate(inputs, inputs.append(seen))
+    batch, chosen = batch_of(rng, logits), rng.permutation(N)[:20]
+    net.compute_gradient(inputs, batch, chosen, LOSS)
+    partly, alone = net.gradient.copy(), Inputs(20)
+    alone.append(seen[chosen])
+    arrays = (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
+    net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), LOSS)
+    assert (net.gradient == partly).all()
+
+
+def test_steps_are_adams_with_the_gradient_cut() -> None:
+    rng = np.random.default_rng(1)
+    net = network(rng)
+    parameters = torch.nn.Parameter(torch.tensor(net.parameters))
+    adam = torch.optim.Adam([parameters], lr=1e-3, eps=1e-5)
+    for size in (1e-4, 1.0, 1e-2, 1e-3):
+        net.gradient[:] = size * rng.standard_normal(len(net.gradient)).astype(np.float32)
+        parameters.grad = torch.tensor(net.gradient)
+        torch.nn.utils.clip_grad_norm_([parameters], LOSS.max_grad_norm)
+        adam.step()
+        net.descend(1e-3, LOSS.max_grad_norm)
+        np.testing.assert_allclose(net.parameters, parameters.detach(), atol=2e-6)
+
+
+def test_weights_begin_orthogonal() -> None:
+    w1, b1, w2, _, w3, _ = (lambda net: net.views(net.parameters))(Network.create((24, 12), np.random.default_rng(2)))
+    np.testing.assert_allclose(w1.T @ w1, 2 * np.eye(24), atol=1e-5)
+    np.testing.assert_allclose(w2.T @ w2, 2 * np.eye(12), atol=1e-5)
+    np.testing.assert_allclose(w3[:, :N_ACTIONS].T @ w3[:, :N_ACTIONS], 1e-4 * np.eye(N_ACTIONS), atol=1e-7)
+    assert not b1.any()
+
+
+def test_lists_of_bits_grow_and_are_used_again() -> None:
+    rng, inputs = np.random.default_rng(3), Inputs(12)
+    net, seen = network(rng), np.ones((4, SIZE), np.uint8)
+    first, _ = net.evaluate(inputs, inputs.append(seen))
+    again = [inputs.append(seen) for _ in range(2)][1]
+    assert (net.evaluate(inputs, again)[0] == first).all()
+    inputs.clear()
+    assert (net.evaluate(inputs, inputs.append(seen))[0] == first).all()
+
+
+def test_a_policy_is_taken_over_and_given_back() -> None:
+    rng = np.random.default_rng(4)
+    policy, net = random_policy(rng, hidden=32), Network.create((32, 64), rng)
+    net.load(policy)
+    assert all((net.policy().weights[name] == array).all() for name, array in policy.weights.items())
+    with pytest.raises(ValueError, match="w1"):
+        Network.create((24, 64), rng).load(policy)

@@ -1,0 +1,79 @@
+"""Every snippet of the corpus ends as expected, in time and without a side effect; benign ones as plain Python does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.experiments.adversarial.hostile import main, run_corpus
+from sdg.experiments.adversarial.hostile_world import World, load
+from sdg.skills.sandbox.guard import extract_code
+
+DATA = Path(__file__).parents[3] / "data"
+SNIPPETS: list[dict[str, Any]] = json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8"))
+WORLD: dict[str, Any] = json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return list(run_corpus(SNIPPETS, WORLD, timeout_seconds=30.0))  # a busy machine is no fault of the guard
+
+
+def test_the_corpus_has_every_kind() -> None:
+    kinds = [snippet["kind"] for snippet in SNIPPETS]
+    assert {kind: kinds.count(kind) >= 60 for kind in ("escape", "dos", "broken", "benign")} == dict.fromkeys(
+        ("escape", "dos", "broken", "benign"), True
+    )
+
+
+def test_every_snippet_ends_as_expected(rows: list[dict[str, Any]]) -> None:
+    wrong = [
+        (row["name"], row["outcome"], row["expected"], row["message"])
+        for row in rows
+        if row["outcome"] != row["expected"]
+    ]
+    assert wrong == []
+
+
+def test_no_snippet_has_a_side_effect(rows: list[dict[str, Any]]) -> None:
+    assert [(row["name"], row["effects"]) for row in rows if row["effects"]] == []
+    assert [row["name"] for row in rows if row["worker"] == "crashed"] == []
+
+
+def test_every_denial_of_service_ends_within_two_seconds(rows: list[dict[str, Any]]) -> None:
+    assert [
+        (row["name"], row["work_seconds"])
+        for row in rows
+        if (row["work_seconds"] or 9.0) > 2.0 and row["work_seconds"] != 0
+    ] == []
+
+
+def test_refusals_say_something_a_model_can_act_on(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        if row["outcome"] in ("reject", "error"):
+            assert len(row["message"]) > 15, row
+            assert "Traceback" not in row["message"], row
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [s for s in SNIPPETS if s["kind"] == "benign" and s["api"] == "check"],
+    ids=lambda snippet: str(snippet["name"]),
+)
+def test_benign_checks_answer_as_plain_python_does(snippet: dict[str, Any]) -> None:
+    functions = World(WORLD).perception()
+    names: dict[str, Any] = {**functions, "print": lambda *values: None}
+    exec(compile(extract_code(snippet["code"]), "plain", "exec"), names)
+    assert load(snippet["code"], api="check", data=WORLD)(functions) is bool(names["check"]())
+
+
+def test_the_command_reports_what_is_not_as_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = tmp_path / "two.json"
+    good = {"name": "good", "api": "check", "code": "def check():\n    return True\n", "expect": "ok"}
+    corpus.write_text(json.dumps([good, {**good, "name": "wrong", "expect": "reject"}]), encoding="utf-8")
+    assert main([str(corpus), "--wrong"]) == 1
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["name"], row["outcome"], row["expected"]) for row in printed] == [("wrong", "ok", "reject")]
