@@ -48,7 +48,7 @@ def contest(job: Contest) -> dict[str, Any]:
     """
     starts, judged = _starts(job)
     chosen = job.babyai if job.policy == BABYAI else None
-    settings = replace(job.settings.train, babyai=chosen, enough=2.0, patience=10**9)
+    settings = replace(job.settings.train, babyai=dict(chosen) if chosen else None, target_success=2.0, patience=10**9)
     began = time.process_time()
     trained = train(starts, judged, settings, seed=job.seed)
     return {

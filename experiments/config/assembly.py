@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.perception.snapshot import NAMES
-from sdg.experiments.config.config import RunConfig
+from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
-from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
 from sdg.pipeline import Explorers, Plan
-from sdg.skills.practice.train import TrainSettings
-from sdg.skills.search.search import RandomSearch, Search, SearchSettings
+from sdg.run import RunSettings, plain
+from sdg.skills.search.search import RandomSearch, Search
 from sdg.skills.search.skill_search import SkilledSearch
-from sdg.verification.verify import VerifySettings
 
 LIBRARY = "library"
 
@@ -31,9 +29,13 @@ def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
     return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
 
 
+def settings_of(config: RunConfig) -> RunSettings:
+    """What a run folder is held to, and the command that was typed."""
+    return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
+
+
 def plan_of(config: RunConfig) -> Plan:
     """The stages' own settings."""
-    verify, induce = config.verify, config.induce
     return Plan(
         levels=config.levels,
         instructions=config.instructions_per_level,
@@ -42,27 +44,10 @@ def plan_of(config: RunConfig) -> Plan:
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
         max_tokens=config.model.max_tokens,
-        training_layouts=induce.training_layouts,
-        validation_layouts=induce.validation_layouts,
-        verify=VerifySettings(verify.t_verify, verify.most_per_subgoal),
-        induce=InduceSettings(
-            text=induce.text,
-            max_k=induce.k_max,
-            validation_share=induce.validation_share,
-            use_unconfirmed=induce.use_unconfirmed,
-            first_timesteps=induce.first_timesteps,
-            last_timesteps=induce.last_timesteps,
-            rough_success=induce.rough_success,
-            fresh_starts=induce.fresh_starts,
-            train=TrainSettings(
-                total_timesteps=induce.total_timesteps,
-                n_envs=induce.n_envs,
-                horizon=induce.horizon,
-                enough=induce.target_success,
-                ppo=induce.ppo.model_dump(),
-                babyai=induce.babyai.model_dump() if induce.policy == "babyai" else None,
-            ),
-        ),
+        training_layouts=config.induce.training_layouts,
+        validation_layouts=config.induce.validation_layouts,
+        verify=config.verify,
+        induce=config.induce,
         processes=config.processes,
         cycles=config.cycles,
     )
@@ -73,8 +58,8 @@ def language_model(config: RunConfig, folder: Path) -> LanguageModel:
     return build(model_settings(config, folder))
 
 
-def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
-    """Which model the config names, as a value that travels to worker processes."""
+def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
+    """Which model the config names, as a value that travels to worker processes; without a folder nothing is kept."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
@@ -84,9 +69,9 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
         timeout_seconds=model.timeout_seconds,
         retries=model.retries,
         transcript=Path(model.transcript) if model.transcript else None,
-        record=folder / "transcript.jsonl",
-        cache=folder / "replies.sqlite" if model.cache and model.kind == "openai" else None,
-        ledger=folder / "spent.json",
+        record=folder / "transcript.jsonl" if folder else None,
+        cache=folder / "replies.sqlite" if folder and model.cache and model.kind == "openai" else None,
+        ledger=folder / "spent.json" if folder else None,
         fault_rate=model.fault_rate,
         fault_seed=config.seed,
         limits=Limits(tokens=budget.tokens, money=budget.money),
@@ -95,7 +80,7 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
 
 
 def planner_of(
-    config: RunConfig, run: Path, library: Path, *, agent: str, stage: str = "solve"
+    config: RunConfig, run: Path | None, library: Path, *, agent: str, stage: str = "solve"
 ) -> players.PlannerRecipe:
     """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
     return players.PlannerRecipe(
@@ -103,40 +88,28 @@ def planner_of(
         library,
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
-        settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+        settings=config.deduce,
     )
 
 
 def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     """sdg, and with `everyone` the agents that the config compares it with."""
     sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
-    compared = [name.replace("_", "-") for name in config.evaluate.baselines] if everyone else []
+    compared = config.evaluate.baselines if everyone else ()
     return players.recipes(("sdg", *compared), sdg)
-
-
-def search_settings(config: RunConfig) -> SearchSettings:
-    """What both searches are told."""
-    verify = config.verify
-    return SearchSettings(
-        n_envs=verify.n_envs,
-        horizon=verify.horizon,
-        bonus=verify.bonus,
-        learning_rate=verify.learning_rate,
-        ent_coef=verify.ent_coef,
-    )
 
 
 def explorers_of(config: RunConfig) -> Explorers:
     """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
     if not config.verify.explorers:
         return lambda library, search: search
-    return lambda library, search: SkilledSearch(library, search, search_settings(config))
+    return lambda library, search: SkilledSearch(library, search, config.verify.search)
 
 
 def search_of(config: RunConfig) -> Search:
     """PPO, or the learning-free search that it is compared with."""
-    if config.verify.search == "random":
-        return RandomSearch(search_settings(config))
+    if config.verify.method == "random":
+        return RandomSearch(config.verify.search)
     from sdg.skills.learning.vec_env import PPOSearch
 
-    return PPOSearch(search_settings(config))
+    return PPOSearch(config.verify.search)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sdg.envs.babyai.levels import seeds
 from sdg.experiments.cli.errors import UserError
-
-if TYPE_CHECKING:
-    from sdg.experiments.config.config import RunConfig
-    from sdg.llm.model import LanguageModel
-    from sdg.skills.experience import Experience
-    from sdg.skills.policy.network import Policy
-    from sdg.skills.practice.fresh_starts import Member
+from sdg.experiments.config.assembly import model_settings, plan_of
+from sdg.experiments.config.config import RunConfig, load
+from sdg.induction.induce import discover
+from sdg.induction.translate import translate
+from sdg.llm.model import LanguageModel
+from sdg.llm.registry import build
+from sdg.run import read_journal, records
+from sdg.skills.experience import Experience
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.fresh_starts import Member
+from sdg.verification.attempts import best_of
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,6 @@ class Grounded:
 
     def policies(self) -> dict[int, Policy]:
         """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
-        from sdg.run import records
-
         units = {label: [f"{number}/{label}" for number in (3, 2, 1)] for label in self.labels.values()}
         there = {label: [u for u in us if records.policy_path(self.run, u).is_file()] for label, us in units.items()}
         return {label: records.load_policy(self.run, found[0]) for label, found in there.items() if found}
@@ -42,11 +43,6 @@ def grounded(run: Path) -> Grounded:
 
     Raises UserError when there is no run or it has not grounded anything yet.
     """
-    from sdg.experiments.config.assembly import plan_of
-    from sdg.experiments.config.config import load
-    from sdg.induction.induce import discover
-    from sdg.induction.translate import translate
-
     if not (run / "verifications.jsonl").is_file() or not (run / "config.yaml").is_file():
         raise UserError(f"{run} holds no run that has verified anything: `sdg induce --out {run}` makes one")
     config = load(run / "config.yaml")
@@ -66,11 +62,6 @@ def grounded(run: Path) -> Grounded:
 
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
     """What the last verification of every instruction grounded in the first cycle, in the order of the instructions."""
-    from sdg.experiments.config.assembly import plan_of
-    from sdg.run import records
-    from sdg.run.journal import read_journal
-    from sdg.verification.attempts import best_of
-
     rows = {row["unit"]: row for row in read_journal(run / "verifications.jsonl")}
     chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
     tasks = [(level, seed) for level in config.levels for seed in chosen]
@@ -80,10 +71,7 @@ def _experiences(run: Path, config: RunConfig) -> list[Experience]:
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:
     """The run's own stand-in, or what its real model said, from the transcript."""
-    from sdg.experiments.config.assembly import model_settings
-    from sdg.llm.registry import build
-
-    settings = replace(model_settings(config, run), record=None, cache=None, ledger=None)
+    settings = model_settings(config, None)
     if settings.kind == "openai":
         settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")
     return build(settings)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.skills.clustering.embedding import ClusterItem, representation
@@ -24,6 +25,7 @@ from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_
 from sdg.skills.practice.reachable import shortest
 from sdg.skills.practice.starts import Starts, join, wandered
 from sdg.skills.practice.train import Point, Trained, TrainSettings, open_starts, train
+from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import SkillCall
 
 LAST_ROUND = 3
@@ -39,26 +41,35 @@ VALIDATION_TRIES = 800
 
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
-    """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
-    `last_timesteps` after rehearsals. A skill leaves the first rounds when `rough_success` of its trials succeed: the
-    next round begins where they lead, and skills that mostly get there will do."""
+    """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4). Round 1 practises on restored starts, round
+    2 on fresh layouts as well, round 3 where planners asked. A skill leaves the first rounds when `rough_success` of
+    its trials succeed: the next round begins where they lead, and skills that mostly get there will do."""
 
     text: str = "mix"
-    max_k: int = 16
-    validation_share: float = 0.2
+    """what of a subgoal is embedded: api (the paper's), check, mix and others"""
+    k_max: Annotated[int, Ge(2)] = 16
+    """largest number of clusters tried"""
+    validation_share: Share = 0.2
+    """share of a cluster's subgoals kept for validation"""
     use_unconfirmed: bool = True
-    first_timesteps: int = 40_000
-    last_timesteps: int = 300_000
-    rough_success: float = 0.95
-    fresh_starts: int = 3000
+    """learn from reached subgoals of hypotheses that failed later, too"""
+    first_timesteps: Count = 40_000
+    """most environment steps of round 1, on restored states"""
+    last_timesteps: Count = 300_000
+    """most environment steps of round 3, where planners asked for skills"""
+    rough_success: Share = 0.95
+    """validation success that is enough for rounds 1 and 2"""
+    fresh_starts: Size = 3000
+    """fresh layouts tried for starts of a skill in round 2"""
     train: TrainSettings = field(default_factory=TrainSettings)
+    """practice of one skill"""
 
     def of_round(self, number: int) -> InduceSettings:
         """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
         if number < LAST_ROUND:
-            train = replace(train, enough=min(train.enough, self.rough_success), confirmations=1)
+            train = replace(train, target_success=min(train.target_success, self.rough_success), confirmations=1)
         return replace(self, train=train)
 
 
@@ -122,7 +133,7 @@ def discover(
     """
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
-    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
+    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
     reviewed = review(items, clustering.labels)
     if kind_of is not None:
         kinds = [kind_of(item) for item in items]

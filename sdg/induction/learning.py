@@ -163,7 +163,7 @@ class Learning:
             earlier=dict(earlier),
             training_banks={level: self.worlds.training(level) for level in levels},
             validation_banks={level: self.worlds.validation(level) for level in levels},
-            good_enough=None if known is None else known.good_enough(settings.train.enough),
+            good_enough=None if known is None else known.good_enough(settings.train.target_success),
         )
 
     def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
@@ -223,7 +223,7 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
 
 def _with_asked(job: Practice, asked: Rehearsed) -> Practice:
     """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
-    enough = job.settings.train.enough if job.good_enough is None else job.good_enough
+    enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)
 
 

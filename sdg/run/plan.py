@@ -62,7 +62,7 @@ class Plan:
     instructions: int
     seed: int
     retries: int = 1
-    repairs: int = 1
+    repairs: int = 2
     temperature: float = 0.0
     max_tokens: int = 4000
     training_layouts: int = 1000

@@ -33,7 +33,7 @@ class FlatSettings:
 
     total_timesteps: int = 500_000
     n_envs: int = 128
-    ppo: PPOSettings = field(default_factory=lambda: PPOSettings(n_steps=32, gamma=0.99))
+    ppo: PPOSettings = field(default_factory=lambda: PPOSettings(n_steps=32, n_epochs=4, gamma=0.99))
     shape: BabyAIShape = field(default_factory=BabyAIShape)
 
 

@@ -196,8 +196,7 @@ def practice(
     """Environment and learner of one skill; `settings` are a `sdg.skills.practice.train.TrainSettings`."""
     arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
     env = BabyAIArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
-    ppo = PPOSettings(**settings.ppo)
-    return env.rows, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
+    return env.rows, BabyAILearner(env, arena.texts, settings.ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
 
 
 __all__ = ["SPACE", "BabyAIArena", "BabyAIArenaVecEnv", "BabyAILearner", "BabyAIShape", "observed", "practice"]

@@ -2,36 +2,19 @@
 
 The algorithm, its order of work and its settings are stable-baselines3's; the network is
 `skills/learning/gradients.py`, which
-makes use of inputs being bits. `skills/learning/sb3.py` has the original, and `python -m
-sdg.experiments.bench.engine.ppo` compares.
+makes use of inputs being bits. `skills/learning/sb3.py` has the original, and `sdg bench ppo` compares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.learning.settings import PPOSettings
 from sdg.skills.policy.network import N_ACTIONS, Policy
-
-
-@dataclass(frozen=True, slots=True)
-class PPOSettings:
-    """Names are stable-baselines3's. The defaults learn a skill; `hidden` are the widths of the two layers."""
-
-    n_steps: int = 16
-    batch_size: int = 1024
-    n_epochs: int = 4
-    learning_rate: float = 1e-3
-    ent_coef: float = 0.01
-    gamma: float = 0.97
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    max_grad_norm: float = 0.5
-    hidden: tuple[int, int] = (128, 64)
 
 
 class Environments(Protocol):

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
+from sdg.skills.learning.settings import PPOSettings
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import Arena, success_of
 from sdg.skills.practice.starts import Starts
+from sdg.skills.settings import Count, NotNegative, Size
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`horizon` in steps. Training ends at `total_timesteps`, or when `enough` of the held-out starts succeed in
+    """Practice of one skill. It ends at `total_timesteps`, or when `target_success` of the held-out starts succeed in
     `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
 
-    total_timesteps: int = 300_000
-    n_envs: int = 256
-    horizon: int = 40
-    evaluate_every: int = 20_000
-    enough: float = 0.998
-    confirmations: int = 2
-    patience: int = 6
-    validation_starts: int = 400
-    side_effect_cost: float = 0.3
+    total_timesteps: Count = 60_000
+    """most environment steps (of round 2, where there are rounds)"""
+    n_envs: Size = 256
+    """environments a skill learns in side by side"""
+    horizon: Size = 40
+    """steps of one attempt at a skill"""
+    evaluate_every: Count = 20_000
+    """environment steps between two evaluations"""
+    target_success: NotNegative = 0.998
+    """validation success at which learning stops early; above 1: never"""
+    confirmations: Count = 2
+    """evaluations in a row that must reach it"""
+    patience: Count = 6
+    """evaluations without a gain before learning stops"""
+    validation_starts: Size = 400
+    """held-out starts of an evaluation"""
+    side_effect_cost: NotNegative = 0.3
+    """taken from the reward for each thing that changes by the way"""
     stays: bool = False
-    """A check counts only in the room in which the attempt began."""
-    ppo: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of `sdg.skills.learning.ppo.PPOSettings` that differ from its defaults."""
-    babyai: Mapping[str, int] | None = None
-    """None for the policy over the remembered map; else the BabyAI paper's model, with these `BabyAIShape` keywords."""
+    """whether a check counts only in the room in which the attempt began"""
+    ppo: PPOSettings = field(default_factory=PPOSettings)
+    """how a skill is learned"""
+    babyai: dict[str, int] | None = None
+    """null: the policy over the remembered map; {width: 32, words: 64}: the BabyAI paper's model of these sizes"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +117,12 @@ def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Polic
         from sdg.skills.learning.paper_model import practice
 
         return practice(starts, settings, settings.babyai, seed=seed, warm=warm)
-    from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+    from sdg.skills.learning.ppo import PPOLearner
     from sdg.skills.learning.vec_env import ArenaVecEnv
 
     arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
     env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
-    return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
+    return env, PPOLearner(env, settings.ppo, seed=seed, start=warm)
 
 
 class _Watcher:
@@ -145,7 +156,7 @@ class _Watcher:
         point = Point(steps, rate, float(reached.mean()), float(taken.mean()), slowest, len(reached), seconds)
         self.curve.append(point)
         self.heard(point)
-        self.good = self.good + 1 if point.validation_success >= self.settings.enough else 0
+        self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0
         better = (point.validation_success, -point.validation_steps) > (
             self.best.validation_success,
             -self.best.validation_steps,

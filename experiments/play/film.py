@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sdg.deduction.program import ENTRY
+from sdg.experiments.play.episodes import Played
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -24,6 +27,7 @@ MIN_SIDE = 352
 """Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
 FONT_SIZE = 10
 MAX_MOMENTS = 240
+MAX_ACTIONS = 4000
 MIN_LINES = 30
 FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
 WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
@@ -42,19 +46,20 @@ class Moment:
     milliseconds: int = FRAME_MS
 
 
-def episode_gif(row: Row) -> bytes:
-    """A journal's episode row as a GIF. Raises ValueError when the row can't be played again."""
+def episode_gif(row: Played) -> bytes:
+    """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
-        moments = list(_moments(row))
+        moments = _thin(list(_moments(row)))
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"the row of {row.get('unit', 'this episode')} can't be played again: {error!r}") from error
-    return _animate([_draw(moment, row) for moment in _thin(moments)], [each.milliseconds for each in _thin(moments)])
+        raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
+    return _animate([_draw(moment, row) for moment in moments], [each.milliseconds for each in moments])
 
 
-def _moments(row: Row) -> Iterator[Moment]:
+def _moments(row: Played) -> Iterator[Moment]:
     """Everything that happened, in order: a picture for each step, call and error."""
     stage = _Stage(row)
-    trace = row["trace"] or [{"program": "", "calls": [], "error": row["cause"], "began": 0, "ended": row["steps"]}]
+    alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
+    trace = row.trace or (alone,)
     yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
     for number, interaction in enumerate(trace):
         if number and interaction["began"] == 0:
@@ -76,11 +81,13 @@ def _moments(row: Row) -> Iterator[Moment]:
 class _Stage:
     """The world of a row, played again from its seed by its actions."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Played) -> None:
         from sdg.envs.babyai.world import BabyAIWorld
 
-        self._world = BabyAIWorld(row["level"], lift_time_limit=True)
-        self._seed, self._actions = int(row["seed"]), list(row["actions"])
+        if len(row.actions) > MAX_ACTIONS:
+            raise ValueError(f"{len(row.actions)} actions are too many for a film")
+        self._world = BabyAIWorld(row.level, lift_time_limit=True)
+        self._seed, self._actions = row.seed, list(row.actions)
         self.reset()
 
     @property
@@ -115,7 +122,7 @@ def _thin(moments: Sequence[Moment]) -> list[Moment]:
     return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
 
 
-def _draw(moment: Moment, row: Row) -> Image.Image:
+def _draw(moment: Moment, row: Played) -> Image.Image:
     from PIL import Image, ImageDraw
 
     scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
@@ -132,15 +139,17 @@ def _draw(moment: Moment, row: Row) -> Image.Image:
     return canvas
 
 
-def _lines(moment: Moment, row: Row, *, room: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+def _lines(moment: Moment, row: Played, *, room: int) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
-    head = [(f"{row['agent']}  {row['level']} {row['seed']}  step {moment.step} of {row['max_steps']}", GREY, False)]
-    head += [(text, BLACK, False) for text in textwrap.wrap(str(row["instruction"]), COLUMNS)[:3]]
+    head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
+    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction, COLUMNS)[:3]]
     news = [(part, GOOD if good else BAD, False) for text, good in moment.told for part in _wrapped(text)]
     news = news[-max(4, room // 3) :]
     left = max(3, room - len(head) - len(news) - 2)
     program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
-    first = max(0, min(moment.line - left // 2, len(program) - left))
+    # Before the first call the program itself is shown, not the helpers that stand above it.
+    entry = next((number for number, line in enumerate(program) if line[0].startswith(f"def {ENTRY}(")), 0)
+    first = max(0, min(moment.line - left // 2 if moment.line else entry, len(program) - left))
     blank = ("", BLACK, False)
     return [*head, blank, *program[first : first + left], blank, *news]
 
