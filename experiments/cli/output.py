@@ -26,14 +26,18 @@ class Output:
         self.as_json = as_json
 
     def rows(self, rows: Iterable[Row]) -> int:
-        """Print rows and count them; as JSON each one as soon as it is there."""
+        """Print rows and count them; as JSON each one as soon as it is there. What came before an error is printed."""
         if self.as_json:
             from sdg.run.files import line
 
             return sum(self._write(line(row)) for row in rows)
-        found = list(rows)
-        for text in table(found):
-            self._write(text)
+        found: list[Row] = []
+        try:
+            for row in rows:
+                found.append(row)
+        finally:
+            for text in table(found):
+                self._write(text)
         return len(found)
 
     def details(self, rows: Iterable[Row]) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Ge, Le
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.levels import seeds
 from sdg.experiments.run.workers import Workers
 from sdg.run import Journal
+from sdg.skills.strict_json import decode
 
 BOT = "bot"
 
@@ -23,7 +26,7 @@ class Played:
     unit: str
     agent: str
     level: str
-    seed: int
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)]
     success: bool | None
     steps: int
     max_steps: int
@@ -39,16 +42,13 @@ class Played:
     error: str = ""
     program: str = ""
     actions: tuple[int, ...] = ()
-    trace: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Played:
-        """A journal's row. Raises ValueError for one that lacks what every episode has."""
-        try:
-            known = {each.name: row[each.name] for each in fields(cls) if each.name in row}
-            return cls(**known | {name: tuple(known.get(name, ())) for name in ("actions", "trace")})
-        except TypeError as error:
-            raise ValueError(f"{row.get('unit', 'the row')!r:.80} is no episode: {error}") from None
+        """A journal's row. Raises ValueError for one that lacks what every episode has, or has it otherwise."""
+        known = {each.name: row[each.name] for each in fields(cls) if each.name in row}
+        return decode(cls, known, place=f"episode {row.get('unit')!r:.80}")
 
     @property
     def counted_steps(self) -> int:

@@ -12,6 +12,7 @@ from sdg.experiments.bench import fig4 as bench_fig4
 from sdg.experiments.bench import restoring
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import Quiet
+from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import load
 from sdg.experiments.run import runs
 from sdg.experiments.run.grounded import Grounded, grounded

@@ -142,7 +142,8 @@ def test_new_texts_are_those_that_no_grounding_instruction_has() -> None:
     assert set(known) == {each.text for each in instructions("GoToLocal", split="grounding", count=40, seed=2)}
     assert grounding_texts({"levels": ["GoToLocal"], "seed": 2}) is None
     assert grounding_texts(provenance | {"levels": ["GoToMars"]}) is None
-    shared = {"unit": "u", "seed": 1, "agent": "a", "level": "L", "repeat": 0, "success": True, "steps": 1, "max_steps": 9,
+    shared = {"unit": "u", "seed": 1, "agent": "a", "level": "L", "repeat": 0,
+              "success": True, "steps": 1, "max_steps": 9,
               "bot_steps": 1, "interactions": 1, "skill_calls": 0, "llm_calls": 0, "tokens": 0,
               "seconds": 0.0, "cause": ""}  # fmt: skip
     texts = ("go to the sea", *sorted(known)[:3])
