@@ -146,7 +146,7 @@ def _whole(value: Any, indent: str = "") -> str:
     elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
         parts = [("-", item) for item in value]
     elif isinstance(value, str):
-        return value.replace("\n", f"\n{indent}") if "\n" in value else value
+        return f"\n{value}".replace("\n", f"\n{indent}") if "\n" in value else value
     else:
         return cell(value) if not isinstance(value, list | tuple) else ", ".join(map(str, value))
     inner = f"{indent}    "

@@ -78,5 +78,15 @@ def _for_people(row: Mapping[str, Any]) -> dict[str, Any]:
     if "calls" in shown:
         shown["calls"] = "\n".join(("", *row["calls"]))
     if "program" in shown:
-        shown["program"] = "\n" + row["program"]
+        shown["program"] = "\n" + _entry(row["program"])
     return shown
+
+
+def _entry(source: str) -> str:
+    """The program itself with its lines' numbers; of the helpers above it only how many lines they have."""
+    from sdg.deduction.program import ENTRY
+
+    lines = source.split("\n")
+    begins = next((number for number, line in enumerate(lines) if line.startswith(f"def {ENTRY}(")), 0)
+    head = [f"     ({begins} lines of helpers; --json has all)"] if begins else []
+    return "\n".join(head + [f"{number:4} {line}" for number, line in enumerate(lines[begins:], begins + 1)])

@@ -90,10 +90,10 @@ def test_hostile_text_is_only_drawn() -> None:
 def test_a_row_that_is_no_episode_is_refused(missing: str) -> None:
     broken = row(CALL)
     del broken[missing]
-    with pytest.raises(ValueError, match="can't be played|Field required"):
+    with pytest.raises(ValueError, match=r"can't be played|Field required"):
         gif(broken)
 
 
 def test_too_few_actions_are_refused() -> None:
-    with pytest.raises(ValueError, match="can't be played|Field required"):
+    with pytest.raises(ValueError, match="can't be played"):
         gif(row(CALL, actions=[0]))
