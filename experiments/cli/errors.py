@@ -67,7 +67,7 @@ def message(error: BaseException) -> str:
     if type(error).__module__.split(".")[0] in OURS and text:
         return text
     if isinstance(error, MemoryError):
-        return "out of memory: use fewer environments (--set induce.n_envs=64) or a larger machine"
+        return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
     if isinstance(error, ModuleNotFoundError):
         return f"{text}: install what is missing, `pip install --constraint constraints.txt --editable .` does it all"
     kind = type(error).__name__
