@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,8 +29,8 @@ def loads(data: bytes | str) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-def validate(kind: type[T], value: object) -> T:
-    """`value` (plain JSON) as an instance of the dataclass `kind`: no type is converted, no field unknown or missing.
+def validate(kind: type[T], value: object, *, extra: Literal["forbid", "ignore"] = "forbid") -> T:
+    """`value` (plain JSON) as an instance of the dataclass `kind`: no type is converted, no field missing or `extra`.
 
     Raises pydantic's ValidationError, which lists every fault with its place, and ValueError for what isn't JSON.
     """
@@ -39,13 +39,13 @@ def validate(kind: type[T], value: object) -> T:
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not plain JSON: {error}") from error
     adapter: TypeAdapter[T] = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable
-    return adapter.validate_json(text, strict=True, extra="forbid")
+    return adapter.validate_json(text, strict=True, extra=extra)
 
 
-def decode(kind: type[T], value: object, *, place: str = "value") -> T:
+def decode(kind: type[T], value: object, *, place: str = "value", extra: Literal["forbid", "ignore"] = "forbid") -> T:
     """As `validate`. Raises ValueError in one line that names the place for what is wrong first."""
     try:
-        return validate(kind, value)
+        return validate(kind, value, extra=extra)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join((place, *map(str, first["loc"])))

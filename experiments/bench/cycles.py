@@ -25,6 +25,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.run.verified import Verified
 from sdg.experiments.table.comparison import compare_libraries
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import Instructions, Summary
@@ -134,27 +135,16 @@ def _grounded(cycle: Cycle) -> dict[str, Row]:
 
     plan = plan_of(cycle.config)
     rows = {row["unit"]: row for row in read_journal(cycle.run / "verifications.jsonl")}
+    every = [Verified.from_json(row) for row in rows.values()]
     chosen = seeds("grounding", count=plan.instructions, seed=plan.seed)
     found = {}
     for level in plan.levels:
         last = best_of(rows.get, [(level, seed) for seed in chosen], plan=plan, cycle=cycle.number)
-        share = wilson_interval(sum(row["verified"] for row in last), len(last))
-        steps = [
-            row["searched_steps"]
-            for row in rows.values()
-            if row["level"] == level and _attempt(row) in range(plan.attempts_of(cycle.number).stop)
-        ]
-        found[level] = {
-            "verified": share.value,
-            "low": share.low,
-            "high": share.high,
-            "searched_steps": sum(steps),
-        }
+        share = wilson_interval(sum(Verified.from_json(row).verified for row in last), len(last))
+        till_then = range(plan.attempts_of(cycle.number).stop)
+        steps = sum(row.searched_steps for row in every if row.level == level and row.attempt in till_then)
+        found[level] = {"verified": share.value, "low": share.low, "high": share.high, "searched_steps": steps}
     return found
-
-
-def _attempt(row: Mapping[str, Any]) -> int:
-    return int(row["unit"].rpartition("/")[2])
 
 
 def _cost(cycle: Cycle) -> Row:

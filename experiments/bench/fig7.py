@@ -25,6 +25,7 @@ from sdg.experiments.cli.progress import progress
 from sdg.experiments.config.assembly import plan_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.run.verified import Verified
 from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish
@@ -75,13 +76,13 @@ def rows(
 
 @dataclass(frozen=True)
 class _Found:
-    """Rows of verifications by search; those of `longer` are under the longest count."""
+    """Verifications by search; those of `longer` are under the longest count. `hypothesised`: (level, seed)."""
 
     model: str
-    first: Mapping[str, Sequence[Row]]
-    longer: Mapping[str, Sequence[Row]]
-    second: Sequence[Row]
-    hypothesised: Sequence[Row]
+    first: Mapping[str, Sequence[Verified]]
+    longer: Mapping[str, Sequence[Verified]]
+    second: Sequence[Verified]
+    hypothesised: frozenset[tuple[str, int]]
 
 
 def _searched(
@@ -96,42 +97,42 @@ def _searched(
         chosen = replace(plan, verify=replace(plan.verify, t_verify=t_verify))
         return Grounding(chosen, run, model=model, search=ppo, progress=progress(), parallel=Workers(processes))
 
+    def read(rows: Sequence[Mapping[str, Any]]) -> list[Verified]:
+        return [each for row in rows if ((each := Verified.from_json(row)).level, each.seed) in wanted]
+
     usual, long = (grounding(count) for count in counts)
-    hypothesised = usual.hypothesize(0)
-    first = {PPO: usual.verify(0), RANDOM: usual.compare(random, "random_search")}
+    wanted = frozenset((row["level"], row["seed"]) for row in usual.hypothesize(0))
+    first = {PPO: read(usual.verify(0)), RANDOM: read(usual.compare(random, "random_search"))}
     usual.hypothesize(1)
-    second = usual.verify(1)
+    second = read(usual.verify(1))
     longest, longer = counts[1], {}
     if longest > counts[0]:
-        longer = {PPO: long.compare(ppo, f"ppo_{longest}"), RANDOM: long.compare(random, f"random_{longest}")}
-    return _Found(model.name, first, longer, second, hypothesised)
+        found = {PPO: long.compare(ppo, f"ppo_{longest}"), RANDOM: long.compare(random, f"random_{longest}")}
+        longer = {name: read(rows) for name, rows in found.items()}
+    return _Found(model.name, first, longer, second, wanted)
 
 
 def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -> list[Row]:
-    wanted = {(row["level"], row["seed"]) for row in found.hypothesised if row["level"] == level}
+    many = sum(each == level for each, _ in found.hypothesised)
     table = []
     for search in (PPO, RANDOM):
-        usual = _only(found.first[search], wanted)
-        longer = _only(found.longer.get(search, ()), wanted)
         for count in counts:
-            source = usual if count <= t_verify else longer
-            table.append(_row(level, search, count, rows=source, of=len(wanted), replays=count == t_verify))
-    again = {(row["seed"]): row for row in _only(found.second, wanted)}
-    last = [again.get(row["seed"], row) for row in _only(found.first[PPO], wanted)]
-    spent = {
-        "searched_steps": sum(row["searched_steps"] for row in (*_only(found.first[PPO], wanted), *again.values()))
-    }
-    both = _row(level, RETRIED, 10**9, rows=last, of=len(wanted), replays=False)
-    return [*table, both | spent | {"t_verify": t_verify}]
+            rows = found.first[search] if count <= t_verify else found.longer.get(search, ())
+            mine = [row for row in rows if row.level == level]
+            table.append(_row(level, search, count, rows=mine, of=many, replays=count == t_verify))
+    first = [row for row in found.first[PPO] if row.level == level]
+    again = {row.seed: row for row in found.second if row.level == level}
+    both = _row(level, RETRIED, 10**9, rows=[again.get(row.seed, row) for row in first], of=many, replays=False)
+    spent = sum(row.searched_steps for row in (*first, *again.values()))
+    return [*table, both | {"searched_steps": spent, "t_verify": t_verify}]
 
 
-def _only(rows: Sequence[Row], wanted: set[tuple[str, int]]) -> list[Row]:
-    return [row for row in rows if (row["level"], row["seed"]) in wanted]
+def _row(level: str, search: str, count: int, *, rows: Sequence[Verified], of: int, replays: bool) -> Row:
+    """One point. An instruction without a readable hypothesis has no verification and counts as not verified.
 
-
-def _row(level: str, search: str, count: int, *, rows: Sequence[Row], of: int, replays: bool) -> Row:
-    """One point. An instruction without a readable hypothesis has no verification and counts as not verified."""
-    share = wilson_interval(sum(verified_within(row, count) for row in rows), of)
+    A search that ended after n steps ends there under any count of at least n: it doesn't know how much is left.
+    """
+    share = wilson_interval(sum(row.verified and row.searched_steps <= count for row in rows), of)
     return {
         "level": level,
         "search": search,
@@ -140,14 +141,9 @@ def _row(level: str, search: str, count: int, *, rows: Sequence[Row], of: int, r
         "low": share.low,
         "high": share.high,
         "instructions": of,
-        "searched_steps": sum(min(row["searched_steps"], count) for row in rows),
-        "replayed_steps": sum(row["replayed_steps"] for row in rows) if replays else None,
+        "searched_steps": sum(min(row.searched_steps, count) for row in rows),
+        "replayed_steps": sum(row.replayed_steps for row in rows) if replays else None,
     }
-
-
-def verified_within(row: Mapping[str, Any], count: int) -> bool:
-    """Whether a verification would have succeeded under this count: searches don't know how much is left."""
-    return bool(row["verified"]) and int(row["searched_steps"]) <= count
 
 
 def _plot(table: Sequence[Row], *, model: str) -> Panels:
@@ -166,4 +162,4 @@ def _plot(table: Sequence[Row], *, model: str) -> Panels:
     return Panels(panels, x="T_verify (searched steps)", y="verified, %", note=note)
 
 
-__all__ = ["rows", "verified_within"]
+__all__ = ["rows"]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Protocol
-
-from annotated_types import Ge, Le
+from typing import Any, Protocol
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.levels import seeds
 from sdg.experiments.run.workers import Workers
 from sdg.run import Journal
+from sdg.skills.settings import LayoutSeed
 from sdg.skills.strict_json import decode
 
 BOT = "bot"
@@ -26,7 +25,7 @@ class Played:
     unit: str
     agent: str
     level: str
-    seed: Annotated[int, Ge(0), Le(2**31 - 1)]
+    seed: LayoutSeed
     success: bool | None
     steps: int
     max_steps: int
@@ -47,8 +46,7 @@ class Played:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Played:
         """A journal's row. Raises ValueError for one that lacks what every episode has, or has it otherwise."""
-        known = {each.name: row[each.name] for each in fields(cls) if each.name in row}
-        return decode(cls, known, place=f"episode {row.get('unit')!r:.80}")
+        return decode(cls, row, place=f"episode {row.get('unit')!r:.80}", extra="ignore")
 
     @property
     def counted_steps(self) -> int:

@@ -24,6 +24,7 @@ from sdg.experiments.config.assembly import (
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.play.rehearsals import Rehearsals
+from sdg.experiments.run.verified import Verified
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
@@ -105,10 +106,11 @@ class _Run:
 
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
-        grounded = self.grounding.ground(cycle)
+        last = [Verified.from_json(row) for row in self.grounding.ground(cycle)]
         compared = self.grounding.compare(RandomSearch(self.config.verify.search), "random_search")
-        firsts = [row for row in self.folder.journal("verifications") if row["unit"].endswith("/0")]
-        return _verification_rows(grounded, firsts=firsts, compared=compared)
+        every = [Verified.from_json(row) for row in self.folder.journal("verifications")]
+        firsts = [row for row in every if row.attempt == 0]
+        return verification_rows(last, firsts=firsts, compared=[Verified.from_json(row) for row in compared])
 
     def _timed(self, stage: str, work: Callable[[], T]) -> T:
         began = time.monotonic()
@@ -185,13 +187,16 @@ def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
     ]
 
 
-def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: Sequence[Row]) -> list[Row]:
+def verification_rows(
+    rows: Sequence[Verified], *, firsts: Sequence[Verified], compared: Sequence[Verified]
+) -> list[Row]:
     """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
     table: list[Row] = []
-    for level in dict.fromkeys(row["level"] for row in rows):
-        last, first, other = ([row for row in part if row["level"] == level] for part in (rows, firsts, compared))
-        judged = [row["agreement"] for row in last if row["agreement"] is not None]
-        both, wrong, missed = (sum(each[key] for each in judged) for key in ("both", "only_check", "only_world"))
+    for level in dict.fromkeys(row.level for row in rows):
+        last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
+        judged = [row.agreement for row in last if row.agreement is not None]
+        both = sum(each.both for each in judged)
+        fired, done = both + sum(each.only_check for each in judged), both + sum(each.only_world for each in judged)
         table.append(
             {
                 "level": level,
@@ -199,15 +204,15 @@ def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: 
                 "verified": _share(last),
                 "first_try": _share(first),
                 "random_search": _share(other),
-                "searched_steps": sum(row["searched_steps"] for row in first),
-                "replayed_steps": sum(row["replayed_steps"] for row in first),
-                "random_search_steps": sum(row["searched_steps"] for row in other),
-                "check_precision": both / (both + wrong) if both + wrong else None,
-                "check_recall": both / (both + missed) if both + missed else None,
+                "searched_steps": sum(row.searched_steps for row in first),
+                "replayed_steps": sum(row.replayed_steps for row in first),
+                "random_search_steps": sum(row.searched_steps for row in other),
+                "check_precision": both / fired if fired else None,
+                "check_recall": both / done if done else None,
             }
         )
     return table
 
 
-def _share(rows: Sequence[Row]) -> float | None:
-    return sum(row["verified"] for row in rows) / len(rows) if rows else None
+def _share(rows: Sequence[Verified]) -> float | None:
+    return sum(row.verified for row in rows) / len(rows) if rows else None
