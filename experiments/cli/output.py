@@ -111,7 +111,7 @@ def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
         numeric = all(isinstance(row.get(column), int | float | None) for row in shown)
-        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
     for row in shown:
         drawn.add_row(*(Text(cell(row.get(column))) for column in columns))
     wide = Console(width=10_000, color_system=None, force_terminal=False)
