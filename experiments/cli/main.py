@@ -32,12 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="A stage goes on in its run folder: finished units are never done again. Ctrl-C is safe.",
 )
-app.add_typer(
-    typer.Typer(cls=Benchmarks, no_args_is_help=True, rich_markup_mode=None),
-    name="bench",
-    help="Measure something on this machine; `sdg bench NAME --help` has a benchmark's options. "
-    "One of your own is named module:attribute.",
-)
+benchmarks = typer.Typer(name="bench", cls=Benchmarks, invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(benchmarks)
 
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", metavar="FILE", help="a YAML file, or a name in configs/")
@@ -214,6 +210,16 @@ def train_library(
     do("induce", config, folder, fresh=True, as_json=as_json, quiet=quiet)
     with output(as_json=as_json) as lines:
         lines.rows(ship(folder, to, instructions=instructions))
+
+
+@benchmarks.callback()
+def bench(context: typer.Context) -> None:
+    """Measure something on this machine; `sdg bench NAME --help` has a benchmark's options.
+
+    One of your own is named module:attribute.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.callback(invoke_without_command=True)

@@ -358,13 +358,20 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str
     assert "Usage: sdg" in capsys.readouterr().out
 
 
+def test_benchmarks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench"]) == 0
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^  {name} +\S", shown, re.MULTILINE) for name in BENCHMARKS)
+
+
 @pytest.mark.parametrize("name", list(BENCHMARKS))
 def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert cli.main(["bench", name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: sdg bench {name}")
-    for option in inspect.signature(BENCHMARKS.get(name)).parameters:
-        told = re.search(rf"^  --{option.replace('_', '-')}\b.*?(?:  |\n) +(\S.*)", shown, re.MULTILINE)
+    for option, about in inspect.signature(BENCHMARKS.get(name)).parameters.items():
+        typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else f"--{option.replace('_', '-')}"
+        told = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
         assert told is not None, option
         assert len(told[1]) > 3, f"--{option} has no sentence of help"
 
