@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name, seeds
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 
 FLAT_AGENT = "ppo-flat"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.induction.induce import VALIDATION_TRIES, InduceSettings, split
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, fresh_starts, restored_starts

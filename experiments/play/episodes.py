@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.run.workers import Workers
 from sdg.run import Journal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.agents.agents import Task
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import LIBRARY, planner_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import Job, run_jobs

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 
 if TYPE_CHECKING:

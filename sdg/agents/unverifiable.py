@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.world import BabyAIWorld, StepResult
+from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.perception import Perception
+from sdg.envs.world import StepResult
 
 MAX_INSTRUCTION_CHARS = 500
 

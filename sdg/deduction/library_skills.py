@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from sdg.deduction.robot import resolve_records
+from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about
 from sdg.skills.experience import Experience

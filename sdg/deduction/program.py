@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sdg.deduction.robot import Robot, describe_argument
-from sdg.envs.perception import Object
+from sdg.envs.babyai.perception.snapshot import Object
 from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.skills.sandbox.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature

@@ -13,8 +13,9 @@ import numpy as np
 from sdg.deduction.protocols import Judge, Skill, World
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, parse
+from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.practice.features import NO_TARGET
-from sdg.envs.perception import Object, Observation, Perception
+from sdg.envs.perception import Observation, Perception
 from sdg.gate.executor import IllegalCommand, Performed
 from sdg.gate.verdict import Command
 from sdg.skills.sandbox.guard import GuardError

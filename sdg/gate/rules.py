@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sdg.envs.perception import Object, Observation
+from sdg.envs.babyai.perception.snapshot import Object
+from sdg.envs.perception import Observation
 from sdg.gate.verdict import Command, Verdict
 
 _CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)

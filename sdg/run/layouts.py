@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
 from sdg.envs.babyai.practice.batch import take_rows
 from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.envs.instructions import seeds
 from sdg.run.plan import Plan
 from sdg.skills.practice.starts import Starts, restored
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.perception import Object, Perception
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
+from sdg.envs.perception import Perception
 from sdg.skills.checks.template import rewrite
 from sdg.skills.library.library import Skill
 from sdg.skills.sandbox.guard import Guard, Guarded, GuardError

@@ -19,7 +19,7 @@ import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.layouts import generate
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.bench.engine.ppo import EVALUATION, LEVEL, N_ENVS
 
 SIZES = (64, 256, 1024, 4096, 20_000)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 
 LEVEL = "GoToLocal"
 N_ENVS = 256

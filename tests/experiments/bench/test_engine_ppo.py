@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 
 SEEDS = range(SPLITS["training"].start, SPLITS["training"].start + 12)
 

@@ -12,7 +12,7 @@ import pytest
 
 from sdg.agents.agents import Agent, PlayWorld, RandomAgent, Task, play_task
 from sdg.deduction.episode import Episode
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BotRecipe, Job, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.table.formats import comma_separated, json_lines, latex, markdown
 from sdg.experiments.table.rows import Table1Settings, columns, run_table1, summarise, wide, wide_columns

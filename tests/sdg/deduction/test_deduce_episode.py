@@ -12,7 +12,8 @@ from sdg.agents.agents import PlannerAgent, Task, action_agent, play_task, rules
 from sdg.deduction.deduce import DeductionSettings, Equipment, Failure, Planner, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
 from sdg.deduction.protocols import Skill
-from sdg.envs.babyai.world import BabyAIWorld, StepResult
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.world import StepResult
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from tests.shared.scripted_skills import judge, scripted_skills
 

@@ -16,8 +16,8 @@ from sdg.deduction.robot import (
     Robot,
     describe_argument,
 )
+from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from sdg.gate.executor import IllegalCommand
 from sdg.gate.verdict import Command
 from sdg.skills.subgoal import CheckFunction

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sdg.deduction.robot import resolve_records
-from sdg.envs.perception import Object, Observation
+from sdg.envs.babyai.perception.snapshot import Object
+from sdg.envs.perception import Observation
 from sdg.gate.rules import RulesGuard, Usage
 from sdg.gate.verdict import Command, Verdict
 

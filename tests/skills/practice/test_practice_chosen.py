@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings, Practice, _judges, _solvable, _with_asked
 from sdg.skills.practice.reachable import shortest
 from sdg.skills.practice.starts import Starts, join, restored, target_row

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
 from sdg.envs.babyai.perception.memory import FORWARD
+from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings, Practice, _in_its_room
 from sdg.skills.practice.env import Arena
 from sdg.skills.practice.fresh_starts import Member, Stage, keeps_to_its_room

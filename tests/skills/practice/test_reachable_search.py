@@ -7,7 +7,7 @@ import pytest
 
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.skills.practice.reachable import NEVER, shortest
 from sdg.skills.practice.starts import Starts, restored, target_row
 from sdg.skills.subgoal import CheckFunction

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, api_text, render
+from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text, render
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object, Perception
+from sdg.envs.perception import Perception
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception import table as tables
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.perception import Object
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from tests.shared.walks import walk
 
 LEVELS = ("GoToLocal", "PutNextLocal", "BossLevel", "KeyInBox", "PutNextS5N2Carrying")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT
 from sdg.envs.babyai.practice.action_mask import NEVER, bar_futile_rows
 from sdg.envs.babyai.practice.batch import Rows, put_rows
+from sdg.envs.instructions import seeds
 from sdg.skills.policy.network import N_ACTIONS, random_policy
 
 WORLD = ("cells", "where", "spot", "direction", "carried")

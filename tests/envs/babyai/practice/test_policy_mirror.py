@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory, create
 from sdg.envs.babyai.practice.batch import Rows, put_rows, take_rows
 from sdg.envs.babyai.practice.features import FAR, SIZE, write_batch, write_features
 from sdg.envs.babyai.practice.mirror import AS_IT_IS, MIRRORED, side_of, swap_logits, swap_turns
+from sdg.envs.instructions import seeds
 from sdg.skills.learning.vec_env import ArenaVecEnv, RowsVecEnv, SearchVecEnv
 from sdg.skills.policy.network import N_ACTIONS, random_policy
 from sdg.skills.practice.env import Arena

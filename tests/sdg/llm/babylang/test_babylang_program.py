@@ -12,9 +12,8 @@ from sdg.agents.primitives import primitive_skills
 from sdg.deduction.deduce import Equipment, Failure, Planner, deduce
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import instructions
-from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.perception.snapshot import NAMES, Object, api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES, learn
