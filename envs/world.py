@@ -232,7 +232,7 @@ class Inputs(Protocol):
         ...
 
 
-class Language(Protocol):
+class Language(Hashable, Protocol):
     """How a skill's argument names a thing. A *target* is what a description means: hashable and comparable."""
 
     example: str
@@ -324,7 +324,7 @@ class SearchHints:
 class Perceivable:
     """The perception API: functions by name (their docstrings are the prompt's API text), and the records they return.
 
-    `functions` are unbound: only their signatures and docstrings are read. `about` explains the records.
+    Only signatures and docstrings of `functions` are read. `about` explains the records.
     """
 
     functions: Mapping[str, Callable[..., object]]
@@ -372,7 +372,7 @@ class PromptTexts(Mapping[str, str]):
         return len(TEXTS)
 
 
-class Domain(Protocol):
+class Domain(Hashable, Protocol):
     """A kind of world. Instances are values: pickled by `name`, which `sdg.envs.domains` finds again."""
 
     name: str

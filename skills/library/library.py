@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.domains import DEFAULT
 from sdg.skills.subgoal import CheckFunction
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the stored form. It changes with every change of meaning, and other versions are refused."""
 MAX_NAME = 48
 MAX_TEXT = 2_000
@@ -69,6 +70,8 @@ class Skill:
     success_interval: tuple[float, float]
     episodes: int
     environment_steps: int
+    learner: str = "ppo"
+    """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
 
     def __post_init__(self) -> None:
         if not is_skill_name(self.name):
@@ -107,6 +110,8 @@ class SkillLibrary:
     skills: tuple[Skill, ...]
     weights: Mapping[str, Mapping[str, np.ndarray]]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    domain: str = DEFAULT
+    """The kind of world that it is for: a name that `sdg.envs.domains` knows."""
 
     def __post_init__(self) -> None:
         names = [skill.name for skill in self.skills]

@@ -35,6 +35,7 @@ class Index:
     """What library.json says. `provenance` is plain JSON for people to read."""
 
     schema: int
+    domain: str
     skills: tuple[Skill, ...]
     provenance: dict[str, Any]
     files: dict[str, StoredFile]

@@ -72,7 +72,7 @@ def load_library(folder: Path) -> SkillLibrary:
         weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
         if arrays:
             raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
-        return SkillLibrary(tuple(index.skills), weights, index.provenance)
+        return SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
     except LibraryError:
         raise
     except FileNotFoundError as error:
@@ -96,6 +96,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     }
     index = {
         "schema": SCHEMA,
+        "domain": library.domain,
         "skills": [asdict(skill) for skill in library.skills],
         "provenance": dict(library.provenance),
         "files": {

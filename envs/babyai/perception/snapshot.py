@@ -202,8 +202,8 @@ NAMES: tuple[str, ...] = (
 )
 """The perception functions, in the order in which a prompt lists them."""
 
-FUNCTIONS: Mapping[str, Callable[..., object]] = {name: getattr(BabyAIPerception, name) for name in NAMES}
-"""The same, unbound."""
+FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
+"""The same of no snapshot at all: only their signatures and docstrings can be read."""
 
 
 def api_text(names: Iterable[str] | None = None) -> str:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.skills.checks.check import Health, examine
 from sdg.skills.checks.reward import compiled
-from sdg.skills.policy.network import N_ACTIONS
-from sdg.skills.practice.env import Arena
+from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
@@ -44,13 +42,13 @@ def healths(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed:
 
     Raises `Refused` for a check that the guard doesn't admit.
     """
-    asked = [compiled(check) for check in checks]
-    arena = _arena(start, checks[:1], seed)
-    snapshots = [BabyAIPerception(arena.memory, 0)]
+    asked = [compiled(check, start.domain) for check in checks]
+    env = _walkers(start, checks[:1], seed)
+    snapshots = [env.rows.perception(0)]
     for _ in range(steps):
-        arena.step(arena.rng.integers(N_ACTIONS, size=ROWS))
-        snapshots += [BabyAIPerception(arena.memory, row) for row in range(ROWS)]
-    return [examine(check, snapshots) for check in asked], arena.steps
+        env.step(env.rng.integers(len(start.domain.actions), size=ROWS))
+        snapshots += [env.rows.perception(row) for row in range(ROWS)]
+    return [examine(check, snapshots) for check in asked], env.steps
 
 
 def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> Agreement:
@@ -58,21 +56,21 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
 
     Rows begin anew when the world says that the mission is over, and every 10 steps: both verdicts are about events.
     """
-    arena = _arena(start, (check,), seed)
+    env = _walkers(start, (check,), seed)
     both = only_check = only_world = 0
     for t in range(steps):
-        fired, over, succeeded = arena.step(arena.rng.integers(N_ACTIONS, size=ROWS))
+        fired, over, succeeded = env.step(env.rng.integers(len(start.domain.actions), size=ROWS))
         both += int(np.count_nonzero(fired & succeeded))
         only_check += int(np.count_nonzero(fired & ~succeeded))
         only_world += int(np.count_nonzero(~fired & succeeded))
         ended = np.flatnonzero(over | fired | (t % 10 == 9))
         if len(ended):
-            arena.load(ended, np.zeros(len(ended), np.int64))
+            env.load(ended, np.zeros(len(ended), np.int64))
     return Agreement(both, only_check, only_world)
 
 
-def _arena(start: Starts, checks: Sequence[CheckFunction], seed: int) -> Arena:
-    pool = Starts(start.state, start.memory, start.targets, tuple(checks), np.zeros(1, np.int64))
-    arena = Arena(pool, ROWS, horizon=1, seed=seed)
-    arena.load(np.arange(ROWS), np.zeros(ROWS, np.int64))
-    return arena
+def _walkers(start: Starts, checks: Sequence[CheckFunction], seed: int) -> PracticeEnv:
+    pool = Starts(start.rows, start.targets, tuple(checks), np.zeros(1, np.int64))
+    env = PracticeEnv(pool, ROWS, horizon=1, seed=seed)
+    env.load(np.arange(ROWS), np.zeros(ROWS, np.int64))
+    return env

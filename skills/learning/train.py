@@ -10,31 +10,32 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
+from sdg.skills.learning import LEARNERS
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.env import Arena, success_of
+from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`horizon` in steps. Training ends at `total_timesteps`, or when `enough` of the held-out starts succeed in
-    `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
+    """`horizon` in steps. Training ends at `total_timesteps`, or when `target_success` of the held-out starts succeed
+    in `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
 
     total_timesteps: int = 300_000
     n_envs: int = 256
     horizon: int = 40
     evaluate_every: int = 20_000
-    enough: float = 0.998
+    target_success: float = 0.998
     confirmations: int = 2
     patience: int = 6
     validation_starts: int = 400
     side_effect_cost: float = 0.3
-    stays: bool = False
-    """A check counts only in the room in which the attempt began."""
+    require_same_place: bool = False
+    """A check counts only in the part of the world in which the attempt began."""
+    learner: str = "ppo"
+    """A key of `sdg.skills.learning.LEARNERS`, or one of the user's own as module:attribute."""
     ppo: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of `sdg.skills.learning.ppo.PPOSettings` that differ from its defaults."""
-    babyai: Mapping[str, int] | None = None
-    """None for the policy over the remembered map; else the BabyAI paper's model, with these `BabyAIShape` keywords."""
+    """Keywords of the learner's own settings that differ from its defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def open_starts(starts: Starts) -> Starts:
 
 def are_done(starts: Starts) -> np.ndarray:
     """bool (M,): whether each start's check is true already."""
-    return BatchReward(starts.checks)(starts.memory, starts.check_of)
+    return BatchReward(starts.checks, starts.domain)(starts.memory, starts.check_of)
 
 
 def train(
@@ -77,50 +78,38 @@ def train(
     settings: TrainSettings,
     *,
     seed: int,
-    warm: Policy | None = None,
+    init_policy: Policy | None = None,
     good_enough: float | None = None,
-    heard: Callable[[Point], None] = lambda point: None,
+    on_evaluation: Callable[[Point], None] = lambda point: None,
 ) -> Trained:
-    """PPO on `starts`; `heard` is told each point of the curve as it is measured. Raises ValueError without starts.
+    """Learn on `starts`; `on_evaluation` is told each point of the curve. Raises ValueError without starts.
 
     With `good_enough` the policy to begin with is evaluated, too, and kept as it is where it succeeds that often.
     """
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
-    env, learner = _equipped(starts, settings, seed=seed, warm=warm)
-    watcher = _Watcher(env, validation, settings=settings, seed=seed, heard=heard)
+    learner = LEARNERS.get(settings.learner).practise(starts, settings, seed=seed, init_policy=init_policy)
+    watcher = _Evaluation(learner.env, validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.best.validation_success >= good_enough:
             return Trained(learner.policy(), tuple(watcher.curve), 0, watcher.best)
-    steps = learner.learn(settings.total_timesteps, watch=watcher)
+    steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
     return Trained(watcher.policy, tuple(watcher.curve), steps, watcher.best)
 
 
-def _equipped(starts: Starts, settings: TrainSettings, *, seed: int, warm: Policy | None) -> tuple[Any, Any]:
-    """The environment and the learner of the kind of policy that the settings name."""
-    if settings.babyai is not None:
-        from sdg.skills.learning.paper_model import practice
-
-        return practice(starts, settings, settings.babyai, seed=seed, warm=warm)
-    from sdg.skills.learning.ppo import PPOLearner, PPOSettings
-    from sdg.skills.learning.vec_env import ArenaVecEnv
-
-    arena = Arena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
-    env = ArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
-    return env, PPOLearner(env, PPOSettings(**settings.ppo), seed=seed, start=warm)
-
-
-class _Watcher:
+class _Evaluation:
     """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
 
     def __init__(
-        self, env: Any, validation: Starts, *, settings: TrainSettings, seed: int, heard: Callable[[Point], None]
-    ) -> None:
-        self.env, self.validation, self.settings, self.seed, self.heard = env, validation, settings, seed, heard
+        self, env: Any, validation: Starts, *, settings: TrainSettings, seed: int,
+        on_evaluation: Callable[[Point], None],
+    ) -> None:  # fmt: skip
+        self.env, self.validation, self.settings, self.seed = env, validation, settings, seed
+        self.on_evaluation = on_evaluation
         self.curve: list[Point] = []
         self.policy: Policy | None = None
         self.best = Point(0, 0.0, -1.0, float("inf"), 0.0, 0, 0.0)
@@ -137,15 +126,21 @@ class _Watcher:
     def evaluate(self, learner: Any, steps: int) -> None:
         policy = learner.policy()
         chosen = self.settings
-        reached, taken = success_of(policy, self.validation, horizon=chosen.horizon, seed=self.seed, stays=chosen.stays)
+        reached, taken = success_of(
+            policy,
+            self.validation,
+            horizon=chosen.horizon,
+            seed=self.seed,
+            require_same_place=chosen.require_same_place,
+        )
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
         seconds = round(time.monotonic() - self.began, 3)
         slowest = float(np.quantile(taken[reached], 0.99)) if reached.any() else 0.0
         point = Point(steps, rate, float(reached.mean()), float(taken.mean()), slowest, len(reached), seconds)
         self.curve.append(point)
-        self.heard(point)
-        self.good = self.good + 1 if point.validation_success >= self.settings.enough else 0
+        self.on_evaluation(point)
+        self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0
         better = (point.validation_success, -point.validation_steps) > (
             self.best.validation_success,
             -self.best.validation_steps,
