@@ -1,6 +1,6 @@
 """A check as a template: the same question about something else.
 
-What is verified for "red ball" holds as a question for any other description: the literals that spell the old one are
+What is verified for "red key" holds as a question for any other description: the literals that spell the old one are
 replaced in the syntax tree. This is how a skill gets its termination check for a new argument, and how it is practised
 on layouts that no hypothesis was made for.
 """
@@ -27,7 +27,7 @@ class Unfit(ValueError):
 def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Language) -> CheckFunction:
     """The check with each description (a key) replaced by another (its value), all at once.
 
-    Literals that are a description, and lone words of one ("ball"), are replaced. Raises Unfit where a word has no
+    Literals that are a description, and lone words of one ("key"), are replaced. Raises Unfit where a word has no
     counterpart, or two different ones; a check that doesn't parse is Unfit too.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
