@@ -344,11 +344,12 @@ class Capabilities:
 TEXTS: Mapping[str, str] = {
     "role": "where the agent is, what there is, what it can do: a few sentences",
     "unfolding": "how tasks unfold into subgoals, for stage 1",
-    "translation": "what a subgoal's API name and argument are in this world, with an example, for stage 3",
-    "programs": "what a planner keeps in mind, for stage 4",
+    "translation": "how things are named in API names and arguments, with an example, for stage 3",
+    "programs": "what a planner keeps in mind, for stage 4, a list",
     "example": "one worked example: an instruction, the skills it has, the program that carried it out",
-    "debug": "hints for whoever mends a program that failed",
-    "actions": "what the primitive actions do, for a model that names one a turn",
+    "debug": "hints for whoever mends a program that failed, a list",
+    "actions": "what a model that names one action a turn has to know beside the actions",
+    "forgets": "what the function that programs call `Domain.forgets` does, one sentence or two",
 }
 """What prompts say of a world, by name: each is Markdown, written for a language model."""
 

@@ -3,8 +3,8 @@
 The unit of work is one hypothesis, one verification, one skill in one round. Every unit's randomness comes from the
 run's seed and its own name, so a resumed run and an unbroken one agree.
 
-A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`lend`) the next one tries again what
-was not verified, and learns the skills that come of it.
+A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`seed_cycle_with_library`) the next one
+tries again what was not verified, and learns the skills that come of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sdg.run.layouts import Worlds
 from sdg.run.plan import Parallel, Plan, Progress, Row, Stage, one_by_one
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
-from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.library import LibraryError, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
 from sdg.skills.search.search import Search
@@ -38,7 +38,7 @@ def _without_skills(library: Path, search: Search) -> Search:
 
 
 class Grounding:
-    """Stages 1 to 3 of one run. Cycles count from 1; one that `lend` was not called for has no skills to begin with."""
+    """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library has no skills to begin with."""
 
     def __init__(
         self,
@@ -70,12 +70,16 @@ class Grounding:
         self._libraries: dict[int, SkillLibrary] = {}
         self._grounded: dict[int, list[Row]] = {}
 
-    def lend(self, place: Path, *, cycle: int) -> None:
+    def seed_cycle_with_library(self, place: Path, *, cycle: int) -> None:
         """Give a cycle the library in `place`: to hypothesize with, to search with, and to go on learning from.
 
         Raises LibraryError for a library that can't be used.
         """
         library = load_library(place)
+        if library.domain != self.plan.domain.name:
+            raise LibraryError(
+                f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
+            )
         told = "\n".join(describe_skill(option) for option in options_of(library).values())
         self._libraries[cycle] = library
         self._help[cycle] = Help(self.explorers(place, self.search), told)

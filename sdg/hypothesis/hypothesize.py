@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sdg.envs.perception import api_text
+from sdg.envs.world import Domain
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
@@ -64,7 +66,7 @@ def hypothesize(
     instruction: str,
     *,
     model: LanguageModel,
-    perception_api: str,
+    domain: Domain,
     sampling: Sampling = Sampling(),
     feedback: Feedback | None = None,
     skills: str = "",
@@ -75,12 +77,12 @@ def hypothesize(
     `skills` are those that an earlier cycle learned, a line each ("" for none).
     Raises HypothesisError when no reply can be read, and whatever `model.complete` raises.
     """
-    messages = list(prompt(instruction, perception_api=perception_api, feedback=feedback, skills=skills))
+    messages = list(prompt(instruction, domain=domain, feedback=feedback, skills=skills))
     for turn in range(repairs + 1):
         reply = model.complete(messages, sampling=sampling)
         try:
             hypothesis = parse(reply.text, instruction=instruction)
-            problem = _refusals(hypothesis)
+            problem = _refusals(hypothesis, domain)
             if not problem or turn == repairs:
                 return hypothesis
         except HypothesisError as error:
@@ -92,14 +94,21 @@ def hypothesize(
 
 
 def prompt(
-    instruction: str, *, perception_api: str, feedback: Feedback | None = None, skills: str = ""
+    instruction: str, *, domain: Domain, feedback: Feedback | None = None, skills: str = ""
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     told = "" if feedback is None else _told(feedback)
     if skills:
         told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     task = fenced(one_line(instruction, 1000))
-    return conversation("hypothesis", instruction=task, perception_api=perception_api, feedback=told)
+    return conversation(
+        "hypothesis",
+        instruction=task,
+        role=domain.texts["role"],
+        unfolding=domain.texts["unfolding"],
+        perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
+        feedback=told,
+    )
 
 
 def parse(reply: str, *, instruction: str) -> Hypothesis:
@@ -128,12 +137,12 @@ def _told(feedback: Feedback) -> str:
     return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), **shown) + "\n"
 
 
-def _refusals(hypothesis: Hypothesis) -> str:
+def _refusals(hypothesis: Hypothesis, domain: Domain) -> str:
     """What the guard says of the checks that it refuses, all at once: there are few turns to mend them."""
     told = []
     for number, subgoal in enumerate(hypothesis.subgoals, 1):
         try:
-            compiled(subgoal.check)
+            compiled(subgoal.check, domain)
         except Refused as refusal:
             told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
     return "\n".join(told[:MAX_REFUSALS])

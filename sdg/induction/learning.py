@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.domains import domain as domain_of
 from sdg.induction.induce import Discovery, Practice, discover, practise
-from sdg.induction.inheritance import Heirloom, heirlooms, hurried
+from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates
 from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
@@ -24,9 +25,9 @@ from sdg.run.layouts import Worlds
 from sdg.run.plan import Parallel, Plan, Progress, Row
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
+from sdg.skills.learning.train import Trained
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.train import Trained
 from sdg.skills.search.skill_calls import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 
@@ -64,6 +65,7 @@ class Learning:
         with self.progress.stage(name, total=1, unit="clustering") as stage:
             calls = translate(
                 [experience.subgoal.description for experience in experiences],
+                domain=self.plan.domain,
                 model=self.model,
                 sampling=self.plan.sampling(*self._names("translate")),
             )
@@ -87,7 +89,7 @@ class Learning:
         learned = self._library(found, rows, reserved=reserved)
         if self.rehearse is None:
             return learned
-        labels = [label for label in sorted(rows) if templates(found.members[label])]
+        labels = [label for label in sorted(rows) if templates(found.members[label], self.plan.domain.language)]
         asked = rehearsed(learned, labels, self.rehearse(learned, self.cycle))
         rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
         return self._library(found, rows, reserved=reserved)
@@ -95,12 +97,21 @@ class Learning:
     def _library(self, found: Discovery, rows: Mapping[int, Row], *, reserved: Collection[str]) -> SkillLibrary:
         measured = {label: self._measured(label, rows[label], found=found) for label in rows}
         policies = self.policies(rows)
-        learned = library(found, policies, measured=measured, reserved=reserved, provenance=self._provenance())
+        learned = library(
+            found,
+            policies,
+            measured=measured,
+            reserved=reserved,
+            provenance=self._provenance(),
+            domain=self.plan.domain,
+        )
         return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
 
     def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` speak of."""
-        return {label: records.load_policy(self.folder.path, row["unit"]) for label, row in rows.items()}
+        return {
+            label: records.load_policy(self.folder.path, row["unit"], self.plan.domain) for label, row in rows.items()
+        }
 
     def _provenance(self) -> dict[str, Any]:
         about = {
@@ -132,12 +143,12 @@ class Learning:
         wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
         units = {label: self._unit(number, label) for label in wanted}
         missing = [label for label, unit in units.items() if unit not in journal]
-        known = heirlooms(found, self.earlier)
+        known = inherited_skills(found, self.earlier)
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
         with self.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(missing)) as stage:
             for label in missing if number == 1 else ():
                 if label in known:
-                    journal.append(self._keep_heirloom(units[label], found.name(label), known[label]))
+                    journal.append(self._keep_inherited(units[label], found.name(label), known[label]))
                     stage.advance()
             jobs = [
                 self._practice(number, label, found=found, earlier=earlier, known=known.get(label))
@@ -151,19 +162,20 @@ class Learning:
         return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
 
     def _practice(
-        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: Heirloom | None
+        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: InheritedSkill | None
     ) -> Practice:
         levels = sorted({member.level for member in found.members[label]}) if number > 1 else []
         settings = self.plan.induce.of_round(number)
         return Practice(
             label=label,
             members=found.members[label],
-            settings=settings if known is None else hurried(settings),
+            settings=settings if known is None else with_short_patience(settings),
             seed=self.plan.seed_of(*self._names("skill", number, label)),
             earlier=dict(earlier),
-            training_banks={level: self.worlds.training(level) for level in levels},
-            validation_banks={level: self.worlds.validation(level) for level in levels},
-            good_enough=None if known is None else known.good_enough(settings.train.enough),
+            domain=self.plan.domain,
+            training_layouts={level: self.worlds.training(level) for level in levels},
+            validation_layouts={level: self.worlds.validation(level) for level in levels},
+            good_enough=None if known is None else known.good_enough(settings.train.target_success),
         )
 
     def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
@@ -184,7 +196,7 @@ class Learning:
             "best": records.point(trained.best)
         }
 
-    def _keep_heirloom(self, unit: str, name: str, known: Heirloom) -> Row:
+    def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> Row:
         """The first round of a skill that an earlier cycle learned: its policy as it was left."""
         records.save_policy(self.folder.path, unit, known.policy)
         head = {"unit": unit, "name": name, "skipped": "", "environment_steps": 0, "inherited": known.skill.name}
@@ -196,7 +208,7 @@ class Learning:
         sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
         journal = self.folder.journal("skills")
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
-        known = heirlooms(found, self.earlier).get(label)
+        known = inherited_skills(found, self.earlier).get(label)
         spent = sum(journal[unit]["environment_steps"] for unit in units if unit in journal)
         return {
             "success_rate": best["validation_success"],
@@ -210,7 +222,8 @@ class Learning:
 
 def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
     """The library with what followed what in the hypotheses: a search that chains skills draws from it."""
-    kept = [label for label in labels if templates(found.members[label])]
+    language = domain_of(learned.domain).language
+    kept = [label for label in labels if templates(found.members[label], language)]
     names = {label: skill.name for label, skill in zip(kept, learned.skills, strict=True)}
     follows: dict[str, Counter[str]] = {}
     for label, members in found.members.items():
@@ -223,7 +236,7 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
 
 def _with_asked(job: Practice, asked: Rehearsed) -> Practice:
     """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
-    enough = job.settings.train.enough if job.good_enough is None else job.good_enough
+    enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sdg.envs.world import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line
 from sdg.prompts.replies import tidy
@@ -23,7 +24,9 @@ _UNNUMBERED = re.compile(r"^[ \t>*`-]*(?=[a-z]\w*[ \t`*]*\|)", re.MULTILINE)
 _NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
 
 
-def translate(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling = Sampling()) -> tuple[SkillCall, ...]:
+def translate(
+    texts: Sequence[str], *, domain: Domain, model: LanguageModel, sampling: Sampling = Sampling()
+) -> tuple[SkillCall, ...]:
     """One SkillCall for each text, in order. Equal texts are asked once.
 
     A line that is missing from the reply is asked again once, by itself; if it is missing still, the subgoal's own
@@ -32,22 +35,22 @@ def translate(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling 
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
     known: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
-        known |= _asked(distinct[start : start + BATCH], model=model, sampling=sampling)
+        known |= _asked(distinct[start : start + BATCH], domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in known:
-            known |= _asked([text], model=model, sampling=sampling)
+            known |= _asked([text], domain=domain, model=model, sampling=sampling)
     return tuple(known.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
-def prompt(texts: Sequence[str]) -> tuple[Message, ...]:
+def prompt(texts: Sequence[str], *, domain: Domain) -> tuple[Message, ...]:
     """The conversation that asks for translations."""
-    return conversation("translate", subgoals=fenced(numbered(texts)))
+    return conversation("translate", translation=domain.texts["translation"], subgoals=fenced(numbered(texts)))
 
 
 def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
     """Line number (1 to `count`) -> SkillCall, for the lines that can be read; the first of equal numbers counts.
 
-    Rows of a table, calls such as `discover("box")`, and as many lines as there should be but without numbers are read
+    Rows of a table, calls such as `discover("it")`, and as many lines as there should be but without numbers are read
     like the lines that were asked for.
     """
     calls: dict[int, SkillCall] = {}
@@ -78,6 +81,6 @@ def _argument(text: str) -> str:
     return "" if plain.lower() in _NOTHING else plain
 
 
-def _asked(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling) -> dict[str, SkillCall]:
-    reply = model.complete(prompt(texts), sampling=sampling).text
+def _asked(texts: Sequence[str], *, domain: Domain, model: LanguageModel, sampling: Sampling) -> dict[str, SkillCall]:
+    reply = model.complete(prompt(texts, domain=domain), sampling=sampling).text
     return {texts[number - 1]: call for number, call in parse(reply, count=len(texts)).items()}

@@ -125,7 +125,7 @@ class RunFolder:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Make room for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
+    """Make way for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
 
     Returns where it is now, None when there was none. Raises `RunFolderError` when it is in use or no run.
     """

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sdg.envs.domains import domain
+from sdg.envs.world import Domain
 from sdg.induction.induce import InduceSettings
 from sdg.llm.model import Sampling
 from sdg.verification.verify import VerifySettings
@@ -61,6 +63,7 @@ class Plan:
     levels: tuple[str, ...]
     instructions: int
     seed: int
+    domain: Domain = field(default_factory=domain)
     retries: int = 1
     repairs: int = 1
     temperature: float = 0.0

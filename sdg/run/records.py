@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.world import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.run.files import atomic_write
 from sdg.skills.experience import Experience
-from sdg.skills.policy.network import Policy
-from sdg.skills.policy.paper_model import policy_of
-from sdg.skills.practice.train import Point
+from sdg.skills.learning.train import Point
+from sdg.skills.policy.network import Policy, policy_of
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import Verification
 
@@ -114,8 +114,8 @@ def save_policy(folder: Path, unit: str, policy: Policy) -> None:
     atomic_write(path, save(weights))
 
 
-def load_policy(folder: Path, unit: str) -> Policy:
-    """Read a policy that `save_policy` wrote. Raises ValueError when it is not one."""
+def load_policy(folder: Path, unit: str, domain: Domain) -> Policy:
+    """Read a policy that `save_policy` wrote. Raises ValueError when it is not one of this domain."""
     from safetensors.numpy import load_file
 
-    return policy_of(load_file(policy_path(folder, unit)))
+    return policy_of(load_file(policy_path(folder, unit)), domain)

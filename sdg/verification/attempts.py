@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.model import LanguageModel
@@ -115,7 +114,7 @@ class Attempts:
             found = hypothesize(
                 instruction,
                 model=self.model,
-                perception_api=api_text(),
+                domain=self.plan.domain,
                 sampling=self.plan.sampling("hypothesis", level, seed, attempt),
                 feedback=self._feedback(level, seed, attempt),
                 skills=self.help_of(self.plan.cycle_of(attempt)).skills,
