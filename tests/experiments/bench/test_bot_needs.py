@@ -12,7 +12,7 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.bench.bot_needs import bot_needs
 from sdg.experiments.bench.skill_figures import figures
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.induction.skill_requests import Asked, commands_of, starts_of
+from sdg.induction.skill_requests import SkillRequest, skill_requests, starts_of
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.reachable import NEVER, shortest
 from sdg.skills.subgoal import CheckFunction
@@ -21,14 +21,14 @@ SEEDS = range(2_990_001, 2_990_013)
 LIMIT = 60
 
 
-def _asked(level: str, argument: str, *, began: int = 0) -> list[Asked]:
+def _asked(level: str, argument: str, *, began: int = 0) -> list[SkillRequest]:
     check = CheckFunction("seen", f"def seen():\n    return len(find_objects({argument!r})) > 0\n")
     call = {"name": "look", "argument": argument, "began": began, "refused": False}
     rows = [
         {"level": level, "seed": seed, "actions": [0, 0, 1, 1], "forgot": [], "trace": [{"calls": [call]}]}
         for seed in SEEDS
     ]
-    return commands_of(rows, lambda command: check)
+    return skill_requests(rows, lambda command: check)
 
 
 def test_the_bot_is_never_faster_than_a_search_that_sees_everything() -> None:

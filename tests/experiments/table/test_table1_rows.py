@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.agents.agents import Agent, PlayWorld, RandomAgent, Task, play_task
+from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode
 from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BotRecipe, Job, Recipe, evaluation_tasks, run_jobs
@@ -86,7 +86,7 @@ class Tiring:
     def build(self) -> Agent:
         return self
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         if task.seed % 3 == 2:
             raise RuntimeError("the budget is spent")
         return RandomAgent().play(world, task)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.deduce import DeductionSettings, Equipment, Planner, deduce
+from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import Episode
-from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.prompts.fill import text
 from sdg.prompts.planner import Prompts
 from sdg.prompts.replies import functions_in
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 HELPER = "```python\ndef helper():\n    return 1\n```"
 MAIN = "```python\ndef program():\n    discover('{}')\n```"
@@ -44,8 +44,8 @@ def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, s
     model = Model([reply, then or MAIN.format("a ball")], tokens=tokens)
     episode = deduce(
         world,
-        planner=Planner(model, Prompts(api_text())),
-        equipment=Equipment(skills, rules_gate(skills), judge),
+        planner=Planner(model, Prompts(BABYAI)),
+        toolkit=Toolkit(BABYAI, skills, rules_gate(skills, BABYAI)),
         seed=0,
         settings=DeductionSettings(interactions=2, attempts=1, budget=20_000),
     )

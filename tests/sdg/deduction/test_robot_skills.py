@@ -16,12 +16,13 @@ from sdg.deduction.robot import (
     Robot,
     describe_argument,
 )
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import IllegalCommand
 from sdg.gate.verdict import Command
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.scripted_skills import ScriptedSkill, Walker, judge, scripted_skills
+from tests.shared.scripted_skills import ScriptedSkill, Walker, scripted_skills
 
 SEED = 2_000_000
 
@@ -42,7 +43,7 @@ def robot_in(level: str, seed: int = SEED, attempts: int = 5, **skills: Scripted
     world = BabyAIWorld(level)
     world.reset(seed)
     robot = Robot(
-        world, dict(skills) or scripted_skills(), judge=judge, rng=np.random.default_rng(0), attempts=attempts
+        world, dict(skills) or scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0), attempts=attempts
     )
     return robot, world
 
@@ -174,11 +175,11 @@ def test_arguments_are_text_or_records() -> None:
     robot, _ = robot_in("GoToLocal")
     record = robot.observe().elements[0]
     assert isinstance(record, Object)
-    assert describe_argument(record) == f"{record.name} #{record.id}"
-    assert describe_argument("  the red ball ") == "the red ball"
+    assert describe_argument(record, BABYAI) == f"{record.name} #{record.id}"
+    assert describe_argument("  the red ball ", BABYAI) == "the red ball"
     for wrong in (None, 3, (1, 2), [record], "", " ", "x" * 201, {"a": 1}):
         with pytest.raises(IllegalCommand):
-            describe_argument(wrong)
+            describe_argument(wrong, BABYAI)
 
 
 def test_what_is_seen_is_read_once_a_step() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.envs.babyai.practice.features import NO_TARGET
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.hypothesis.hypothesis import Hypothesis
@@ -37,7 +37,7 @@ def verified(
 
 def guessed(level: str, seed: int) -> Hypothesis:
     mission = LevelBank.build(level, [seed]).mission(0)
-    return hypothesize(mission, model=BabyLang(), perception_api=api_text(), sampling=Sampling(seed=seed))
+    return hypothesize(mission, model=BabyLang(), domain=BABYAI, sampling=Sampling(seed=seed))
 
 
 def subgoal(source: str, name: str = "check") -> Subgoal:

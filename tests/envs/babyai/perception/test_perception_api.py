@@ -68,4 +68,5 @@ def test_it_is_a_perception(perception: BabyAIPerception) -> None:
     role: Perception = perception
     lines = role.describe().splitlines()
     assert lines[0].startswith("Step 0. The robot is at (0, 0) in room 0")
-    assert len(lines) == 2 + len(perception.get_observed_objects())
+    assert lines[2] == "The cell straight ahead is free."
+    assert len(lines) == 3 + len(perception.get_observed_objects())
