@@ -16,10 +16,10 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import BabyAIEngine
-from sdg.skills.learning.paper_model import SPACE, BabyAILearner, BabyAIShape, observed
+from sdg.envs.babyai.practice.inputs import N_ACTIONS
+from sdg.experiments.baselines.paper_model import SPACE, PaperLearner, PaperShape, observed
+from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.skills.learning.ppo import PPOSettings
-from sdg.skills.policy.network import N_ACTIONS
-from sdg.skills.policy.paper_model import BabyAIPolicy
 
 CHUNKS = 20
 """How often at most, over the whole budget, the success of the episodes since the last time is noted.
@@ -34,14 +34,14 @@ class FlatSettings:
     total_timesteps: int = 500_000
     n_envs: int = 128
     ppo: PPOSettings = field(default_factory=lambda: PPOSettings(n_steps=32, gamma=0.99))
-    shape: BabyAIShape = field(default_factory=BabyAIShape)
+    shape: PaperShape = field(default_factory=PaperShape)
 
 
 @dataclass(frozen=True, eq=False)
 class FlatTrained:
     """The policy at the end of the budget, and (environment steps, success of the episodes that ended) over time."""
 
-    policy: BabyAIPolicy
+    policy: PaperPolicy
     curve: tuple[tuple[int, float], ...]
     environment_steps: int
     episodes: int
@@ -111,25 +111,25 @@ class FlatVecEnv(VecEnv):
 
 
 def train_flat(
-    bank: LevelBank, settings: FlatSettings, *, seed: int, heard: Callable[[int], None] = lambda steps: None
+    bank: LevelBank, settings: FlatSettings, *, seed: int, on_steps: Callable[[int], None] = lambda steps: None
 ) -> FlatTrained:
-    """PPO on the missions of a bank; `heard` is told the steps of each rollout."""
+    """PPO on the missions of a bank; `on_steps` is told the steps of each rollout."""
     env = FlatVecEnv(bank, settings.n_envs, seed=seed)
-    learner = BabyAILearner(env, bank.missions, settings.ppo, seed=seed, shape=settings.shape)
+    learner = PaperLearner(env, bank.missions, settings.ppo, seed=seed, shape=settings.shape)
     curve: list[tuple[int, float]] = []
     apart = max(settings.total_timesteps / CHUNKS, int(bank.layouts.max_steps.max()) * settings.n_envs)
     told = 0
 
-    def watch(learner: BabyAILearner, steps: int) -> bool:
+    def on_rollout(learner: PaperLearner, steps: int) -> bool:
         nonlocal told
-        heard(steps - told)
+        on_steps(steps - told)
         told = steps
         since = steps - (curve[-1][0] if curve else 0)
         if since >= apart and env.episodes:
             curve.append((steps, env.success()))
         return True
 
-    steps = learner.learn(settings.total_timesteps, watch=watch)
+    steps = learner.learn(settings.total_timesteps, callback=on_rollout)
     return FlatTrained(learner.policy(), tuple(curve), steps, env.ended)
 
 

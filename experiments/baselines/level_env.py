@@ -21,11 +21,11 @@ from sdg.envs.babyai.engine.view import VIEW, view_row
 from sdg.envs.babyai.perception import description, memory
 from sdg.envs.babyai.perception.memory import begin, observe
 from sdg.envs.babyai.practice.features import SIZE, write_features
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.kernels import kernel, wide
 from sdg.skills.learning.vec_env import RowsVecEnv
-from sdg.skills.policy.network import N_ACTIONS
 
 
 def target_of(mission: str) -> np.ndarray:
@@ -92,6 +92,8 @@ def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
 
 class LevelVecEnv(RowsVecEnv):
     """n rows of the engine and their robots' memories, with same-step auto-reset from a bank."""
+
+    inputs = MAP_INPUTS
 
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
         super().__init__(n)

@@ -1,4 +1,4 @@
-"""The BabyAI paper's model under stable-baselines3's PPO: torch's side of `skills/policy/paper_model.py`."""
+"""The BabyAI paper's model under stable-baselines3's PPO: torch's side of `paper_policy.py`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from torch import nn
 
 from sdg.envs.babyai.cells import TRIPLES
 from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, padded, write_views
+from sdg.envs.world import Domain
+from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
+from sdg.experiments.baselines.sb3 import SB3Rows, keywords
 from sdg.skills.learning.ppo import PPOSettings
-from sdg.skills.learning.sb3 import SB3Rows, keywords
-from sdg.skills.learning.vec_env import ArenaVecEnv
+from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import Policy
-from sdg.skills.policy.paper_model import HEAD, BabyAIPolicy
-from sdg.skills.practice.env import Arena
+from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 
 OBSERVED = CELLS + 2
@@ -31,7 +32,7 @@ SPACE = spaces.Box(0, 255, (OBSERVED,), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class BabyAIShape:
+class PaperShape:
     """Channels of the convolutions and units that hold the text. The paper has 128 of each, for a whole GPU."""
 
     width: int = 32
@@ -53,10 +54,10 @@ class FiLM(nn.Module):
         return torch.relu(x * self.scale(said)[:, :, None, None] + self.shift(said)[:, :, None, None])
 
 
-class BabyAITrunk(BaseFeaturesExtractor):
+class PaperTrunk(BaseFeaturesExtractor):
     """Observations u8 (n, OBSERVED) -> features (n, width); `texts` are what text numbers stand for."""
 
-    def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: BabyAIShape) -> None:
+    def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: PaperShape) -> None:
         super().__init__(observation_space, shape.width)
         numbers, lengths = padded(texts)
         self.register_buffer("numbers", torch.as_tensor(numbers), persistent=False)
@@ -89,11 +90,11 @@ class BabyAITrunk(BaseFeaturesExtractor):
         return last[place]
 
 
-class BabyAIArena(Arena):
-    """An arena whose rows are seen as the paper's model sees them; the text is the argument of a row's start."""
+class PaperPractice(PracticeEnv):
+    """Practice whose rows are seen as the paper's model sees them; the text is the argument of a row's start."""
 
-    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, stays: bool = False) -> None:
-        super().__init__(starts, n, horizon=horizon, seed=seed, stays=stays)
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
+        super().__init__(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
         written = [argument_text(target) for target in starts.targets]
         self.texts = tuple(sorted(set(written)))
         numbers = {text: number for number, text in enumerate(self.texts)}
@@ -114,11 +115,11 @@ def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
     return out
 
 
-class BabyAIArenaVecEnv(SB3Rows):
+class PaperVecEnv(SB3Rows):
     """The same practice as the default policy's, seen otherwise."""
 
-    def __init__(self, arena: BabyAIArena, *, side_effect_cost: float = 0.0) -> None:
-        super().__init__(ArenaVecEnv(arena, side_effect_cost=side_effect_cost), SPACE)
+    def __init__(self, practice: PaperPractice, *, side_effect_cost: float = 0.0) -> None:
+        super().__init__(PracticeVecEnv(practice, side_effect_cost=side_effect_cost), SPACE)
 
 
 class _EveryRollout(BaseCallback):
@@ -133,7 +134,7 @@ class _EveryRollout(BaseCallback):
         self.keep_going = self.heard(self.num_timesteps)
 
 
-class BabyAILearner:
+class PaperLearner:
     """Learns the paper's model on a VecEnv of observations SPACE; can go on from an earlier policy of its kind."""
 
     def __init__(
@@ -143,16 +144,17 @@ class BabyAILearner:
         settings: PPOSettings = PPOSettings(),
         *,
         seed: int,
-        shape: BabyAIShape = BabyAIShape(),
-        start: Policy | None = None,
+        shape: PaperShape = PaperShape(),
+        init_policy: Policy | None = None,
     ) -> None:
         torch.set_num_threads(1)
+        self.env = getattr(env, "rows", env)
         self.ppo = PPO(
             "MlpPolicy",
             env,
             **keywords(settings),
             policy_kwargs={
-                "features_extractor_class": BabyAITrunk,
+                "features_extractor_class": PaperTrunk,
                 "features_extractor_kwargs": {"texts": texts, "shape": shape},
                 "net_arch": {"pi": [HEAD], "vf": [HEAD]},
                 "activation_fn": nn.Tanh,
@@ -160,19 +162,19 @@ class BabyAILearner:
             seed=seed,
             device="cpu",
         )
-        if start is not None:
-            self._load(start)
+        if init_policy is not None:
+            self._load(init_policy)
 
-    def learn(self, total_timesteps: int, *, watch: Callable[[BabyAILearner, int], bool]) -> int:
-        """Train for at most `total_timesteps`; returns the steps taken. `watch` returns False to end it."""
-        callback = _EveryRollout(lambda steps: watch(self, steps))
-        self.ppo.learn(total_timesteps, callback=callback, log_interval=None)  # type: ignore[arg-type]
+    def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
+        """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
+        heard = _EveryRollout(lambda steps: callback(self, steps))
+        self.ppo.learn(total_timesteps, callback=heard, log_interval=None)  # type: ignore[arg-type]
         return int(self.ppo.num_timesteps)
 
-    def policy(self) -> BabyAIPolicy:
+    def policy(self) -> PaperPolicy:
         """The current policy as plain arrays."""
         found = {name: parameter.detach().numpy().copy() for name, parameter in self._parameters()}
-        return BabyAIPolicy(found)
+        return PaperPolicy(found)
 
     def _load(self, policy: Policy) -> None:
         with torch.no_grad():
@@ -182,7 +184,7 @@ class BabyAILearner:
                 parameter.copy_(torch.as_tensor(policy.weights[name].copy()))
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        """Everything that decides actions, by its name in `sdg.skills.policy.paper_model.shapes`."""
+        """Everything that decides actions, by its name in `sdg.experiments.baselines.paper_policy.shapes`."""
         policy: Any = self.ppo.policy
         head, action = policy.mlp_extractor.policy_net[0], policy.action_net
         parts = {"head.weight": head.weight, "head.bias": head.bias}
@@ -190,14 +192,27 @@ class BabyAILearner:
         return [*policy.features_extractor.named_parameters(), *parts.items()]
 
 
-def practice(
-    starts: Starts, settings: Any, shape: Mapping[str, int], *, seed: int, warm: Policy | None
-) -> tuple[Any, BabyAILearner]:
-    """Environment and learner of one skill; `settings` are a `sdg.skills.practice.train.TrainSettings`."""
-    arena = BabyAIArena(starts, settings.n_envs, horizon=settings.horizon, seed=seed, stays=settings.stays)
-    env = BabyAIArenaVecEnv(arena, side_effect_cost=settings.side_effect_cost)
-    ppo = PPOSettings(**settings.ppo)
-    return env.rows, BabyAILearner(env, arena.texts, ppo, seed=seed, shape=BabyAIShape(**shape), start=warm)
+class _PaperModel:
+    """The paper's model as a learner of skills (`sdg.skills.learning.Learner`)."""
+
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PaperLearner:
+        """Practise one skill; `settings` are a `sdg.skills.learning.train.TrainSettings`."""
+        practice = PaperPractice(
+            starts,
+            settings.n_envs,
+            horizon=settings.horizon,
+            seed=seed,
+            require_same_place=settings.require_same_place,
+        )
+        env = PaperVecEnv(practice, side_effect_cost=settings.side_effect_cost)
+        shape, chosen = PaperShape(**settings.network), PPOSettings(**settings.ppo)
+        return PaperLearner(env, practice.texts, chosen, seed=seed, shape=shape, init_policy=init_policy)
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """The policy that arrays of this model are of."""
+        return PaperPolicy(weights)
 
 
-__all__ = ["SPACE", "BabyAIArena", "BabyAIArenaVecEnv", "BabyAILearner", "BabyAIShape", "observed", "practice"]
+PAPER_MODEL = _PaperModel()
+
+__all__ = ["PAPER_MODEL", "SPACE", "PaperLearner", "PaperPractice", "PaperShape", "PaperVecEnv", "observed"]

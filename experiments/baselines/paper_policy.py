@@ -2,7 +2,7 @@
 
 Source: Chevalier-Boisvert et al. (2019), "BabyAI: a platform to study the sample efficiency of grounded language
 learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. Arrays have the names and shapes that torch
-gives them, so that weights travel between `skills/learning/paper_model.py`, which learns them, and this file, which
+gives them, so that weights travel between `paper_model.py`, which learns them, and this file, which
 plays them.
 """
 
@@ -16,9 +16,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from sdg.envs.babyai.cells import TRIPLES
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.practice.batch import take_rows
-from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, numbers_of, write_views
-from sdg.skills.policy.network import N_ACTIONS, Policy
+from sdg.envs.babyai.practice.inputs import N_ACTIONS
+from sdg.envs.babyai.practice.paper_view import N_WORDS, VIEW, argument_text, numbers_of, write_views
 
 HEAD = 64
 """Width of the layer between features and actions."""
@@ -50,7 +49,7 @@ def shapes(width: int, words: int) -> dict[str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True, eq=False)
-class BabyAIPolicy(Policy):
+class PaperPolicy:
     """pi(a | view, text). For a skill the text is its argument. Raises ValueError where the arrays don't fit."""
 
     weights: Mapping[str, np.ndarray]
@@ -72,17 +71,13 @@ class BabyAIPolicy(Policy):
 
     def act_on_text(self, memory: Memory, row: int, text: str, rng: np.random.Generator) -> int:
         """Sample an action (0..5) for one row of memory and a text, such as a whole mission."""
-        logits = self.logits_of(_views(take_rows(memory, np.array([row]))), [text])[0]
+        logits = self.logits_of(_views(Memory(*(array[[row]] for array in memory))), [text])[0]
         return int(np.argmax(logits + rng.gumbel(size=N_ACTIONS)))
 
     def act_batch(self, memory: Memory, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Sample actions int64 (n,) for all rows and targets int16 (n, 4)."""
         logits = self.logits_of(_views(memory), [argument_text(target) for target in targets])
         return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
-
-    def logits(self, features: np.ndarray) -> np.ndarray:
-        """Refused: this model sees views and words, not the features of the default policy."""
-        raise TypeError("the paper's model has no logits of map features; ask logits_of(views, texts)")
 
     def logits_of(self, views: np.ndarray, texts: list[str]) -> np.ndarray:
         """Action logits f32 (n, 6) of packed views u8 (n, 7, 7) and a text each."""
@@ -150,11 +145,3 @@ def _pooled(x: np.ndarray) -> np.ndarray:
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     out: np.ndarray = 1 / (1 + np.exp(-x))
     return out
-
-
-def policy_of(weights: Mapping[str, np.ndarray]) -> Policy:
-    """The policy that these arrays are of, the paper's model or the default. Raises ValueError for neither."""
-    return BabyAIPolicy(weights) if "gru.weight_hh_l0" in weights else Policy(weights)
-
-
-__all__ = ["CELLS", "HEAD", "BabyAIPolicy", "policy_of", "shapes"]

@@ -1,4 +1,4 @@
-"""stable-baselines3's own PPO, which the project's learner is compared with: the only door to it and to torch."""
+"""stable-baselines3's own PPO, which the project's learner is compared with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import nn
 
 from sdg.envs.babyai.practice.features import SIZE
-from sdg.skills.learning.level_env import WorldEnv
+from sdg.envs.babyai.practice.inputs import N_ACTIONS
+from sdg.experiments.baselines.level_env import WorldEnv
 from sdg.skills.learning.ppo import PPOSettings
 from sdg.skills.learning.vec_env import RowsVecEnv
-from sdg.skills.policy.network import N_ACTIONS
 
 BITS = spaces.Box(0, 1, (SIZE,), np.uint8)
 """What the project's policies see."""

@@ -36,6 +36,8 @@ class TrainSettings:
     """A key of `sdg.skills.learning.LEARNERS`, or one of the user's own as module:attribute."""
     ppo: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of the learner's own settings that differ from its defaults."""
+    network: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords of its network's shape that differ from its defaults, where the learner has one."""
 
 
 @dataclass(frozen=True, slots=True)

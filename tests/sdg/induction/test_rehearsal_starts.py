@@ -66,7 +66,9 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
 def test_refused_commands_and_other_skills_are_left_out() -> None:
     calls = [_call("walk", "red ball", 0), _call("walk", "red ball", 3, refused=True), _call("lift", "key", 5)]
     starts = starts_of(
-        skill_requests([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None),
+        skill_requests(
+            [_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None
+        ),
         BABYAI,
     )
     assert starts is not None
