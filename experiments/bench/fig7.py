@@ -104,7 +104,7 @@ def _searched(config: RunConfig, run: RunFolder, *, llm: str, base_url: str, lon
     from sdg.experiments.table.comparison import Equipping
     from sdg.llm.registry import build
     from sdg.pipeline import Grounding
-    from sdg.skills.learning.vec_env import PPOSearch
+    from sdg.skills.search.ppo_search import PPOSearch
     from sdg.skills.search.search import RandomSearch
 
     model = build(Equipping(llm=llm, base_url=base_url).model(run.path))

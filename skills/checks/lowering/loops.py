@@ -1,4 +1,4 @@
-"""Loops of a check: over objects (in any order, or nearest first), over sets of numbers, over constants, and comprehensions."""
+"""Loops of a check: over things (in any order, or nearest first), sets of numbers, constants, and comprehensions."""
 
 from __future__ import annotations
 
