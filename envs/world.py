@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from sdg.envs.check_machine import CheckMachine
-from sdg.envs.perception import Element, Perception
+from sdg.envs.perception import Perception
 
 Rows = TypeVar("Rows", bound="BatchWorld")
 
@@ -196,12 +196,20 @@ class Inputs(Protocol):
     there is translated back by `to_world` and `actions_to_world`.
     """
 
-    size: int
-    """Length of an input vector."""
-    actions: int
-    """How many primitive actions a policy chooses from; they are numbered from 0."""
-    mostly_on: slice
-    """Inputs that are 1 more often than 0: stored negated, so that an input is a short list."""
+    @property
+    def size(self) -> int:
+        """Length of an input vector."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """How many primitive actions a policy chooses from; they are numbered from 0."""
+        ...
+
+    @property
+    def mostly_on(self) -> slice:
+        """Inputs that are 1 more often than 0: stored negated, so that an input is a short list."""
+        ...
 
     def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
         """Inputs of all rows for `targets` i16 (n, w) into `out` u8 (n, size), their frames into `frames` i64 (n,)."""
@@ -235,10 +243,15 @@ class Inputs(Protocol):
 class Language(Hashable, Protocol):
     """How a skill's argument names a thing. A *target* is what a description means: hashable and comparable."""
 
-    example: str
-    """A description that means something in every level."""
-    parts: Mapping[str, tuple[str, ...]]
-    """Words that a description is put together from, by part (colour, type): a lone one follows its description."""
+    @property
+    def example(self) -> str:
+        """A description that means something in every level."""
+        ...
+
+    @property
+    def parts(self) -> Mapping[str, tuple[str, ...]]:
+        """Words that a description is put together from, by part (colour, type): a lone one follows its description."""
+        ...
 
     def parse(self, description: str) -> Hashable:
         """The target that a description names. ValueError, with the grammar in the message, when it names none."""
@@ -268,15 +281,15 @@ class Language(Hashable, Protocol):
         """What kind of thing an argument names, for skills that were learned on some kinds alone."""
         ...
 
-    def name_of(self, element: Element) -> str:
+    def name_of(self, element: Any) -> str:
         """The description that names exactly this thing."""
         ...
 
-    def kinds_of(self, element: Element) -> str:
+    def kinds_of(self, element: Any) -> str:
         """The description of all things like this one."""
         ...
 
-    def resolve(self, argument: str, elements: Sequence[Element]) -> Sequence[Element]:
+    def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The elements that a description fits, as far as their records tell. ValueError when it describes nothing."""
         ...
 
@@ -288,20 +301,22 @@ class Persistence(Protocol):
         """How much of the world is known; an attempt after which this is the same showed nothing new."""
         ...
 
-    def place(self, perception: Perception) -> Hashable:
+    def place(self, perception: Any) -> Hashable:
         """The part of the world that the agent is in; skills are practised within one."""
         ...
 
-    def is_known(self, perception: Perception, argument: str) -> bool:
+    def is_known(self, perception: Any, argument: str) -> bool:
         """Whether anything seen so far is what an argument names."""
         ...
 
-    def is_elsewhere(self, perception: Perception, argument: str) -> bool:
+    def is_elsewhere(self, perception: Any, argument: str) -> bool:
         """Whether what an argument names was seen, and only where the agent can't act on it without leaving."""
         ...
 
-    reasons: Mapping[str, str]
-    """What is said of a command that was given up: `unseen`, `elsewhere`, `strayed`."""
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """What is said of a command that was given up: `unseen`, `elsewhere`, `strayed`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,22 +391,65 @@ class PromptTexts(Mapping[str, str]):
 class Domain(Hashable, Protocol):
     """A kind of world. Instances are values: pickled by `name`, which `sdg.envs.domains` finds again."""
 
-    name: str
-    can: Capabilities
-    actions: tuple[Action, ...]
-    wait: int
-    """The number of an action that changes nothing in a `BatchWorld`."""
-    perceivable: Perceivable
-    language: Language
-    inputs: Inputs
-    machine: CheckMachine | None
-    """What checks are lowered to; None: they are interpreted."""
-    hints: SearchHints
-    persistence: Persistence
-    texts: Mapping[str, str]
-    """What prompts say of the world, see `TEXTS`."""
-    forgets: str
-    """The name under which programs call `World.forget`; "" where they can't."""
+    @property
+    def name(self) -> str:
+        """The name by which `sdg.envs.domains` finds it."""
+        ...
+
+    @property
+    def can(self) -> Capabilities:
+        """What it can."""
+        ...
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The primitive actions, numbered from 0."""
+        ...
+
+    @property
+    def wait(self) -> int:
+        """The number of an action that changes nothing in a `BatchWorld`."""
+        ...
+
+    @property
+    def perceivable(self) -> Perceivable:
+        """The perception API."""
+        ...
+
+    @property
+    def language(self) -> Language:
+        """How arguments name things."""
+        ...
+
+    @property
+    def inputs(self) -> Inputs:
+        """What policies see."""
+        ...
+
+    @property
+    def machine(self) -> CheckMachine | None:
+        """What checks are lowered to; None: they are interpreted."""
+        ...
+
+    @property
+    def hints(self) -> SearchHints:
+        """What a search begins with."""
+        ...
+
+    @property
+    def persistence(self) -> Persistence:
+        """When a body gives up."""
+        ...
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What prompts say of the world, see `TEXTS`."""
+        ...
+
+    @property
+    def forgets(self) -> str:
+        """The name under which programs call `World.forget`; "" where they can't."""
+        ...
 
     def levels(self) -> tuple[str, ...]:
         """The levels that tables show, in their order."""

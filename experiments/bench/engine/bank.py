@@ -28,7 +28,7 @@ STEPS = 200_000
 
 def rows(*, seed: int = 0, sizes: Sequence[int] = SIZES, steps: int = STEPS) -> Iterator[dict[str, Any]]:
     """A row for each size of the bank."""
-    from sdg.skills.learning import level_env as ppo_level
+    from sdg.experiments.baselines import level_env as ppo_level
     from sdg.skills.learning.ppo import PPOLearner
 
     training, evaluation = SPLITS["training"], SPLITS["evaluation"]
@@ -40,7 +40,7 @@ def rows(*, seed: int = 0, sizes: Sequence[int] = SIZES, steps: int = STEPS) -> 
         env = ppo_level.LevelVecEnv(bank, N_ENVS, seed=seed)
         learner = PPOLearner(env, seed=seed)
         began = time.process_time()
-        learner.learn(steps, watch=lambda *_: True)
+        learner.learn(steps, callback=lambda *_: True)
         spent = time.process_time() - began
         yield {
             "bank": size,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.subgoal import CheckFunction
 
@@ -43,7 +43,9 @@ def measure_checks(level: str, *, n_envs: int = 1024, seed: int = 0, walk: int =
         some = range(min(64, n_envs))
         disagreements = sum(ask(check, domain, memory=rows.memory, row=i) != bool(fired[i]) for i in some)
         batch = median(_seconds(lambda: reward(rows.memory, which)) for _ in range(9))  # noqa: B023  called at once
-        single = median(_seconds(lambda: [ask(check, domain, memory=rows.memory, row=i) for i in some]) for _ in range(3))  # noqa: B023
+        single = median(
+            _seconds(lambda: [ask(check, domain, memory=rows.memory, row=i) for i in some]) for _ in range(3)
+        )  # noqa: B023
         yield {
             "check": check.name,
             "level": level,

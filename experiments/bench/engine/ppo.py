@@ -124,16 +124,16 @@ def _median(values: Iterable[float]) -> float:
 
 def _compile() -> None:
     """A few steps, so that no row's clock sees the compiler."""
-    from sdg.skills.learning import level_env as ppo_level
+    from sdg.experiments.baselines import level_env as ppo_level
     from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 
     env = ppo_level.LevelVecEnv(LevelBank.build(LEVEL, range(8)), 4, seed=0)
-    PPOLearner(env, PPOSettings(n_steps=2), seed=0).learn(200, watch=lambda *_: True)
+    PPOLearner(env, PPOSettings(n_steps=2), seed=0).learn(200, callback=lambda *_: True)
 
 
 def _learn(row: str, *, seed: int, cap: float) -> Learning:
-    from sdg.skills.learning import level_env as ppo_level
-    from sdg.skills.learning import sb3 as ppo_sb3
+    from sdg.experiments.baselines import level_env as ppo_level
+    from sdg.experiments.baselines import sb3 as ppo_sb3
     from sdg.skills.learning.ppo import PPOLearner
 
     n_envs = 16 if row == "a" else N_ENVS
@@ -153,7 +153,7 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     go_on: Callable[[], int]
     if row in "bc":
         learner = PPOLearner(env, seed=seed)
-        act, go_on = learner.act, partial(learner.learn, chunk, watch=lambda _learner, _steps: True)
+        act, go_on = learner.act, partial(learner.learn, chunk, callback=lambda _learner, _steps: True)
     else:
         rows = env if row == "a" else ppo_sb3.SB3Rows(env)
         ppo = (ppo_sb3.default_ppo if row == "a" else ppo_sb3.project_ppo)(rows, seed=seed)
