@@ -25,6 +25,7 @@ from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.kernels import kernel, wide
+from sdg.envs.world import Inputs
 from sdg.skills.learning.vec_env import RowsVecEnv
 
 
@@ -93,7 +94,7 @@ def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
 class LevelVecEnv(RowsVecEnv):
     """n rows of the engine and their robots' memories, with same-step auto-reset from a bank."""
 
-    inputs = MAP_INPUTS
+    inputs: Inputs = MAP_INPUTS
 
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
         super().__init__(n)
