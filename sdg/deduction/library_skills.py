@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from sdg.envs.domains import domain as domain_of
+from sdg.envs.domains import domain_of_data
 from sdg.envs.perception import Element
 from sdg.envs.world import Domain, Language
 from sdg.gate.rules import Usage
@@ -19,8 +19,8 @@ from sdg.skills.checks.check import asked_about
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
-from sdg.skills.policy.network import Policy, policy_of, random_policy
-from sdg.skills.search.skill_calls import USAGES
+from sdg.skills.policy.network import Policy, random_policy
+from sdg.skills.search.skill_calls import USAGES, library_policy
 from sdg.skills.subgoal import CheckFunction
 
 
@@ -70,19 +70,18 @@ class Option:
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:
     """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
-    domain = domain_of(library.domain)
-    return _options(library, lambda name: policy_of(library.weights[name], domain))
+    return _options(library, lambda skill: library_policy(library, skill))
 
 
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
     """The same skills with random weights: the row of Table 1 that shows what is owed to learning."""
-    rng, domain = np.random.default_rng(seed), domain_of(library.domain)
-    return _options(library, lambda name: random_policy(rng, domain))
+    rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
+    return _options(library, lambda skill: random_policy(inputs, rng))
 
 
-def _options(library: SkillLibrary, policy_of: Callable[[str], Policy]) -> dict[str, Option]:
-    usages, language = _stored_usages(library), domain_of(library.domain).language
-    return {skill.name: Option(skill, policy_of(skill.name), usages[skill.name], language) for skill in library.skills}
+def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
+    usages, language = _stored_usages(library), domain_of_data(library.domain).language
+    return {skill.name: Option(skill, policy_of(skill), usages[skill.name], language) for skill in library.skills}
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:

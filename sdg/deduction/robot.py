@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sdg.deduction.protocols import Skill
-from sdg.envs.perception import Observation, Perception
+from sdg.envs.perception import Element, Observation, Perception
 from sdg.envs.world import Domain, World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
@@ -200,7 +200,7 @@ def describe_argument(argument: object, domain: Domain) -> str:
     Raises IllegalCommand for anything else; never calls str() on what generated code made.
     """
     if isinstance(argument, domain.perceivable.records):
-        return domain.language.name_of(argument)
+        return domain.language.name_of(cast(Element, argument))
     if isinstance(argument, str) and len(argument) > MAX_ARGUMENT_CHARS:
         raise IllegalCommand(f"an argument has at most {MAX_ARGUMENT_CHARS} characters, not {len(argument)}")
     if isinstance(argument, str) and argument.strip():

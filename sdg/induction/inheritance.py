@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sdg.envs.domains import domain as domain_of
 from sdg.induction.induce import Discovery, InduceSettings
 from sdg.skills.learning.train import Point
 from sdg.skills.library.library import Skill, SkillLibrary
-from sdg.skills.policy.network import Policy, policy_of
+from sdg.skills.policy.network import Policy
+from sdg.skills.search.skill_calls import library_policy
 
 IN_COMMON = 0.5
 """Share of the earlier skill's members, or of the cluster's, that has to be in both."""
@@ -49,10 +49,9 @@ def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int
     """Cluster number -> the earlier skill that it is; clusters that are new are absent."""
     if earlier is None:
         return {}
-    domain = domain_of(earlier.domain)
     matches = {label: _match(found, label, earlier) for label in found.members}
     return {
-        label: InheritedSkill(skill, policy_of(earlier.weights[skill.name], domain))
+        label: InheritedSkill(skill, library_policy(earlier, skill))
         for label, skill in matches.items()
         if skill is not None
     }

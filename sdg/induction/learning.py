@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.domains import domain as domain_of
+from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, Practice, discover, practise
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates
@@ -104,13 +104,15 @@ class Learning:
             reserved=reserved,
             provenance=self._provenance(),
             domain=self.plan.domain,
+            learner=self.plan.induce.train.learner,
         )
         return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
 
     def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` speak of."""
+        domain, learner = self.plan.domain, self.plan.induce.train.learner
         return {
-            label: records.load_policy(self.folder.path, row["unit"], self.plan.domain) for label, row in rows.items()
+            label: records.load_policy(self.folder.path, row["unit"], domain, learner) for label, row in rows.items()
         }
 
     def _provenance(self) -> dict[str, Any]:
@@ -222,7 +224,7 @@ class Learning:
 
 def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
     """The library with what followed what in the hypotheses: a search that chains skills draws from it."""
-    language = domain_of(learned.domain).language
+    language = domain_of_data(learned.domain).language
     kept = [label for label in labels if templates(found.members[label], language)]
     names = {label: skill.name for label, skill in zip(kept, learned.skills, strict=True)}
     follows: dict[str, Counter[str]] = {}

@@ -30,6 +30,7 @@ def library(
     reserved: Collection[str],
     provenance: Mapping[str, Any],
     domain: Domain,
+    learner: str,
 ) -> SkillLibrary:
     """A skill for each cluster that has a policy and a check that can be asked about something else.
 
@@ -41,7 +42,7 @@ def library(
         checks = templates(found.members[label], domain.language)
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken)
+            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
     usages = {entry.name: _usage(found.members[label], entry, domain) for label, entry in entries.items()}
     return SkillLibrary(
         domain=domain.name,
@@ -58,6 +59,7 @@ def _entry(
     checks: tuple[CheckTemplate, ...],
     measured: Mapping[str, Any],
     taken: set[str],
+    learner: str,
 ) -> Skill:
     members = found.members[label]
     arguments = Counter(member.stage.argument for member in members)
@@ -76,6 +78,7 @@ def _entry(
         success_interval=(measured["low"], measured["high"]),
         episodes=measured["episodes"],
         environment_steps=measured["environment_steps"],
+        learner=learner,
     )
 
 

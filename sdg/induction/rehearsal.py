@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdg.deduction.library_skills import Option, options_of
-from sdg.envs.domains import domain as domain_of
+from sdg.envs.domains import domain_of_data
 from sdg.envs.world import Domain
 from sdg.induction.skill_requests import starts_of_skill
 from sdg.skills.learning.train import open_starts
@@ -36,7 +36,7 @@ class Rehearsed:
 
 def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[Row]) -> dict[int, Rehearsed]:
     """What these episodes asked of each skill of the library, by its cluster's number (`labels`, in their order)."""
-    options, domain = options_of(learned), domain_of(learned.domain)
+    options, domain = options_of(learned), domain_of_data(learned.domain)
     held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
     parts = [row for row in episodes if row["seed"] not in held], [row for row in episodes if row["seed"] in held]
     return {

@@ -12,8 +12,9 @@ from sdg.envs.world import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.run.files import atomic_write
 from sdg.skills.experience import Experience
+from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import Point
-from sdg.skills.policy.network import Policy, policy_of
+from sdg.skills.policy.network import Policy
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import Verification
 
@@ -114,8 +115,8 @@ def save_policy(folder: Path, unit: str, policy: Policy) -> None:
     atomic_write(path, save(weights))
 
 
-def load_policy(folder: Path, unit: str, domain: Domain) -> Policy:
-    """Read a policy that `save_policy` wrote. Raises ValueError when it is not one of this domain."""
+def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
+    """Read a policy that `save_policy` wrote. Raises ValueError when it is none of this learner's in this domain."""
     from safetensors.numpy import load_file
 
-    return policy_of(load_file(policy_path(folder, unit)), domain)
+    return policy_of(load_file(policy_path(folder, unit)), domain, learner)

@@ -18,7 +18,7 @@ from sdg.run import RunFolder, records
 from sdg.run.layouts import Task, Worlds
 from sdg.run.plan import Parallel, Plan, Progress, Row
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.replay_search import RecallingSearch
+from sdg.skills.search.replay_search import ReplaySearch
 from sdg.skills.search.search import Search
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
@@ -157,7 +157,7 @@ class Attempts:
         cycle = self.plan.cycle_of(attempt)
         search = self.help_of(cycle).search
         rows = (self._row(level, seed, number) for number in range(attempt))
-        return search if cycle == 1 else RecallingSearch(_known([row for row in rows if row is not None]), search)
+        return search if cycle == 1 else ReplaySearch(_known([row for row in rows if row is not None]), search)
 
     def _still_open(self, level: str, seed: int, attempt: int) -> bool:
         if attempt == 0:

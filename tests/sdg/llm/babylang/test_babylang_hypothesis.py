@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
