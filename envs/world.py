@@ -103,6 +103,27 @@ class World(Protocol):
         ...
 
 
+class SingleWorld(World, Protocol):
+    """A `World` that can be practised in one at a time (`sdg.envs.world_rows`): its moments can be kept and restored."""
+
+    def keep(self) -> Any:
+        """This moment, as a value that later steps don't change: the world, and what was perceived of it."""
+        ...
+
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment that a world of the same level kept."""
+        ...
+
+    @property
+    def began(self) -> Any:
+        """What `begin_subgoal` noted last, as a value."""
+        ...
+
+    def perception_since(self, began: Any) -> Perception:
+        """A snapshot as `perception` gives it to an agent whose subgoal began at `began`."""
+        ...
+
+
 class Layouts(Protocol):
     """Ready beginnings of a level under their seeds."""
 
@@ -190,7 +211,7 @@ class BatchWorld(Protocol):
 
 
 class Inputs(Protocol):
-    """What a domain's policies see: bits (n, size), made of what was perceived and of the thing that a skill is about.
+    """What a domain's policies see, (n, size): made of what was perceived and of the thing that a skill is about.
 
     A row may be shown in a *frame* (mirrored, say, so that half of the situations are the other half); what was chosen
     there is translated back by `to_world` and `actions_to_world`.
@@ -204,6 +225,11 @@ class Inputs(Protocol):
     @property
     def actions(self) -> int:
         """How many primitive actions a policy chooses from; they are numbered from 0."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """u8 for bits, f32 for an observation of real numbers (which the project's own PPO doesn't take)."""
         ...
 
     @property

@@ -53,8 +53,8 @@ class PracticeEnv:
         self.load(rows, self.rng.integers(len(self.starts), size=len(rows)))
 
     def features(self) -> np.ndarray:
-        """Inputs u8 (n, size) of all rows."""
-        out = np.zeros((len(self.age), self.inputs.size), np.uint8)
+        """Inputs (n, size) of all rows."""
+        out = np.zeros((len(self.age), self.inputs.size), self.inputs.dtype)
         self.inputs.write(self.memory, self.targets, self._frames, out)
         return out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -46,7 +45,7 @@ def measure_checks(level: str, *, n_envs: int = 1024, seed: int = 0, walk: int =
         batch = median(_seconds(lambda: reward(rows.memory, which)) for _ in range(9))  # noqa: B023  called at once
         single = median(
             _seconds(lambda: [ask(check, domain, memory=rows.memory, row=i) for i in some]) for _ in range(3)
-        )  # noqa: B023
+        )
         yield {
             "check": check.name,
             "level": level,
