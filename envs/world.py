@@ -104,7 +104,7 @@ class World(Protocol):
 
 
 class SingleWorld(World, Protocol):
-    """A `World` that can be practised in one at a time (`sdg.envs.world_rows`): its moments can be kept and restored."""
+    """A `World` that is practised in one at a time (`sdg.envs.world_rows`): its moments can be kept and restored."""
 
     def keep(self) -> Any:
         """This moment, as a value that later steps don't change: the world, and what was perceived of it."""

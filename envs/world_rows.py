@@ -187,6 +187,11 @@ class _Since(WorldRows):
         return self.world(row).perception_since(self._marks[row])
 
 
+def world_of(memory: WorldRows | SingleWorld, row: int) -> SingleWorld:
+    """The world behind a row of a batch's memory; a single world's memory is itself."""
+    return memory.world(row) if isinstance(memory, WorldRows) else memory
+
+
 class SingleDomain:
     """What a domain without a batch of its own inherits: its batch is made of its single worlds."""
 
