@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sdg.deduction.deduce import DeductionSettings
-from sdg.envs.babyai.perception.snapshot import NAMES
+from sdg.envs.domains import domain
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
@@ -15,15 +15,18 @@ from sdg.llm.budget import Limits, Prices
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
 from sdg.pipeline import Explorers, Plan
-from sdg.skills.practice.train import TrainSettings
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.search import RandomSearch, Search, SearchSettings
-from sdg.skills.search.skill_search import SkilledSearch
+from sdg.skills.search.skill_search import SkillSearch
 from sdg.verification.verify import VerifySettings
 
 LIBRARY = "library"
 
-RESERVED = (*NAMES, "forget_visited_rooms", "program")
-"""Names that a skill can't have, because programs use them for something else."""
+
+def reserved(config: RunConfig) -> tuple[str, ...]:
+    """Names that a skill can't have, because programs use them for something else."""
+    world = domain(config.domain)
+    return (*world.perceivable.functions, *([world.forgets] if world.forgets else []), "program")
 
 
 def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
@@ -38,6 +41,7 @@ def plan_of(config: RunConfig) -> Plan:
         levels=config.levels,
         instructions=config.instructions_per_level,
         seed=config.seed,
+        domain=domain(config.domain),
         retries=config.hypothesize.retries,
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
@@ -58,9 +62,9 @@ def plan_of(config: RunConfig) -> Plan:
                 total_timesteps=induce.total_timesteps,
                 n_envs=induce.n_envs,
                 horizon=induce.horizon,
-                enough=induce.target_success,
+                target_success=induce.target_success,
+                learner=induce.learner,
                 ppo=induce.ppo.model_dump(),
-                babyai=induce.babyai.model_dump() if induce.policy == "babyai" else None,
             ),
         ),
         processes=config.processes,
@@ -104,6 +108,7 @@ def planner_of(
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+        domain=config.domain,
     )
 
 
@@ -130,13 +135,13 @@ def explorers_of(config: RunConfig) -> Explorers:
     """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
     if not config.verify.explorers:
         return lambda library, search: search
-    return lambda library, search: SkilledSearch(library, search, search_settings(config))
+    return lambda library, search: SkillSearch(library, search, search_settings(config))
 
 
 def search_of(config: RunConfig) -> Search:
     """PPO, or the learning-free search that it is compared with."""
     if config.verify.search == "random":
         return RandomSearch(search_settings(config))
-    from sdg.skills.learning.vec_env import PPOSearch
+    from sdg.skills.search.ppo_search import PPOSearch
 
     return PPOSearch(search_settings(config))

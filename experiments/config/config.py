@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.run.files import read_file
 
@@ -98,13 +100,6 @@ class PPOConfig(Section):
     max_grad_norm: Positive = Field(0.5, description="gradients are clipped to this norm")
 
 
-class BabyAIConfig(Section):
-    """The BabyAI paper's model: a GRU over the words, convolutions over the view of the moment, two FiLM layers."""
-
-    width: Size = Field(32, description="channels of the convolutions; the paper's 128 are some five times slower")
-    words: Size = Field(64, description="units that hold the text; the paper has 128")
-
-
 class InduceConfig(Section):
     """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4)."""
 
@@ -128,10 +123,7 @@ class InduceConfig(Section):
     validation_layouts: Size = Field(300, description="layouts a level to judge skills on")
     n_envs: Size = Field(256, description="environments a skill learns in side by side")
     horizon: Size = Field(40, description="steps of one attempt at a skill")
-    policy: Literal["map", "babyai"] = Field(
-        "map", description="what learns: ours over the remembered map, or the BabyAI paper's model"
-    )
-    babyai: BabyAIConfig = Field(default_factory=BabyAIConfig, description="sizes of the BabyAI paper's model")
+    learner: str = Field("ppo", description="who learns skills: a key of sdg.skills.learning, or module:attribute")
     ppo: PPOConfig = Field(default_factory=PPOConfig, description="how a skill is learned")
 
 
@@ -169,8 +161,9 @@ class RunConfig(Section):
     seed: Annotated[int, Field(ge=0, lt=2**31)] = Field(
         0, description="decides instructions, layouts, searches and learning"
     )
+    domain: str = Field(DEFAULT, description="the kind of world: a key of sdg.envs.domains, or module:attribute")
     levels: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        ("GoToLocal", "PickupLoc", "PutNextLocal", "Open"), description="BabyAI levels, by name or id"
+        ("GoToLocal", "PickupLoc", "PutNextLocal", "Open"), description="levels of the domain, by name or id"
     )
     instructions_per_level: Size = Field(25, description="grounding instructions a level")
     cycles: Count = Field(
@@ -219,13 +212,15 @@ def dump(config: RunConfig) -> str:
 
 
 def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
-    from sdg.envs.babyai.levels import level_name
-
+    try:
+        world = domain(config.domain)
+    except RegistryError as error:
+        raise ConfigError(f"{document.place(('domain',))}: {error}") from None
     names: list[str] = []
     for index, level in enumerate(config.levels):
         place = document.place(("levels", index))
         try:
-            names.append(level_name(level))
+            names.append(world.level_name(level))
         except ValueError as error:
             raise ConfigError(f"{place}: {error}") from None
         if names[-1] in names[:-1]:

@@ -5,7 +5,7 @@
 | sdg | the planner with the library's skills, behind the gate's rules |
 | sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
 | sdg-ungated | the same with an open gate |
-| sdg-action | the same planner with the six primitive actions in place of skills |
+| sdg-action | the same planner with the primitive actions in place of skills |
 | random-skills | the planner with the library's skills and random weights |
 | chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
 | ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench flat`) |
@@ -25,15 +25,16 @@ from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, rules_gate
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.world import Domain
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.gate.chain import OpenGate
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
-from sdg.skills.checks.reward import compiled
 
 if TYPE_CHECKING:
-    from sdg.skills.policy.paper_model import BabyAIPolicy
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
 
 FLAT = Path("runs/flat-0")
 """Where `sdg bench flat` keeps its policies under its first seed."""
@@ -43,7 +44,7 @@ LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
 
 @dataclass(frozen=True, slots=True)
 class RandomRecipe:
-    """Each of the six actions with equal chance."""
+    """Each of the primitive actions with equal chance."""
 
     agent: str = "random"
 
@@ -67,6 +68,7 @@ class PlannerRecipe:
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     gated: bool = True
     restarts: bool = False
+    domain: str = DEFAULT
 
     @property
     def network(self) -> bool:
@@ -75,22 +77,21 @@ class PlannerRecipe:
 
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
-        skills = self._skills()
+        world = domain(self.domain)
         return PlannerAgent(
             self.agent,
-            _Planners(_model(self.model), self.sampling),
-            skills,
-            compiled,
+            _Planners(_model(self.model), self.sampling, world),
+            self._skills(world),
             gate_of=rules_gate if self.gated else _open_gate,
             settings=self.settings,
             restarts=self.restarts,
         )
 
-    def _skills(self) -> Mapping[str, Skill]:
+    def _skills(self, world: Domain) -> Mapping[str, Skill]:
         if self.skills == PRIMITIVES:
             from sdg.agents.primitives import primitive_skills
 
-            return primitive_skills()
+            return primitive_skills(world)
         from sdg.deduction.library_skills import options_of, random_options_of
         from sdg.skills.library.store import load_library
 
@@ -129,21 +130,21 @@ class FlatRecipe:
 
     def build(self) -> Agent:
         """The agent. It raises ValueError for a level that has no policy in the folder."""
-        from sdg.agents.flat import FlatAgent
+        from sdg.experiments.baselines.flat_agent import FlatAgent
 
         return FlatAgent(self.agent, self._policy)
 
-    def _policy(self, level: str) -> BabyAIPolicy:
+    def _policy(self, level: str) -> PaperPolicy:
         return _flat_policy(self.folder, level_name(level))
 
 
 @lru_cache(maxsize=32)
-def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
+def _flat_policy(folder: Path, level: str) -> PaperPolicy:
     from sdg.run.records import load_policy
-    from sdg.skills.policy.paper_model import BabyAIPolicy
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
 
-    policy = load_policy(folder, level)
-    if not isinstance(policy, BabyAIPolicy):
+    policy = load_policy(folder, level, domain(), "paper-model")
+    if not isinstance(policy, PaperPolicy):
         raise ValueError(f"the policy of {level} in {folder} is none that reads missions")
     return policy
 
@@ -151,11 +152,10 @@ def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
 class _Planners:
     """Makes a task's planner: one model for all, sampling by the task's own seed."""
 
-    def __init__(self, model: LanguageModel, sampling: Sampling) -> None:
-        from sdg.envs.babyai.perception.snapshot import api_text
+    def __init__(self, model: LanguageModel, sampling: Sampling, world: Domain) -> None:
         from sdg.prompts.planner import Prompts
 
-        self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
+        self._model, self._sampling, self._prompts = model, sampling, Prompts(world)
 
     def __call__(self, seed: int) -> Planner:
         return Planner(
@@ -171,7 +171,7 @@ def _model(settings: ModelSettings) -> LanguageModel:
     return build(settings)
 
 
-def _open_gate(skills: Mapping[str, Skill]) -> Gate:
+def _open_gate(skills: Mapping[str, Skill], world: Domain) -> Gate:
     return OpenGate()
 
 

@@ -1,4 +1,4 @@
-"""Rehearsals of a run: the planner plays on layouts of practice with the skills so far, an episode a journal row."""
+"""Rehearsals of a run: the planner plays on layouts of its own with the skills so far, an episode a journal row."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ class Rehearsals:
             )
 
     def _tasks(self) -> list[Task]:
-        drawn = seeds("training", count=self.config.induce.rehearsals, seed=self.config.seed)
-        return [Task(level, seed) for level in self.config.levels for seed in drawn]
+        induce = self.config.induce
+        drawn = seeds("training", count=induce.training_layouts + induce.rehearsals, seed=self.config.seed)
+        # Those before are practised on: what is asked on them, and held out, would have been seen.
+        mine = drawn[induce.training_layouts :]
+        return [Task(level, seed, domain_name=self.config.domain) for level in self.config.levels for seed in mine]
 
     def _kept(self, library: SkillLibrary, cycle: int) -> Path:
         """The folder of the library that is rehearsed with; it is the same however often it is made."""

@@ -30,11 +30,16 @@ class Grounded:
 
     def policies(self) -> dict[int, Policy]:
         """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
+        from sdg.experiments.config.assembly import plan_of
         from sdg.run import records
 
+        plan = plan_of(self.config)
+        domain, learner = plan.domain, plan.induce.train.learner
         units = {label: [f"{number}/{label}" for number in (3, 2, 1)] for label in self.labels.values()}
         there = {label: [u for u in us if records.policy_path(self.run, u).is_file()] for label, us in units.items()}
-        return {label: records.load_policy(self.run, found[0]) for label, found in there.items() if found}
+        return {
+            label: records.load_policy(self.run, found[0], domain, learner) for label, found in there.items() if found
+        }
 
 
 def grounded(run: Path) -> Grounded:
@@ -55,7 +60,7 @@ def grounded(run: Path) -> Grounded:
     if not experiences:
         raise UserError(f"nothing was grounded in {run}: no subgoal of it was ever reached")
     texts = [experience.subgoal.description for experience in experiences]
-    calls = translate(texts, model=_model(config, run), sampling=plan.sampling("translate"))
+    calls = translate(texts, domain=plan.domain, model=_model(config, run), sampling=plan.sampling("translate"))
     found = discover(experiences, calls, plan.induce, seed=plan.seed_of("cluster"))
     labels: dict[str, int] = {}
     for label in found.members:

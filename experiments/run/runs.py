@@ -10,12 +10,12 @@ from typing import Any
 from sdg.experiments.bench.clusterings.measure import kind_of_stand_in
 from sdg.experiments.config.assembly import (
     LIBRARY,
-    RESERVED,
     explorers_of,
     language_model,
     library_of,
     plan_of,
     recipes,
+    reserved,
     search_of,
     search_settings,
 )
@@ -97,7 +97,7 @@ class _Run:
             return rows
         rows = self._timed("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
-            self.grounding.lend(self._library(cycle - 1), cycle=cycle)
+            self.grounding.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
             self._timed(f"verify, cycle {cycle}", lambda number=cycle: self.grounding.ground(number))
             rows = self._timed(f"induce, cycle {cycle}", lambda number=cycle: self._induce(number))
         if stage == "induce":
@@ -134,7 +134,7 @@ class _Run:
         if not (place / "library.json").exists():
             found = self.grounding.discover(cycle)
             self._record_clusters(found, cycle)
-            learned = self.grounding.learn(found, reserved=RESERVED, cycle=cycle)
+            learned = self.grounding.learn(found, reserved=reserved(self.config), cycle=cycle)
             save_library(learned, place)
         return list(skills(place))
 

@@ -31,7 +31,7 @@ class Option:
     stored: StoredSkill
     policy: Policy
     usage: Usage
-    language: Language
+    domain: Domain
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Option:
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
-        return asked_about(self.stored, argument, self.language)
+        return asked_about(self.stored, argument, self.domain.language)
 
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:
@@ -80,8 +80,8 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
-    usages, language = _stored_usages(library), domain_of_data(library.domain).language
-    return {skill.name: Option(skill, policy_of(skill), usages[skill.name], language) for skill in library.skills}
+    usages, domain = _stored_usages(library), domain_of_data(library.domain)
+    return {skill.name: Option(skill, policy_of(skill), usages[skill.name], domain) for skill in library.skills}
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
