@@ -64,6 +64,7 @@ def plan_of(config: RunConfig) -> Plan:
                 horizon=induce.horizon,
                 target_success=induce.target_success,
                 learner=induce.learner,
+                network=induce.network,
                 ppo=induce.ppo.model_dump(),
             ),
         ),

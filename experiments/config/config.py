@@ -124,6 +124,9 @@ class InduceConfig(Section):
     n_envs: Size = Field(256, description="environments a skill learns in side by side")
     horizon: Size = Field(40, description="steps of one attempt at a skill")
     learner: str = Field("ppo", description="who learns skills: a key of sdg.skills.learning, or module:attribute")
+    network: dict[str, Size] = Field(
+        default_factory=dict, description="sizes of the learner's network that differ from its own, such as width: 128"
+    )
     ppo: PPOConfig = Field(default_factory=PPOConfig, description="how a skill is learned")
 
 

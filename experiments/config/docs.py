@@ -39,6 +39,8 @@ def _section(model: type[BaseModel], prefix: str) -> list[str]:
 def _yaml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_yaml(item) for item in value)}]"
+    if isinstance(value, dict):
+        return str(value)
     return (
         {None: "null", True: "true", False: "false", "": '""'}.get(value, str(value))
         if not _number(value)

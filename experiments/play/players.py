@@ -140,8 +140,8 @@ class FlatRecipe:
 
 @lru_cache(maxsize=32)
 def _flat_policy(folder: Path, level: str) -> PaperPolicy:
-    from sdg.run.records import load_policy
     from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.run.records import load_policy
 
     policy = load_policy(folder, level, domain(), "paper-model")
     if not isinstance(policy, PaperPolicy):

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from sdg.deduction.robot import (
-    ELSEWHERE,
     FRUITLESS_ATTEMPTS,
-    NOTHING_TO_SEE,
     PATIENCE,
-    STRAYED,
     Robot,
     describe_argument,
 )
@@ -25,6 +22,7 @@ from sdg.skills.subgoal import CheckFunction
 from tests.shared.scripted_skills import ScriptedSkill, Walker, scripted_skills
 
 SEED = 2_000_000
+REASONS = BABYAI.persistence.reasons
 
 
 @dataclass
@@ -109,7 +107,7 @@ def test_what_was_never_seen_is_given_up_when_nothing_new_comes_into_view() -> N
     # Turning on the spot shows new cells three times at most; further attempts show none.
     assert performed.attempts == 1 + FRUITLESS_ATTEMPTS
     assert 0 <= performed.steps - performed.attempts * PATIENCE <= 3
-    assert performed.note == NOTHING_TO_SEE
+    assert performed.note == REASONS["unseen"]
     roaming = replace(spinning("return False", horizon=30), takes_argument=False)
     robot, _ = robot_in("GoToLocal", attempts=2, discover=roaming)
     assert robot.perform(Command("discover")).steps == 60
@@ -195,7 +193,7 @@ def test_an_attempt_that_ends_in_another_room_is_the_last() -> None:
     robot, world = robot_in("BossLevel", attempts=5, discover=roaming)
     performed = robot.perform(Command("discover", "the grey ball #39"))
     assert world.perception().functions()["get_current_room"]() != 0
-    assert (performed.reached, performed.attempts, performed.note) == (False, 1, STRAYED)
+    assert (performed.reached, performed.attempts, performed.note) == (False, 1, REASONS["strayed"])
 
 
 def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes_into_view() -> None:
@@ -206,5 +204,5 @@ def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes
     seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
     behind = next(thing for thing in seen if thing.room != here)
     performed = robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
-    assert (performed.reached, performed.note) == (False, ELSEWHERE)
+    assert (performed.reached, performed.note) == (False, REASONS["elsewhere"])
     assert performed.attempts < 5
