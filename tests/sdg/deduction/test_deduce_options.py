@@ -30,7 +30,7 @@ def library(**changes: Any) -> SkillLibrary:
         members=("pick up the red ball",), checks=(CheckTemplate(CHECK, "the red ball"),), horizon=30,
         success_rate=0.9, success_interval=(0.8, 1.0), episodes=100, environment_steps=1000,
     )  # fmt: skip
-    weights = random_policy(np.random.default_rng(0)).weights
+    weights = random_policy(BABYAI.inputs, np.random.default_rng(0)).weights
     base = SkillLibrary((skill,), {"pick": weights}, provenance={USAGES: {"pick": {"grasps": True}}})
     return replace(base, **changes)
 

@@ -14,7 +14,6 @@ from sdg.deduction.episode import Episode
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.fill import text
 from sdg.prompts.planner import Prompts
 from sdg.prompts.replies import functions_in
 from tests.shared.scripted_skills import scripted_skills
@@ -108,7 +107,7 @@ def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
 
 
 def test_the_whole_worked_example_may_be_carried_over() -> None:
-    example = text("example").split("```python\n")[1].split("```")[0]
+    example = BABYAI.texts["example"].split("```python\n")[1].split("```")[0]
     helpers = example.split("def program():")[0]
     names = {"look_for": "discover", "walk_to": "go_next_to", "lift": "pick", "unlatch": "open_door"}
     for old, new in names.items():

@@ -172,7 +172,7 @@ def test_translation_names_doors_and_arguments() -> None:
     texts = ["discover the green box", "push open a door", "put the red ball next to the box",
              "find an unexplored door",
              "discover the green box", "dance the tango"]  # fmt: skip
-    calls = translate(texts, model=MODEL)
+    calls = translate(texts, domain=BABYAI, model=MODEL)
     assert [(call.api, call.argument) for call in calls] == [
         ("discover", "green box"),
         ("push_open_door", "door"),
