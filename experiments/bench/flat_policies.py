@@ -42,7 +42,7 @@ def train_level(job: FlatJob, heard: Callable[[int], None] = lambda steps: None)
     settings = FlatSettings(job.steps, ppo=ppo, shape=PaperShape(job.width, job.words))
     began = time.process_time()
     trained = train_flat(bank, settings, seed=job.seed, on_steps=heard)
-    save_policy(job.folder, job.level, trained.policy)
+    save_policy(job.folder, job.level, trained.policy.weights)
     return {
         "unit": job.level,
         "environment_steps": trained.environment_steps,

@@ -60,7 +60,7 @@ def contest(job: Contest) -> dict[str, Any]:
         "validation_starts": len(judged),
         "environment_steps": trained.environment_steps,
         "cpu_seconds": round(time.process_time() - began, 1),
-        "parameters": sum(array.size for array in trained.policy.weights.values()),
+        "parameters": sum(array.size for array in trained.weights.values()),
         "solved": round(trained.best.validation_success * len(judged)),
         "mean_steps": trained.best.validation_steps,
         "curve": [[point.environment_steps, point.validation_success] for point in trained.curve],

@@ -189,7 +189,7 @@ class Learning:
                 "skipped": trained or "no start leaves anything to be done",
                 "environment_steps": 0,
             }
-        records.save_policy(self.folder.path, unit, trained.policy)
+        records.save_policy(self.folder.path, unit, trained.weights)
         self.folder.metrics.begin(f"skill/{unit}")
         for point in trained.curve:
             self.folder.metrics.write({"skill": name} | records.point(point))
@@ -200,7 +200,7 @@ class Learning:
 
     def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> Row:
         """The first round of a skill that an earlier cycle learned: its policy as it was left."""
-        records.save_policy(self.folder.path, unit, known.policy)
+        records.save_policy(self.folder.path, unit, known.policy.weights)
         head = {"unit": unit, "name": name, "skipped": "", "environment_steps": 0, "inherited": known.skill.name}
         return head | {"best": records.point(known.point())}
 

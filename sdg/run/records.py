@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -105,14 +106,14 @@ def policy_path(folder: Path, unit: str) -> Path:
     return folder / "skills" / f"{unit.replace('/', '-')}.safetensors"
 
 
-def save_policy(folder: Path, unit: str, policy: Policy) -> None:
-    """Write a policy in one step."""
+def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> None:
+    """Write a policy's weights in one step."""
     from safetensors.numpy import save
 
-    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in policy.weights.items()}
+    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
     path = policy_path(folder, unit)
     path.parent.mkdir(exist_ok=True)
-    atomic_write(path, save(weights))
+    atomic_write(path, save(arrays))
 
 
 def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:

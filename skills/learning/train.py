@@ -56,9 +56,9 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The best policy on held-out starts, its curve and what it cost."""
+    """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process."""
 
-    policy: Policy
+    weights: Mapping[str, np.ndarray]
     curve: tuple[Point, ...]
     environment_steps: int
     best: Point
@@ -95,12 +95,12 @@ def train(
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.best.validation_success >= good_enough:
-            return Trained(learner.policy(), tuple(watcher.curve), 0, watcher.best)
+            return Trained(learner.policy().weights, tuple(watcher.curve), 0, watcher.best)
     steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
-    return Trained(watcher.policy, tuple(watcher.curve), steps, watcher.best)
+    return Trained(watcher.policy.weights, tuple(watcher.curve), steps, watcher.best)
 
 
 class _Evaluation:
