@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import TEXTS, Domain, World
+from sdg.envs.domain import TEXTS, Domain
+from sdg.envs.world import World
 
 
 class DomainContract:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from sdg.envs.domain import Domain
 from sdg.envs.registry import Registry, RegistryError
-from sdg.envs.world import Domain
 
 DEFAULT = "babyai"
 

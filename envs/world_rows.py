@@ -17,8 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from sdg.envs.domain import Domain
 from sdg.envs.perception import Perception
-from sdg.envs.world import Domain, SingleWorld, StepResult
+from sdg.envs.world import SingleWorld, StepResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class SeededLayouts:
-    """The beginnings of a level under their seeds (`sdg.envs.world.Layouts`), made anew when they are begun."""
+    """The beginnings of a level under their seeds (`sdg.envs.batch.Layouts`), made anew when they are begun."""
 
     domain: Domain
     level: str

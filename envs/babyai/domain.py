@@ -14,15 +14,16 @@ from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT
 from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.persistence import RoomSense
 from sdg.envs.babyai.practice.batch_world import WAIT, BabyAIRows, join_rows
-from sdg.envs.babyai.practice.check_kernel import machine
+from sdg.envs.babyai.practice.check_tables import machine
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.check_machine import CheckMachine
-from sdg.envs.world import Action, Capabilities, Perceivable, PromptTexts, SearchHints
+from sdg.envs.domain import Capabilities, Perceivable, PromptTexts, SearchHints
+from sdg.envs.world import Action
 
 
 class BabyAI:
-    """The domain `babyai` (`sdg.envs.world.Domain`)."""
+    """The domain `babyai` (`sdg.envs.domain.Domain`)."""
 
     name = "babyai"
     can = Capabilities()

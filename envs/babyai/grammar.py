@@ -13,7 +13,7 @@ from sdg.envs.babyai.practice.features import NO_TARGET
 
 
 class Descriptions:
-    """Descriptions such as "the red ball on your left" (`sdg.envs.world.Language`)."""
+    """Descriptions such as "the red ball on your left" (`sdg.envs.domain.Language`)."""
 
     example = "red key"
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS, "type": TYPES}

@@ -11,7 +11,7 @@ from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 
 
 class RoomSense:
-    """What the robot's map says of an attempt (`sdg.envs.world.Persistence`)."""
+    """What the robot's map says of an attempt (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {
         "unseen": "nothing like it was ever seen, and no new place comes into view from here",

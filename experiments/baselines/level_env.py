@@ -24,8 +24,8 @@ from sdg.envs.babyai.practice.features import SIZE, write_features
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.batch import Inputs
 from sdg.envs.kernels import kernel, wide
-from sdg.envs.world import Inputs
 from sdg.skills.learning.vec_env import RowsVecEnv
 
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from sdg.envs.babyai.cells import TRIPLES
 from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, padded, write_views
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
 from sdg.experiments.baselines.sb3 import SB3Rows, keywords
 from sdg.skills.learning.ppo import PPOSettings

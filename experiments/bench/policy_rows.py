@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.batch import Layouts
+from sdg.envs.domain import Domain
 from sdg.envs.instructions import seeds
-from sdg.envs.world import Domain, Layouts
 from sdg.induction.induce import VALIDATION_TRIES, InduceSettings, split
 from sdg.skills.learning.train import open_starts, train
 from sdg.skills.policy.network import Policy

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.skills.learning.train import TrainSettings, open_starts, train
 from sdg.skills.practice.fresh_starts import Member, restored_starts
 from sdg.skills.practice.starts import Starts

@@ -14,7 +14,7 @@ from sdg.envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN
 from sdg.envs.babyai.engine.state import cells_ahead
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
-from sdg.envs.world import BatchWorld
+from sdg.envs.batch import BatchWorld
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.practice.starts import Starts
 

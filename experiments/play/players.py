@@ -25,8 +25,8 @@ from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, rules_gate
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
+from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
-from sdg.envs.world import Domain
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.gate.chain import OpenGate
 from sdg.gate.verdict import Gate

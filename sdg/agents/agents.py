@@ -16,7 +16,8 @@ from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
 from sdg.deduction.protocols import Skill
 from sdg.envs import domains
-from sdg.envs.world import Domain, World
+from sdg.envs.domain import Domain
+from sdg.envs.world import World
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import OUT_OF_TIME, Episode, Interaction
+from sdg.envs.domain import Domain
 from sdg.envs.perception import Perception
-from sdg.envs.world import Action, Domain, World
+from sdg.envs.world import Action, World
 from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, one_line

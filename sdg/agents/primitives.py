@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.gate.rules import Usage
 from sdg.skills.subgoal import CheckFunction
 

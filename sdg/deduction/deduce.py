@@ -17,7 +17,8 @@ from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNF
 from sdg.deduction.program import ENTRY, NO_PROGRAM, Program, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import Skill
 from sdg.deduction.robot import Robot
-from sdg.envs.world import Domain, World
+from sdg.envs.domain import Domain
+from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from sdg.envs.domain import Domain, Language
 from sdg.envs.domains import domain_of_data
 from sdg.envs.perception import Element
-from sdg.envs.world import Domain, Language
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about
 from sdg.skills.experience import Experience

@@ -12,8 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from sdg.deduction.protocols import Skill
+from sdg.envs.domain import Domain
 from sdg.envs.perception import Element, Observation, Perception
-from sdg.envs.world import Domain, World
+from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
 from sdg.skills.checks.reward import compiled

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
-from sdg.envs.world import Domain
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text

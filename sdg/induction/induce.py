@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import Domain, Layouts
+from sdg.envs.batch import Layouts
+from sdg.envs.domain import Domain
 from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review

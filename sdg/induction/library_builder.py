@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sdg.deduction.library_skills import learn_usage, stored_form
-from sdg.envs.world import Domain, Language
+from sdg.envs.domain import Domain, Language
 from sdg.gate.rules import Usage
 from sdg.induction.induce import Discovery
 from sdg.skills.checks.template import Unfit, mentioned, rewrite

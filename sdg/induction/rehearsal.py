@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdg.deduction.library_skills import Option, options_of
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.envs.world import Domain
 from sdg.induction.skill_requests import starts_of_skill
 from sdg.skills.learning.train import open_starts
 from sdg.skills.library.library import SkillLibrary

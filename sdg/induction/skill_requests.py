@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.protocols import Skill
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.gate.verdict import Command
 from sdg.skills.practice.starts import Starts, join, replayed
 from sdg.skills.subgoal import CheckFunction

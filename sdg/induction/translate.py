@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line
 from sdg.prompts.replies import tidy

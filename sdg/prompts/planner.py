@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sdg.deduction.deduce import Failure
 from sdg.deduction.protocols import Skill
+from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
-from sdg.envs.world import Domain
 from sdg.llm.model import Message
 from sdg.prompts.fill import fenced, one_line, text
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdg.envs.batch import Layouts
 from sdg.envs.instructions import seeds
-from sdg.envs.world import Layouts
 from sdg.run.plan import Plan
 from sdg.skills.practice.starts import Starts, restored
 

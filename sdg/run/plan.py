@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
-from sdg.envs.world import Domain
 from sdg.induction.induce import InduceSettings
 from sdg.llm.model import Sampling
 from sdg.verification.verify import VerifySettings

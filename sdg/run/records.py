@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.run.files import atomic_write
 from sdg.skills.experience import Experience

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from sdg.envs.domain import Domain, Language
 from sdg.envs.perception import Perception
-from sdg.envs.world import Domain, Language
 from sdg.skills.checks.template import rewrite
 from sdg.skills.library.library import Skill
 from sdg.skills.sandbox.guard import Guard, Guarded, GuardError

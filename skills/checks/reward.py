@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import Domain
+from sdg.envs.domain import Domain
 from sdg.skills.checks.check import GuardedCheck
 from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol, TypeGuard
 
-from sdg.envs.world import Language
+from sdg.envs.domain import Language
 from sdg.skills.subgoal import CheckFunction
 
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sdg.envs.domain import Domain
 from sdg.envs.registry import Registry
-from sdg.envs.world import Domain
 from sdg.skills.policy.network import Policy
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sdg.envs.batch import Inputs as BitInputs
 from sdg.envs.kernels import number_kernel, row_kernel
-from sdg.envs.world import Inputs as BitInputs
 from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5

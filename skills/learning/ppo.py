@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sdg.envs.world import Inputs as BitInputs
+from sdg.envs.batch import Inputs as BitInputs
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
 from sdg.skills.policy.network import BitsPolicy, Policy
 

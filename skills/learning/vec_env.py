@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import Domain, Inputs
+from sdg.envs.batch import Inputs
+from sdg.envs.domain import Domain
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.practice.env import PracticeEnv

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sdg.envs.batch import Inputs
 from sdg.envs.kernels import kernel
-from sdg.envs.world import Inputs
 
 
 class Policy(Protocol):

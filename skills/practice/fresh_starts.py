@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdg.envs.world import BatchWorld, Domain, Language, Layouts
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.checks.template import Unfit, rewrite
 from sdg.skills.policy.network import Policy

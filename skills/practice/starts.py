@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.world import BatchWorld, Domain, Language, Layouts
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
 from sdg.skills.subgoal import CheckFunction
 
 

@@ -16,9 +16,9 @@ from sdg.envs.babyai.engine.view import VIEW, view_row
 from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.memory import TOGGLE, Memory, begin, begin_subgoal, forget_visited_rooms, observe
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.kernels import kernel, wide
-from sdg.envs.world import Domain
 
 WAIT = 6
 """minigrid's `done`, which changes nothing; rows that wait for others take it."""
@@ -56,7 +56,7 @@ def _begin_subgoals(memory):  # type: ignore[no-untyped-def]
 
 
 class BabyAIRows:
-    """n rows of world and memory that step together (`sdg.envs.world.BatchWorld`).
+    """n rows of world and memory that step together (`sdg.envs.batch.BatchWorld`).
 
     `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views.
     """

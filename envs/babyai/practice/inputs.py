@@ -14,7 +14,7 @@ N_ACTIONS = 6
 
 
 class MapInputs:
-    """Bits of the remembered map (`sdg.envs.world.Inputs`); a frame is the side that a row is seen from, 1 or -1."""
+    """Bits of the remembered map (`sdg.envs.batch.Inputs`); a frame is the side that a row is seen from, 1 or -1."""
 
     size = SIZE
     actions = N_ACTIONS

@@ -12,7 +12,7 @@ import numpy as np
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.world import BatchWorld
+from sdg.envs.batch import BatchWorld
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.subgoal import CheckFunction
 

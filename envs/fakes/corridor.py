@@ -1,4 +1,4 @@
-"""A small world for tests and for reading: a corridor with lamps, without a batch of its own (`corridor`).
+"""A small world for tests and for reading: a corridor with lamps.
 
 An agent walks along a dark corridor and sees two cells far. Lamps stand in it, each of another colour; it can take one
 lamp along and switch on the one it stands at. It shows what a domain has to bring, in the fewest lines that make all
@@ -8,15 +8,13 @@ four stages work.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sdg.envs.perception import Perception
-from sdg.envs.world import Action, Capabilities, Perceivable, SearchHints, StepResult
-from sdg.envs.world_rows import SingleDomain, WorldRows, world_of
+from sdg.envs.world import Action, StepResult
 
 LENGTH, SIGHT, LIMIT = 12, 2, 60
 COLOURS = ("red", "green", "blue", "white")
@@ -249,176 +247,9 @@ def _with(places: tuple[int, ...], number: int, place: int) -> tuple[int, ...]:
     return (*places[:number], place, *places[number + 1 :])
 
 
-class LampLanguage:
-    """Descriptions such as "the red lamp" (`sdg.envs.world.Language`)."""
-
-    example = "red lamp"
-    parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS}
-
-    def parse(self, description: str) -> int:
-        """The target that a description names. ValueError when it names none."""
-        return parse(description)
-
-    def text(self, target: int) -> str:
-        """The description of a target."""
-        return "lamp" if target == ANY else f"{COLOURS[target]} lamp"
-
-    def part(self, target: int, part: str) -> str | None:
-        """The colour of a target; None where it is open."""
-        return COLOURS[target] if target >= 0 else None
-
-    def row(self, argument: str) -> np.ndarray:
-        """The argument as i16 (1,)."""
-        try:
-            return np.array([parse(argument)], np.int16)
-        except ValueError:
-            return np.array([NOTHING], np.int16)
-
-    def described(self, row: np.ndarray) -> str:
-        """The description that a row stands for, "" for none."""
-        return "" if row[0] == NOTHING else self.text(int(row[0]))
-
-    def mentions(self, sentence: str) -> list[str]:
-        """The descriptions in a sentence."""
-        return re.findall(rf"(?:{'|'.join(COLOURS)}) lamp", sentence.lower())
-
-    def kind(self, argument: str) -> Hashable:
-        """All lamps are of a kind; arguments that name none are of another."""
-        return bool(self.row(argument)[0] != NOTHING)
-
-    def name_of(self, element: Lamp) -> str:
-        """Its name, which no other lamp has."""
-        return element.name
-
-    def kinds_of(self, element: Lamp) -> str:
-        """The same."""
-        return element.name
-
-    def resolve(self, argument: str, elements: Sequence[Lamp]) -> Sequence[Lamp]:
-        """The lamps that a description fits. ValueError when it describes nothing."""
-        wanted = parse(argument)
-        return [lamp for lamp in elements if wanted in (ANY, lamp.id)]
-
-
-class LampInputs:
-    """Bits: where the target is (known and how far, or unknown), what was seen on either side, the hand."""
-
-    size, actions, dtype, mostly_on = 2 * LENGTH + 6, 4, np.uint8, slice(0, 0)
-
-    def write(self, memory: WorldRows, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
-        """Inputs of all rows."""
-        for row in range(len(targets)):
-            frames[row] = self.write_row(memory, row, targets[row], out[row])
-
-    def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
-        """Inputs of one row; there is one frame."""
-        world = world_of(memory, row)
-        state = world.keep()
-        out[:] = 0
-        lamps = world.perception().get_lamps() if isinstance(world, Corridor) else []
-        wanted = [lamp for lamp in lamps if target[0] in (ANY, lamp.id)]
-        if wanted:
-            out[LENGTH + wanted[0].position + state.start - state.at] = 1
-            out[2 * LENGTH], out[2 * LENGTH + 1] = wanted[0].is_on, wanted[0].held
-        out[2 * LENGTH + 2], out[2 * LENGTH + 3] = state.low > 0, state.high < LENGTH - 1
-        out[2 * LENGTH + 4], out[2 * LENGTH + 5] = -1 in state.lamps, state.at in state.lamps
-        return 1
-
-    def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return logits.copy()
-
-    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """As they are."""
-
-    def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return actions
-
-    def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
-        """Nothing is masked."""
-
-    def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
-        """Nothing is masked."""
-
-
-class LampSense:
-    """A corridor is one place, and everything in it can be reached (`sdg.envs.world.Persistence`)."""
-
-    reasons: Mapping[str, str] = {
-        "unseen": "nothing like it was ever seen, and nothing new comes into view",
-        "elsewhere": "it is somewhere else",
-        "strayed": "it ended somewhere else",
-    }
-
-    def known(self, memory: Any) -> int:
-        """How many cells were seen."""
-        state = world_of(memory, 0).keep()
-        return int(state.high - state.low)
-
-    def place(self, perception: Perception) -> int:
-        """The one place."""
-        return 0
-
-    def is_known(self, perception: CorridorPerception, argument: str) -> bool:
-        """Whether a lamp of this description was seen."""
-        return bool(perception.find_lamps(argument))
-
-    def is_elsewhere(self, perception: Perception, argument: str) -> bool:
-        """Never."""
-        return False
-
-
 ACTIONS = (
     Action("go_left", "go one cell to the left", LEFT),
     Action("go_right", "go one cell to the right", RIGHT),
     Action("press", "switch the lamp on or off that stands here", SWITCH),
     Action("take", "take the lamp that stands here along, or put the carried one down", TAKE),
 )
-
-
-class CorridorDomain(SingleDomain):
-    """The domain `corridor` (`sdg.envs.world.Domain`)."""
-
-    name = "corridor"
-    can = Capabilities(batches=False)
-    actions = ACTIONS
-    perceivable = Perceivable(
-        CorridorPerception.__new__(CorridorPerception).functions(),
-        (Lamp,),
-        "A lamp is a record with the fields id, name, color, position, distance, is_on, held.",
-    )
-    language = LampLanguage()
-    inputs = LampInputs()
-    hints = SearchHints(prior=(0.0, 0.0, -0.5, -1.5), hands=(TAKE,), stroll=(LEFT, RIGHT), about_hands=("held",))
-    persistence = LampSense()
-    texts: Mapping[str, str] = {
-        "role": "An agent walks along a dark corridor in which lamps stand. It sees two cells far.",
-        "unfolding": '- "visit X": see X, then stand at it.\n- "light X": stand at X as above, then switch it on.',
-        "translation": "The name says what is done, the argument names the lamp: `visit | red lamp`.",
-        "programs": "A lamp has to be seen before the agent can go to it.",
-        "example": "",
-        "debug": "See a lamp, then stand at it, before switching it on.",
-        "actions": "Positions are whole numbers along the corridor.",
-        "forgets": "",
-    }
-
-    def levels(self) -> tuple[str, ...]:
-        """Visit and Light."""
-        return "Visit", "Light"
-
-    def level_name(self, name: str) -> str:
-        """The level itself. ValueError when there is none."""
-        if name not in self.levels():
-            raise ValueError(f"there is no level {name!r:.80}; there are {', '.join(self.levels())}")
-        return name
-
-    def open(self, level: str, *, lift_time_limit: bool = False) -> Corridor:
-        """A corridor, not reset yet."""
-        return Corridor(self.level_name(level), lift_time_limit=lift_time_limit)
-
-    def __reduce__(self) -> str:
-        return "CORRIDOR"
-
-
-CORRIDOR = CorridorDomain()
