@@ -1,4 +1,4 @@
-"""What is practised and what judges: starts that can be solved, many of them, and those that planners asked for."""
+"""What is practised and what judges: open starts, those that planners asked for, and enough of them."""
 
 from __future__ import annotations
 
@@ -6,67 +6,84 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import InduceSettings, Practice, _judges, _solvable, _with_asked
-from sdg.skills.practice.reachable import shortest
-from sdg.skills.practice.starts import Starts, join, restored, target_row
+from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked
+from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
-HORIZON = 40
 FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
+ALWAYS_TRUE = CheckFunction("always", "def always():\n    return True\n")
+BALL = BABYAI.language.row("ball")
 
 
-def _starts(count: int, *, check: CheckFunction = FACING, seed: int = 4) -> Starts:
-    bank = LevelBank.build("GoToLocal", sorted(seeds("validation", count=count, seed=seed)))
-    state, memory = restored(bank, list(range(count)), actions=[()] * count)
-    return Starts(state, memory, np.tile(target_row("object"), (count, 1)), (check,), np.zeros(count, np.int64))
+def _starts(count: int, *, check: CheckFunction = NEVER_TRUE, seed: int = 4) -> Starts:
+    layouts = BABYAI.layouts("GoToLocal", sorted(seeds("validation", count=count, seed=seed)))
+    rows = BABYAI.begin(layouts, np.arange(count))
+    return Starts(rows, np.tile(BABYAI.language.row("object"), (count, 1)), (check,), np.zeros(count, np.int64))
+
+
+def _about_balls(starts: Starts) -> Starts:
+    return replace(starts, targets=np.tile(BALL, (len(starts), 1)))
+
+
+def _asked(starts: Starts) -> np.ndarray:
+    return (starts.targets == BALL).all(axis=1)
 
 
 def _practice(asked_held_out: Starts | None) -> Practice:
-    return Practice(0, (), InduceSettings(), 1, {}, {}, {}, asked_held_out=asked_held_out)
+    return Practice(0, (), InduceSettings(), 1, {}, BABYAI, {}, {}, asked_held_out=asked_held_out)
 
 
-def test_what_nobody_reaches_is_not_practised() -> None:
-    good, hopeless = _starts(30), _starts(20, check=NEVER_TRUE)
-    kept = _solvable(join([good, hopeless]), horizon=HORIZON)
+def test_where_the_check_is_true_already_nothing_is_practised() -> None:
+    some = _starts(60, check=FACING)
+    kept = _open([some, _starts(5, check=ALWAYS_TRUE)])
     assert kept is not None
-    assert (shortest(kept, limit=HORIZON) > 0).all()
-    assert len(kept) == (shortest(good, limit=HORIZON) > 0).sum()
+    facing = np.array([some.rows.perception(row).get_facing() is not None for row in range(60)])
+    assert 0 < facing.sum() < 60
+    assert len(kept) == (~facing).sum()
+    assert np.array_equal(kept.memory.pose, some.memory.pose[~facing])
+    assert _open([_starts(5, check=ALWAYS_TRUE)]) is None
+    assert _open([]) is None
 
 
-def test_a_skill_that_must_open_doors_first_keeps_all_its_starts() -> None:
-    both = join([_starts(10), _starts(30, check=NEVER_TRUE)])
-    kept = _solvable(both, horizon=HORIZON)
-    assert kept is not None
-    assert len(kept) == 40
-    assert _solvable(None, horizon=HORIZON) is None
-
-
-def test_few_held_out_starts_judge_several_times() -> None:
-    judged = _judges(None, _practice(_starts(20)))
+def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
+    few, others = _about_balls(_starts(20)), _starts(MOST_TRUSTED, seed=9)
+    judged = _judges(others, _practice(few))
     assert judged is not None
-    assert len(judged) > 300
-    assert (shortest(judged, limit=HORIZON) > 0).all()
-    others = _judges(_starts(50, seed=9), _practice(_starts(20)))
-    assert others is not None
-    assert len(others) > len(judged)
+    assert len(judged) == MOST_TRUSTED
+    assert _asked(judged).sum() == 20
+    many = _about_balls(_starts(MOST_TRUSTED + 1))
+    judged = _judges(others, _practice(many))
+    assert judged is not None
+    assert _asked(judged).all(), "the others are no longer needed"
+    assert len(judged) == len(many)
+
+
+def test_without_what_planners_asked_for_all_others_judge() -> None:
+    others = _starts(7, seed=9)
+    judged = _judges(others, _practice(None))
+    assert judged is not None
+    assert np.array_equal(judged.memory.pose, others.memory.pose)
     assert _judges(None, _practice(None)) is None
 
 
 def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
-    starts, asked = _starts(100), replace(_starts(12, seed=8), targets=np.tile(target_row("ball"), (12, 1)))
+    starts, asked = _starts(100), _about_balls(_starts(12, seed=8))
     mixed = _with_asked(starts, asked, seed=2)
     assert mixed is not None
-    of_asked = int((mixed.targets == target_row("ball")).all(axis=1).sum())
-    assert 60 <= of_asked <= 110
+    assert (~_asked(mixed)).sum() == 100
+    assert 100 - 12 < _asked(mixed).sum() <= 100
+    poses = mixed.memory.pose[_asked(mixed)].reshape(-1, 12, 3)
+    assert np.array_equal(poses[0], asked.memory.pose), "the very moments, and others near them"
+    assert all((poses[n] != poses[0]).any() for n in range(1, len(poses)))
 
 
 def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> None:
     asked = _starts(12)
     alone = _with_asked(None, asked, seed=2)
     assert alone is not None
-    assert len(alone) == 12
+    assert np.array_equal(alone.memory.pose, asked.memory.pose)
     starts = _starts(5)
     assert _with_asked(starts, None, seed=2) is starts

@@ -69,7 +69,9 @@ def test_a_check_that_wavers() -> None:
             return ""
 
     question = check_of("return flip()")
-    check = GuardedCheck(question, Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name))
+    check = GuardedCheck(
+        question, Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
+    )
     health = examine(check, [Wavering()])  # type: ignore[list-item]
     assert not health.healthy
     assert "changed its answer" in str(health)

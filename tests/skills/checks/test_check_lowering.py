@@ -83,7 +83,9 @@ def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memo
 
 def test_the_states_tell_checks_apart(states: Memory) -> None:
     """Most checks of the corpus are true somewhere and false somewhere: agreement is not about constants."""
-    found = [set(outcomes(program, states)) for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)]
+    found = [
+        set(outcomes(program, states)) for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)
+    ]
     assert sum({TRUE, FALSE} <= each for each in found) > 0.7 * len(found)
     assert any(FAULT in each for each in found)
 

@@ -115,7 +115,9 @@ def test_steps_are_adams_with_the_gradient_cut() -> None:
 
 
 def test_weights_begin_orthogonal() -> None:
-    w1, b1, w2, _, w3, _ = (lambda net: net.views(net.parameters))(Network.create(MAP_INPUTS, (24, 12), np.random.default_rng(2)))
+    w1, b1, w2, _, w3, _ = (lambda net: net.views(net.parameters))(
+        Network.create(MAP_INPUTS, (24, 12), np.random.default_rng(2))
+    )
     np.testing.assert_allclose(w1.T @ w1, 2 * np.eye(24), atol=1e-5)
     np.testing.assert_allclose(w2.T @ w2, 2 * np.eye(12), atol=1e-5)
     np.testing.assert_allclose(w3[:, :N_ACTIONS].T @ w3[:, :N_ACTIONS], 1e-4 * np.eye(N_ACTIONS), atol=1e-7)

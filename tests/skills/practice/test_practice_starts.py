@@ -70,7 +70,10 @@ def test_practice_pays_what_the_interpreted_check_says() -> None:
     for _ in range(40):
         fired, over, _ = practice.step(practice.rng.integers(0, 6, 12))
         fired_ever += int(fired.sum())
-        said = [ask(pool.checks[pool.check_of[practice.start_of[i]]], BABYAI, memory=practice.memory, row=i) for i in range(12)]
+        said = [
+            ask(pool.checks[pool.check_of[practice.start_of[i]]], BABYAI, memory=practice.memory, row=i)
+            for i in range(12)
+        ]
         assert fired.tolist() == said
         practice.load_random(np.flatnonzero(over | (practice.age >= 9)))
     assert 0 < fired_ever < 40 * 12

@@ -11,7 +11,6 @@ import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import BabyAIEngine, copy_rows
-from sdg.envs.babyai.engine.layouts import make_minigrid
 from sdg.envs.babyai.engine.state import create
 from sdg.envs.babyai.engine.vec_env import BabyAIVectorEnv
 
