@@ -9,7 +9,7 @@ import numpy as np
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked
-from sdg.skills.practice.starts import Starts
+from sdg.skills.practice.starts import Starts, perturb_starts
 from sdg.skills.subgoal import CheckFunction
 
 FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
@@ -37,7 +37,7 @@ def _practice(asked_held_out: Starts | None) -> Practice:
 
 
 def test_where_the_check_is_true_already_nothing_is_practised() -> None:
-    some = _starts(60, check=FACING)
+    some = perturb_starts(_starts(60, check=FACING), most=12, seed=1)
     kept = _open([some, _starts(5, check=ALWAYS_TRUE)])
     assert kept is not None
     facing = np.array([some.rows.perception(row).get_facing() is not None for row in range(60)])
