@@ -7,8 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked
+from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked, practise
+from sdg.skills.learning.train import Point, TrainSettings
+from sdg.skills.policy.network import random_policy
+from sdg.skills.practice.fresh_starts import Member, Stage
 from sdg.skills.practice.starts import Starts, perturb_starts
 from sdg.skills.subgoal import CheckFunction
 
@@ -87,3 +91,16 @@ def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> No
     assert np.array_equal(alone.memory.pose, asked.memory.pose)
     starts = _starts(5)
     assert _with_asked(starts, None, seed=2) is starts
+
+
+def test_few_starts_judge_several_times_and_count_once() -> None:
+    train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
+    stage = Stage(0, "object", NEVER_TRUE)
+    members = tuple(Member("GoToLocal", seed, "go to a ball", (), (), stage, (), "go") for seed in range(4))
+    earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
+    told: list[Point] = []
+    job = Practice(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
+    trained = practise(job, on_evaluation=told.append)
+    assert trained is not None
+    assert trained.best.episodes in (30, 31), "one of four members may be held out, too"
+    assert {point.episodes for point in told} == {3 * trained.best.episodes}
