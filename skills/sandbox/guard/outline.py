@@ -87,7 +87,7 @@ def targets_of(statement: ast.stmt) -> list[ast.Name]:
 
 
 def _misplaced(tree: ast.Module, entry: str | None) -> str:
-    only = "outside functions only constants such as NAME = 'red ball' are allowed"
+    only = "outside functions only constants such as NAME = 'some text' are allowed"
     wanted = f"def {entry}():" if entry else "a function"
     if any(isinstance(statement, ast.FunctionDef) for statement in tree.body):
         return f"{only}: leave this line out, or put it into {wanted}"

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text, render
+from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Perception
+from sdg.envs.perception import Perception, render
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,6 @@ def test_names_pick_and_order() -> None:
 def test_unknown_name() -> None:
     with pytest.raises(ValueError, match="no perception function is called 'look'"):
         api_text(["look"])
-
-
-def test_forgetting_has_its_line() -> None:
-    assert render(BabyAIWorld.forget_visited_rooms).startswith("forget_visited_rooms(): Forget which rooms")
 
 
 @pytest.mark.parametrize("position", [None, 3, (1,), (1, 2, 3), ("a", "b"), (1.5, 2), "xy"])

@@ -23,7 +23,7 @@ def snapshots(level: str):
         if world.steps == 30:
             world.begin_subgoal()
         if world.steps == 50:
-            world.forget_visited_rooms()
+            world.forget()
         memories.copy_rows(world.memory, [0], two, [1])
         yield two, 1, BabyAIPerception(two, 1)
 

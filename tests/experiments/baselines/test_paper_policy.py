@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice import paper_view as babyai_view
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.practice import paper_view
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.skills.policy.network import Policy, random_policy
-from sdg.skills.policy.paper_model import BabyAIPolicy, policy_of, shapes
-from sdg.skills.practice.starts import Starts, restored, target_row
+from sdg.experiments.baselines.paper_policy import PaperPolicy, shapes
+from sdg.skills.learning import policy_of
+from sdg.skills.policy.network import BitsPolicy, random_policy
+from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
 NEXT_TO = CheckFunction("check", "def check():\n    return any([t.facing for t in find_objects('ball')])\n")
@@ -27,7 +29,7 @@ def test_the_view_drawn_from_memory_is_the_view_that_was_given(level: str) -> No
     for seed in range(4):
         world.reset(seed)
         for _ in range(150):
-            babyai_view.write_views(world.memory, out)
+            paper_view.write_views(world.memory, out)
             assert (out[0] == world.view).all()
             if world.step(int(rng.choice(6, p=[0.2, 0.2, 0.3, 0.1, 0.05, 0.15]))).terminated:
                 break
@@ -37,71 +39,76 @@ def test_what_is_only_remembered_is_not_seen() -> None:
     world = BabyAIWorld("GoToLocal")
     world.reset(3)
     out = np.zeros((2, 7, 7), np.uint8)
-    babyai_view.write_views(world.memory, out[:1])
+    paper_view.write_views(world.memory, out[:1])
     unseen = world.memory.cells[0] == 0
     world.memory.cells[0][unseen] = 8  # balls wherever nothing was seen
-    babyai_view.write_views(world.memory, out[1:])
+    paper_view.write_views(world.memory, out[1:])
     hidden = out[0] == 0
     assert (out[0][~hidden] == out[1][~hidden]).all()
 
 
 def test_words_of_missions_have_numbers() -> None:
     for level in ("BossLevel", "SynthSeq", "PickupLoc"):
-        for text in LevelBank.build(level, range(5)).missions:
-            assert babyai_view.UNKNOWN not in babyai_view.numbers_of(text), text
-    assert babyai_view.numbers_of("") == (babyai_view.UNKNOWN,)
-    assert babyai_view.argument_text(target_row("the red ball on your left")) == "red ball on your left"
-    assert babyai_view.argument_text(target_row("")) == ""
+        for text in BABYAI.layouts(level, range(5)).missions:
+            assert paper_view.UNKNOWN not in paper_view.numbers_of(text), text
+    assert paper_view.numbers_of("") == (paper_view.UNKNOWN,)
+    assert paper_view.argument_text(BABYAI.language.row("the red ball on your left")) == "red ball on your left"
+    assert paper_view.argument_text(BABYAI.language.row("")) == ""
 
 
-def test_weights_tell_whose_they_are() -> None:
+def test_a_learner_refuses_what_another_learned() -> None:
     rng = np.random.default_rng(0)
-    assert isinstance(policy_of(random_weights(rng)), BabyAIPolicy)
-    assert type(policy_of(random_policy(rng).weights)) is Policy
+    paper, bits = random_weights(rng), random_policy(MAP_INPUTS, rng).weights
+    assert isinstance(policy_of(paper, BABYAI, "paper-model"), PaperPolicy)
+    assert isinstance(policy_of(bits, BABYAI), BitsPolicy)
+    for weights, learner in ((bits, "paper-model"), (paper, "ppo")):
+        with pytest.raises(ValueError, match="arrays"):
+            policy_of(weights, BABYAI, learner)
     broken = random_weights(rng)
     broken["film1.conv1.weight"] = broken["film1.conv1.weight"][:4]
     with pytest.raises(ValueError, match=r"film1\.conv1\.weight"):
-        policy_of(broken)
+        policy_of(broken, BABYAI, "paper-model")
     with pytest.raises(ValueError, match="action"):
-        policy_of({name: array for name, array in random_weights(rng).items() if name != "action.bias"})
+        policy_of({name: array for name, array in paper.items() if name != "action.bias"}, BABYAI, "paper-model")
 
 
 def starts() -> Starts:
-    bank = LevelBank.build("GoToLocal", range(6))
-    state, memory = restored(bank, range(6), actions=[()] * 6)
-    targets = np.stack([target_row(text) for text in ("red ball", "key", "", "ball", "box on your left", "grey box")])
-    return Starts(state, memory, targets, (NEXT_TO,), np.zeros(6, np.int64))
+    rows = BABYAI.begin(BABYAI.layouts("GoToLocal", range(6)), np.arange(6))
+    targets = np.stack(
+        [BABYAI.language.row(text) for text in ("red ball", "key", "", "ball", "box on your left", "grey box")]
+    )
+    return Starts(rows, targets, (NEXT_TO,), np.zeros(6, np.int64))
 
 
 def test_numpy_plays_what_torch_learned() -> None:
     import torch
 
-    from sdg.skills.learning.paper_model import BabyAIArena, BabyAIArenaVecEnv, BabyAILearner, BabyAIShape
+    from sdg.experiments.baselines.paper_model import PaperLearner, PaperPractice, PaperShape, PaperVecEnv
     from sdg.skills.learning.ppo import PPOSettings
 
     small = PPOSettings(n_steps=4, batch_size=24)
-    arena = BabyAIArena(starts(), 6, horizon=10, seed=0)
-    arena.load(np.arange(6), np.arange(6))
-    learner = BabyAILearner(BabyAIArenaVecEnv(arena), arena.texts, small, seed=0, shape=BabyAIShape(8, 6))
+    practice = PaperPractice(starts(), 6, horizon=10, seed=0)
+    practice.load(np.arange(6), np.arange(6))
+    learner = PaperLearner(PaperVecEnv(practice), practice.texts, small, seed=0, shape=PaperShape(8, 6))
     policy = learner.policy()
     inner = learner.ppo.policy
     with torch.no_grad():
-        wanted = inner.get_distribution(torch.as_tensor(arena.features()).float()).distribution.logits.numpy()
+        wanted = inner.get_distribution(torch.as_tensor(practice.features()).float()).distribution.logits.numpy()
     views = np.zeros((6, 7, 7), np.uint8)
-    babyai_view.write_views(arena.memory, views)
-    got = policy.logits_of(views, [babyai_view.argument_text(target) for target in arena.targets])
+    paper_view.write_views(practice.memory, views)
+    got = policy.logits_of(views, [paper_view.argument_text(target) for target in practice.targets])
     got = got - np.log(np.exp(got).sum(axis=1, keepdims=True))
     assert got == pytest.approx(wanted, abs=1e-4)
-    again = BabyAILearner(
-        BabyAIArenaVecEnv(arena), arena.texts, small, seed=5, shape=BabyAIShape(8, 6), start=policy
+    again = PaperLearner(
+        PaperVecEnv(practice), practice.texts, small, seed=5, shape=PaperShape(8, 6), init_policy=policy
     ).policy()
     assert all((again.weights[name] == policy.weights[name]).all() for name in policy.weights)
     with pytest.raises(ValueError, match="go on from"):
-        BabyAILearner(BabyAIArenaVecEnv(arena), arena.texts, small, seed=5, shape=BabyAIShape(16, 6), start=policy)
+        PaperLearner(PaperVecEnv(practice), practice.texts, small, seed=5, shape=PaperShape(16, 6), init_policy=policy)
 
 
 def test_it_acts_alike_alone_and_in_a_batch() -> None:
-    policy, there = BabyAIPolicy(random_weights(np.random.default_rng(1))), starts()
+    policy, there = PaperPolicy(random_weights(np.random.default_rng(1))), starts()
     batch = policy.act_batch(there.memory, there.targets, np.random.default_rng(4))
     rng = np.random.default_rng(4)
     assert [policy.act(there.memory, row, there.targets[row], rng) for row in range(6)] == batch.tolist()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory, create
-from sdg.envs.babyai.practice.batch import Rows, put_rows, take_rows
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory
+from sdg.envs.babyai.practice.batch_world import BabyAIRows
 from sdg.envs.babyai.practice.features import FAR, SIZE, write_batch, write_features
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS, MIRRORED, side_of, swap_logits, swap_turns
 from sdg.envs.instructions import seeds
-from sdg.skills.learning.vec_env import ArenaVecEnv, RowsVecEnv, SearchVecEnv
-from sdg.skills.policy.network import N_ACTIONS, random_policy
-from sdg.skills.practice.env import Arena
-from sdg.skills.practice.starts import Starts, target_row
+from sdg.skills.learning.vec_env import PracticeVecEnv, RowsVecEnv
+from sdg.skills.policy.network import random_policy
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.ppo_search import SearchVecEnv
 from sdg.skills.search.search import SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
 
@@ -25,11 +27,10 @@ TURNED = (0, 3, 2, 1)
 """Directions in the mirror: right and left stay, up and down change places."""
 
 
-def walked(level: str) -> Rows:
+def walked(level: str) -> BabyAIRows:
     """Rows after walks of different lengths."""
-    rng, rows = np.random.default_rng(8), Rows(N)
-    bank = LevelBank.build(level, sorted(seeds("validation", count=N, seed=6)))
-    rows.begin(bank, np.arange(N))
+    rng = np.random.default_rng(8)
+    rows = BABYAI.begin(BABYAI.layouts(level, sorted(seeds("validation", count=N, seed=6))), np.arange(N))
     for _ in range(30):
         rows.step(rng.choice(N_ACTIONS, p=[0.15, 0.15, 0.4, 0.15, 0.0, 0.15], size=N))
     return rows
@@ -37,8 +38,7 @@ def walked(level: str) -> Rows:
 
 def mirrored(memory: Memory) -> Memory:
     """The same memories of worlds that are upside down."""
-    out, everyone = create(N), np.arange(N)
-    put_rows(memory, everyone, out, everyone)
+    out = Memory(*(array.copy() for array in memory))
     for i in range(N):
         rooms = int(memory.columns[i])
         last = int(memory.pitch[i]) * rooms
@@ -63,7 +63,7 @@ def mirrored(memory: Memory) -> Memory:
 @pytest.mark.parametrize("level", ["PutNextLocal", "BossLevel"])
 @pytest.mark.parametrize("words", WORDS)
 def test_a_mirrored_world_is_the_same_seen_from_the_other_side(level: str, words: str) -> None:
-    memory, target = walked(level).memory, target_row(words)
+    memory, target = walked(level).memory, BABYAI.language.row(words)
     image = mirrored(memory)
     here, there = np.zeros((2, SIZE), np.uint8)
     for i in range(N):
@@ -76,8 +76,8 @@ def test_a_mirrored_world_is_the_same_seen_from_the_other_side(level: str, words
 @pytest.mark.parametrize("words", WORDS)
 def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> None:
     memory = walked("PutNextLocal").memory
-    image, targets = mirrored(memory), np.tile(target_row(words), (N, 1))
-    policy = random_policy(np.random.default_rng(0))
+    image, targets = mirrored(memory), np.tile(BABYAI.language.row(words), (N, 1))
+    policy = random_policy(MAP_INPUTS, np.random.default_rng(0))
     sides, inputs = np.zeros((2, N), np.int64), np.zeros((2, N, SIZE), np.uint8)
     write_batch(memory, targets, sides[0], inputs[0])
     write_batch(image, targets, sides[1], inputs[1])
@@ -88,7 +88,7 @@ def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> Non
 
 
 def test_the_target_is_on_the_right() -> None:
-    memory, target = walked("GoToLocal").memory, target_row("object #0")
+    memory, target = walked("GoToLocal").memory, BABYAI.language.row("object #0")
     for i in range(N):
         side = side_of(memory, i, target, FAR)
         (x, y, direction), (ox, oy) = (int(v) for v in memory.pose[i]), (int(v) for v in memory.at[i, 0])
@@ -98,8 +98,8 @@ def test_the_target_is_on_the_right() -> None:
 
 
 def test_one_row_acts_as_many_do() -> None:
-    memory, targets = walked("PutNextLocal").memory, np.tile(target_row("ball"), (N, 1))
-    policy = random_policy(np.random.default_rng(1))
+    memory, targets = walked("PutNextLocal").memory, np.tile(BABYAI.language.row("ball"), (N, 1))
+    policy = random_policy(MAP_INPUTS, np.random.default_rng(1))
     together = policy.act_batch(memory, targets, np.random.default_rng(2))
     rng = np.random.default_rng(2)
     assert [policy.act(memory, i, targets[i], rng) for i in range(N)] == together.tolist()
@@ -116,41 +116,36 @@ def test_turns_are_swapped_back() -> None:
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None:
     rows = walked("GoToLocal")
-    targets = np.tile(target_row("object #0"), (N, 1))
-    starts = Starts(rows.state, rows.memory, targets, (NEVER_TRUE,), np.zeros(N, np.int64))
-    env = ArenaVecEnv(Arena(starts, N, horizon=10, seed=0))
+    targets = np.tile(BABYAI.language.row("object #0"), (N, 1))
+    env = PracticeVecEnv(
+        PracticeEnv(Starts(rows, targets, (NEVER_TRUE,), np.zeros(N, np.int64)), N, horizon=10, seed=0)
+    )
     env.reset()
-    _turns_right_as_shown(env, env.arena)
+    _turns_right_as_shown(env, env.env)
 
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None:
     seen = 0
     for i in range(8):
-        rows = walked("GoToLocal")
-        one = Starts(
-            take_rows(rows.state, np.array([i])),
-            take_rows(rows.memory, np.array([i])),
-            target_row("object")[None],
-            (NEVER_TRUE,),
-            np.zeros(1, np.int64),
-        )
+        rows, target = walked("GoToLocal").take(np.array([i])), BABYAI.language.row("object")
+        one = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
         trial = Trial(one, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
         env = SearchVecEnv(trial)
         env.reset()
-        seen += _turns_right_as_shown(env, trial.arena)
+        seen += _turns_right_as_shown(env, trial.env)
         mirrored = trial.actions[0][0] == LEFT
-        assert mirrored == (side_of(one.memory, 0, trial.arena.targets[0], FAR) == MIRRORED)
+        assert mirrored == (side_of(one.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
     assert 0 < seen < 8, "these starts are all seen from one side"
 
 
-def _turns_right_as_shown(env: RowsVecEnv, arena: Arena) -> bool:
+def _turns_right_as_shown(env: RowsVecEnv, practice: PracticeEnv) -> bool:
     """Every row turns to the right as it is shown; whether the first is mirrored."""
-    n = len(arena.age)
-    sides = np.array([side_of(arena.memory, i, arena.targets[i], FAR) for i in range(n)])
-    before = arena.memory.pose[:, 2].copy()
+    n = len(practice.age)
+    sides = np.array([side_of(practice.memory, i, practice.targets[i], FAR) for i in range(n)])
+    before = practice.memory.pose[:, 2].copy()
     env.step(np.full(n, RIGHT))
-    stayed = arena.age == 1  # others ended with the step and began anew
+    stayed = practice.age == 1  # others ended with the step and began anew
     assert stayed.sum() > n / 2
-    turned = (arena.memory.pose[:, 2] - before) % 4
+    turned = (practice.memory.pose[:, 2] - before) % 4
     assert np.array_equal(turned[stayed], np.where(sides == MIRRORED, 3, 1)[stayed])
     return bool(sides[0] == MIRRORED)

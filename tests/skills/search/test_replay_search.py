@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice.features import NO_TARGET
-from sdg.skills.practice.starts import Starts, restored
-from sdg.skills.search.replay_search import RecallingSearch
+from sdg.envs.babyai.domain import BABYAI
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.replay_search import ReplaySearch
 from sdg.skills.search.search import RandomSearch, Searched
 from sdg.skills.subgoal import CheckFunction
 
@@ -17,12 +16,12 @@ BUDGET = 400
 
 
 def start(seed: int = 0) -> Starts:
-    state, memory = restored(LevelBank.build("GoToLocal", [seed]), [0], actions=[()])
-    return Starts(state, memory, np.array([NO_TARGET], np.int16), (), np.zeros(1, np.int64))
+    rows = BABYAI.begin(BABYAI.layouts("GoToLocal", [seed]), np.zeros(1, np.int64))
+    return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
 def searched(*known: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> Searched:
-    search = RecallingSearch({MOVED: known}, RandomSearch())
+    search = ReplaySearch({MOVED: known}, RandomSearch())
     return search(start(), check, must_succeed=False, budget=budget, seed=3)
 
 
@@ -63,8 +62,8 @@ def test_what_was_taken_in_passing_is_not_taken_over() -> None:
     taken = CheckFunction("check", "def check():\n    return get_carried() is not None\n")
     way = RandomSearch()(start(), taken, must_succeed=False, budget=BUDGET, seed=0).actions
     late = CheckFunction("check", f"def check():\n    return get_steps() >= {len(way)}\n")
-    found = RecallingSearch({late: (way,)}, RandomSearch())(start(), late, must_succeed=False, budget=BUDGET, seed=3)
+    found = ReplaySearch({late: (way,)}, RandomSearch())(start(), late, must_succeed=False, budget=BUDGET, seed=3)
     assert found.reached
     assert found.steps > len(way)
-    kept = RecallingSearch({taken: (way,)}, RandomSearch())(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
+    kept = ReplaySearch({taken: (way,)}, RandomSearch())(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
     assert (kept.actions, kept.steps) == (way, len(way)), "a check about the hand is another matter"

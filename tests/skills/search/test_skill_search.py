@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import api_text
-from sdg.envs.babyai.practice.features import NO_TARGET
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
@@ -20,15 +19,15 @@ from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.reading import functions
 from sdg.skills.checks.check import GuardedCheck
 from sdg.skills.library.store import load_library
-from sdg.skills.practice.starts import Starts, restored
+from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import RandomSearch, Search
-from sdg.skills.search.skill_calls import FOLLOWS, USAGES, Toolbox
-from sdg.skills.search.skill_search import SkilledSearch
+from sdg.skills.search.skill_calls import FOLLOWS, USAGES, SkillCalls
+from sdg.skills.search.skill_search import SkillSearch
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 NAMES = cast(functions(api_text()), PERCEPTION)
-SKILLED = SkilledSearch(SHIPPED, RandomSearch())
+SKILLED = SkillSearch(SHIPPED, RandomSearch())
 
 
 def straight(mission: str) -> Hypothesis:
@@ -42,12 +41,12 @@ def straight(mission: str) -> Hypothesis:
 
 
 def start_of(level: str, seed: int) -> Starts:
-    state, memory = restored(LevelBank.build(level, [seed]), [0], actions=[()])
-    return Starts(state, memory, np.array([NO_TARGET], np.int16), (), np.zeros(1, np.int64))
+    rows = BABYAI.begin(BABYAI.layouts(level, [seed]), np.zeros(1, np.int64))
+    return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
 def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verification:
-    hypothesis = straight(LevelBank.build(level, [layout]).mission(0))
+    hypothesis = straight(BABYAI.layouts(level, [layout]).mission(0))
     start, settings = start_of(level, layout), VerifySettings(t_verify=3000)
     return verify(hypothesis, start, level=level, seed=layout, settings=settings, search=search, random_seed=seed)
 
@@ -87,7 +86,7 @@ def holds_in_minigrid(result: Verification) -> None:
         world.begin_subgoal()
         for action in goal.actions:
             done = world.step(action).success
-        assert GuardedCheck.compile(goal.subgoal.check)(world.perception())
+        assert GuardedCheck.compile(goal.subgoal.check, BABYAI)(world.perception())
     assert done
 
 
@@ -110,7 +109,7 @@ def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> No
     library = load_library(SHIPPED)
     name = library.skills[0].name
     for odd in (3, {name: 1}, {name: {name: "x", "no such skill": 5}}, {name: {name: -2}}):
-        tools = Toolbox(replace(library, provenance={FOLLOWS: odd, USAGES: odd}))
+        tools = SkillCalls(replace(library, provenance={FOLLOWS: odd, USAGES: odd}))
         assert np.allclose(tools.next_weights(name), 1 / len(library.skills))
         assert tools.is_apt(library.skills[0], holding=True)
 
@@ -118,7 +117,7 @@ def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> No
 def test_what_followed_what_is_likelier_to_come_next() -> None:
     library = load_library(SHIPPED)
     one, other = library.skills[0].name, library.skills[1].name
-    tools = Toolbox(replace(library, provenance={FOLLOWS: {one: {other: 4}}}))
+    tools = SkillCalls(replace(library, provenance={FOLLOWS: {one: {other: 4}}}))
     weights = tools.next_weights(one)
     assert int(np.argmax(weights)) == 1
     assert np.isclose(weights.sum(), 1)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.skills.practice.reachable import NEVER, shortest
-from sdg.skills.practice.starts import Starts, restored, target_row
+from sdg.experiments.bench.shortest_paths import NEVER, shortest
+from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
 FACING = """def reached():
@@ -19,11 +19,10 @@ FACING = """def reached():
 
 
 def _starts(level: str, layouts: list[int], source_of: object) -> Starts:
-    bank = LevelBank.build(level, layouts)
-    state, memory = restored(bank, list(range(len(layouts))), actions=[()] * len(layouts))
+    bank = BABYAI.layouts(level, layouts)
     checks = tuple(CheckFunction("reached", source_of(bank.mission(i))) for i in range(len(layouts)))  # type: ignore[operator]
-    targets = np.stack([target_row("")] * len(layouts))
-    return Starts(state, memory, targets, checks, np.arange(len(layouts)))
+    targets = np.stack([BABYAI.language.row("")] * len(layouts))
+    return Starts(BABYAI.begin(bank, np.arange(len(layouts))), targets, checks, np.arange(len(layouts)))
 
 
 def _facing(mission: str) -> str:

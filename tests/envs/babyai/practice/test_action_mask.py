@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT
-from sdg.envs.babyai.practice.action_mask import NEVER, bar_futile_rows
-from sdg.envs.babyai.practice.batch import Rows, put_rows
+from sdg.envs.babyai.practice.action_mask import NEVER, mask_noop_actions_of_rows
+from sdg.envs.babyai.practice.batch_world import BabyAIRows
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.instructions import seeds
-from sdg.skills.policy.network import N_ACTIONS, random_policy
+from sdg.skills.policy.network import random_policy
 
 WORLD = ("cells", "where", "spot", "direction", "carried")
 
 
-def _wandered(level: str, steps: int) -> Rows:
+def _wandered(level: str, steps: int) -> BabyAIRows:
     """Rows after random actions, hands and doors included."""
     rng, n = np.random.default_rng(3), 64
-    bank = LevelBank.build(level, sorted(seeds("validation", count=16, seed=5)))
-    rows = Rows(n)
-    rows.begin(bank, rng.integers(16, size=n))
+    bank = BABYAI.layouts(level, sorted(seeds("validation", count=16, seed=5)))
+    rows = BABYAI.begin(bank, rng.integers(16, size=n))
     for _ in range(steps):
         rows.step(rng.choice(N_ACTIONS, p=[0.15, 0.15, 0.35, 0.15, 0.05, 0.15], size=n))
     return rows
@@ -31,12 +31,10 @@ def _wandered(level: str, steps: int) -> Rows:
 def test_a_barred_action_changes_nothing(level: str, steps: int) -> None:
     rows = _wandered(level, steps)
     logits = np.zeros((len(rows.state), N_ACTIONS), np.float32)
-    bar_futile_rows(rows.memory, logits)
+    mask_noop_actions_of_rows(rows.memory, logits)
     everyone = np.arange(len(logits))
     for action in range(N_ACTIONS):
-        tried = Rows(len(logits))
-        put_rows(rows.state, everyone, tried.state, everyone)
-        put_rows(rows.memory, everyone, tried.memory, everyone)
+        tried = rows.take(everyone)
         tried.step(np.full(len(logits), action))
         same = np.ones(len(logits), bool)
         for name in WORLD:
@@ -47,9 +45,9 @@ def test_a_barred_action_changes_nothing(level: str, steps: int) -> None:
 
 
 def test_a_policy_takes_none_of_them() -> None:
-    rows, policy = _wandered("BossLevel", 40), random_policy(np.random.default_rng(0))
+    rows, policy = _wandered("BossLevel", 40), random_policy(MAP_INPUTS, np.random.default_rng(0))
     logits = np.zeros((len(rows.state), N_ACTIONS), np.float32)
-    bar_futile_rows(rows.memory, logits)
+    mask_noop_actions_of_rows(rows.memory, logits)
     targets, rng = np.zeros((len(logits), 4), np.int16), np.random.default_rng(1)
     barred = logits == NEVER
     assert barred[:, FORWARD].any()
