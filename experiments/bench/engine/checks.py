@@ -44,16 +44,8 @@ def measure_checks(level: str, *, n_envs: int = 1024, seed: int = 0, walk: int =
         fired = reward(rows.memory, which)
         some = range(min(64, n_envs))
         disagreements = sum(ask(check, domain, memory=rows.memory, row=i) != bool(fired[i]) for i in some)
-<<<<<<< HEAD
         batch = median(_seconds(partial(reward, rows.memory, which)) for _ in range(9))
         single = median(_seconds(partial(_asked, check, rows, len(some))) for _ in range(3))
-=======
-        batch = median(_seconds(lambda: reward(rows.memory, which)) for _ in range(9))  # noqa: B023  called at once
-        single = median(
-            _seconds(lambda: [ask(check, domain, memory=rows.memory, row=i) for i in some])  # noqa: B023  called at once
-            for _ in range(3)
-        )
->>>>>>> seam-tests
         yield {
             "check": check.name,
             "level": level,
