@@ -18,6 +18,7 @@ from sdg.llm.babylang.model import BabyLang
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder, RunSettings
 from sdg.run.plan import Plan
+from sdg.run.records import SearchedRow, VerificationRow
 from sdg.skills.library.store import load_library
 from sdg.skills.search.search import RandomSearch
 
@@ -130,9 +131,8 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
 
 
 def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
-    goal = {"description": "x", "name": "check", "check": "", "reached": True, "restore_actions": []}
-    goals = [goal | {"actions": [2] * steps} for steps in (3, 41)]
-    row = {"instruction": "x", "level": LEVEL, "seed": 0, "verified": True, "subgoals": goals}
+    goals = tuple(SearchedRow("x", "check", "", True, (), (2,) * steps, steps, "lowered", 0) for steps in (3, 41))
+    row = VerificationRow("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
     plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
