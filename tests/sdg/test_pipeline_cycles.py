@@ -27,6 +27,7 @@ SMALL = (
     f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
     "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.total_timesteps=1024", "induce.n_envs=16",
     "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "induce.use_unconfirmed=true",
     "processes=1",
 )  # fmt: skip
 
