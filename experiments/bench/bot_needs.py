@@ -26,7 +26,7 @@ def bot_needs(asked: Sequence[SkillRequest], *, limit: int) -> np.ndarray:
     worlds: dict[str, BabyAIWorld] = {}
     found = np.full(len(asked), NEVER, np.int64)
     for i, each in enumerate(asked):
-        level = each.row["level"]
+        level = each.episode.level
         if level not in worlds:
             worlds[level] = BabyAIWorld(level, lift_time_limit=True)
         found[i] = _needs(worlds[level], each, limit)
@@ -34,8 +34,8 @@ def bot_needs(asked: Sequence[SkillRequest], *, limit: int) -> np.ndarray:
 
 
 def _needs(world: BabyAIWorld, asked: SkillRequest, limit: int) -> int:
-    world.reset(asked.row["seed"])
-    for action in asked.row["actions"][: asked.began]:
+    world.reset(asked.episode.seed)
+    for action in asked.episode.actions[: asked.began]:
         world.step(action)
     world.begin_subgoal()
     bot = _sent_to(world, asked.command.argument)

@@ -163,20 +163,21 @@ def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Seque
 def _grounded(cycle: Cycle) -> dict[str, Row]:
     """By level: the share of instructions verified by the end of the cycle, and the steps searched till then."""
     from sdg.experiments.config.assembly import plan_of
-    from sdg.run import read_journal
+    from sdg.run.records import VerificationRow
+    from sdg.run.rows import read_rows
     from sdg.verification.attempts import best_of
 
     plan = plan_of(cycle.config)
-    rows = {row["unit"]: row for row in read_journal(cycle.run / "verifications.jsonl")}
+    rows = {row.unit: row for row in read_rows(cycle.run / "verifications.jsonl", VerificationRow)}
     chosen = seeds("grounding", count=plan.instructions, seed=plan.seed)
     found = {}
     for level in plan.levels:
         last = best_of(rows.get, [(level, seed) for seed in chosen], plan=plan, cycle=cycle.number)
-        share = wilson_interval(sum(row["verified"] for row in last), len(last))
+        share = wilson_interval(sum(row.verified for row in last), len(last))
         steps = [
-            row["searched_steps"]
+            row.searched_steps
             for row in rows.values()
-            if row["level"] == level and _attempt(row) in range(plan.attempts_of(cycle.number).stop)
+            if row.level == level and _attempt(row.unit) in range(plan.attempts_of(cycle.number).stop)
         ]
         found[level] = {
             "verified": share.value,
@@ -187,8 +188,8 @@ def _grounded(cycle: Cycle) -> dict[str, Row]:
     return found
 
 
-def _attempt(row: Mapping[str, Any]) -> int:
-    return int(row["unit"].rpartition("/")[2])
+def _attempt(unit: str) -> int:
+    return int(unit.rpartition("/")[2])
 
 
 def _cost(cycle: Cycle) -> Row:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
     from sdg.pipeline import Grounding
     from sdg.run import RunFolder
+    from sdg.run.records import HypothesisRow, VerificationRow
 
 Row = dict[str, Any]
 PPO, RANDOM, RETRIED = "ppo", "random", "ppo, 2nd hypothesis"
@@ -92,10 +93,10 @@ class _Found:
     """Rows of verifications by search; those of `longer` are under the longest count."""
 
     model: str
-    first: Mapping[str, Sequence[Row]]
-    longer: Mapping[str, Sequence[Row]]
-    second: Sequence[Row]
-    hypothesised: Sequence[Row]
+    first: Mapping[str, Sequence[VerificationRow]]
+    longer: Mapping[str, Sequence[VerificationRow]]
+    second: Sequence[VerificationRow]
+    hypothesised: Sequence[HypothesisRow]
 
 
 def _searched(config: RunConfig, run: RunFolder, *, llm: str, base_url: str, longest: int) -> _Found:
@@ -127,7 +128,7 @@ def _searched(config: RunConfig, run: RunFolder, *, llm: str, base_url: str, lon
 
 
 def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -> list[Row]:
-    wanted = {(row["level"], row["seed"]) for row in found.hypothesised if row["level"] == level}
+    wanted = {(row.level, row.seed) for row in found.hypothesised if row.level == level}
     table = []
     for search in (PPO, RANDOM):
         usual = _only(found.first[search], wanted)
@@ -135,20 +136,18 @@ def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -
         for count in counts:
             source = usual if count <= t_verify else longer
             table.append(_row(level, search, count, rows=source, of=len(wanted), replays=count == t_verify))
-    again = {(row["seed"]): row for row in _only(found.second, wanted)}
-    last = [again.get(row["seed"], row) for row in _only(found.first[PPO], wanted)]
-    spent = {
-        "searched_steps": sum(row["searched_steps"] for row in (*_only(found.first[PPO], wanted), *again.values()))
-    }
+    again = {row.seed: row for row in _only(found.second, wanted)}
+    last = [again.get(row.seed, row) for row in _only(found.first[PPO], wanted)]
+    spent = {"searched_steps": sum(row.searched_steps for row in (*_only(found.first[PPO], wanted), *again.values()))}
     both = _row(level, RETRIED, 10**9, rows=last, of=len(wanted), replays=False)
     return [*table, both | spent | {"t_verify": t_verify}]
 
 
-def _only(rows: Sequence[Row], wanted: set[tuple[str, int]]) -> list[Row]:
-    return [row for row in rows if (row["level"], row["seed"]) in wanted]
+def _only(rows: Sequence[VerificationRow], wanted: set[tuple[str, int]]) -> list[VerificationRow]:
+    return [row for row in rows if (row.level, row.seed) in wanted]
 
 
-def _row(level: str, search: str, count: int, *, rows: Sequence[Row], of: int, replays: bool) -> Row:
+def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow], of: int, replays: bool) -> Row:
     """One point. An instruction without a readable hypothesis has no verification and counts as not verified."""
     share = wilson_interval(sum(verified_within(row, count) for row in rows), of)
     return {
@@ -159,14 +158,14 @@ def _row(level: str, search: str, count: int, *, rows: Sequence[Row], of: int, r
         "low": share.low,
         "high": share.high,
         "instructions": of,
-        "searched_steps": sum(min(row["searched_steps"], count) for row in rows),
-        "replayed_steps": sum(row["replayed_steps"] for row in rows) if replays else None,
+        "searched_steps": sum(min(row.searched_steps, count) for row in rows),
+        "replayed_steps": sum(row.replayed_steps for row in rows) if replays else None,
     }
 
 
-def verified_within(row: Mapping[str, Any], count: int) -> bool:
+def verified_within(row: VerificationRow, count: int) -> bool:
     """Whether a verification would have succeeded under this count: searches don't know how much is left."""
-    return bool(row["verified"]) and int(row["searched_steps"]) <= count
+    return row.verified and row.searched_steps <= count
 
 
 def _plot(table: Sequence[Row], *, model: str) -> Panels:

@@ -106,7 +106,7 @@ class InduceConfig(Section):
     text: str = Field("mix", description="what of a subgoal is embedded: api (the paper's), check, mix and others")
     k_max: Annotated[int, Field(ge=2)] = Field(16, description="largest number of clusters tried")
     validation_share: Share = Field(0.2, description="share of a cluster's subgoals kept for validation")
-    use_unconfirmed: bool = Field(True, description="learn from reached subgoals of hypotheses that failed later, too")
+    use_unconfirmed: bool = Field(False, description="learn from reached subgoals of hypotheses that failed later, too")
     first_timesteps: Count = Field(40_000, description="most environment steps of round 1, on restored states")
     total_timesteps: Count = Field(60_000, description="most environment steps of round 2, on fresh layouts as well")
     rehearsals: Annotated[int, Field(ge=0, le=2**16)] = Field(

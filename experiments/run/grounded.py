@@ -72,15 +72,15 @@ def grounded(run: Path) -> Grounded:
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
     """What the last verification of every instruction grounded in the first cycle, in the order of the instructions."""
     from sdg.experiments.config.assembly import plan_of
-    from sdg.run import records
-    from sdg.run.journal import read_journal
+    from sdg.run.records import VerificationRow
+    from sdg.run.rows import read_rows
     from sdg.verification.attempts import best_of
 
-    rows = {row["unit"]: row for row in read_journal(run / "verifications.jsonl")}
+    rows = {row.unit: row for row in read_rows(run / "verifications.jsonl", VerificationRow)}
     chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
     tasks = [(level, seed) for level in config.levels for seed in chosen]
     last = best_of(rows.get, tasks, plan=plan_of(config), cycle=1)
-    return [experience for row in last for experience in records.experiences(row)]
+    return [experience for row in last for experience in row.experiences()]
 
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:

@@ -26,6 +26,7 @@ from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
 from sdg.pipeline import Grounding, Progress
 from sdg.run import RunFolder
+from sdg.run.records import HypothesisRow, VerificationRow, verifications
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.sandbox.process.bans import Bans
 from sdg.skills.search.search import RandomSearch
@@ -108,7 +109,7 @@ class _Run:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         grounded = self.grounding.ground(cycle)
         compared = self.grounding.compare(RandomSearch(search_settings(self.config)), "random_search")
-        firsts = [row for row in self.folder.journal("verifications") if row["unit"].endswith("/0")]
+        firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
         return _verification_rows(grounded, firsts=firsts, compared=compared)
 
     def _timed(self, stage: str, work: Any) -> Any:
@@ -169,30 +170,34 @@ class _Run:
 
     def _new_texts(self, level: str, played: Sequence[Row]) -> float | None:
         """Share of a level's evaluation instructions whose text no grounding instruction had."""
-        known = {row["instruction"] for row in self.grounding.ground()}
+        known = {row.instruction for row in self.grounding.ground()}
         texts = [row["instruction"] for row in played if row["level"] == level]
         return sum(text not in known for text in texts) / len(texts) if texts else None
 
 
-def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
+def _hypothesis_rows(rows: Sequence[HypothesisRow]) -> list[Row]:
     return [
         {
-            "unit": row["unit"],
-            "instruction": row["instruction"],
-            "subgoals": " | ".join(goal["description"] for goal in row["subgoals"]),
-            "error": row["error"],
+            "unit": row.unit,
+            "instruction": row.instruction,
+            "subgoals": " | ".join(goal.description for goal in row.subgoals),
+            "error": row.error,
         }
         for row in rows
     ]
 
 
-def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: Sequence[Row]) -> list[Row]:
+def _verification_rows(
+    rows: Sequence[VerificationRow], *, firsts: Sequence[VerificationRow], compared: Sequence[VerificationRow]
+) -> list[Row]:
     """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
     table: list[Row] = []
-    for level in dict.fromkeys(row["level"] for row in rows):
-        last, first, other = ([row for row in part if row["level"] == level] for part in (rows, firsts, compared))
-        judged = [row["agreement"] for row in last if row["agreement"] is not None]
-        both, wrong, missed = (sum(each[key] for each in judged) for key in ("both", "only_check", "only_world"))
+    for level in dict.fromkeys(row.level for row in rows):
+        last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
+        judged = [row.agreement for row in last if row.agreement is not None]
+        both, wrong, missed = (
+            sum(getattr(each, key) for each in judged) for key in ("both", "only_check", "only_world")
+        )
         table.append(
             {
                 "level": level,
@@ -200,9 +205,9 @@ def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: 
                 "verified": _share(last),
                 "first_try": _share(first),
                 "random_search": _share(other),
-                "searched_steps": sum(row["searched_steps"] for row in first),
-                "replayed_steps": sum(row["replayed_steps"] for row in first),
-                "random_search_steps": sum(row["searched_steps"] for row in other),
+                "searched_steps": sum(row.searched_steps for row in first),
+                "replayed_steps": sum(row.replayed_steps for row in first),
+                "random_search_steps": sum(row.searched_steps for row in other),
                 "check_precision": both / (both + wrong) if both + wrong else None,
                 "check_recall": both / (both + missed) if both + missed else None,
             }
@@ -210,5 +215,5 @@ def _verification_rows(rows: Sequence[Row], *, firsts: Sequence[Row], compared: 
     return table
 
 
-def _share(rows: Sequence[Row]) -> float | None:
-    return sum(row["verified"] for row in rows) / len(rows) if rows else None
+def _share(rows: Sequence[VerificationRow]) -> float | None:
+    return sum(row.verified for row in rows) / len(rows) if rows else None

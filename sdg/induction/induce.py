@@ -49,7 +49,7 @@ class InduceSettings:
     text: str = "mix"
     max_k: int = 16
     validation_share: float = 0.2
-    use_unconfirmed: bool = True
+    use_unconfirmed: bool = False
     first_timesteps: int = 40_000
     last_timesteps: int = 300_000
     rough_success: float = 0.95
@@ -124,6 +124,11 @@ def discover(
     `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
     """
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    if experiences and not chosen:
+        raise ValueError(
+            "nothing was verified, so there is nothing to learn from; with induce.use_unconfirmed=true what was "
+            "reached of hypotheses that failed later is taken, too"
+        )
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
     reviewed = review(items, clustering.labels)

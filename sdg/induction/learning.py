@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder, records
 from sdg.run.layouts import Worlds
-from sdg.run.plan import Parallel, Plan, Progress, Row
+from sdg.run.plan import Parallel, Plan, Progress
+from sdg.run.records import SkillRow
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
 from sdg.skills.learning.train import Trained
@@ -74,9 +75,9 @@ class Learning:
             stage.advance()
         return found
 
-    def practise(self, found: Discovery) -> dict[int, Row]:
+    def practise(self, found: Discovery) -> dict[int, SkillRow]:
         """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
-        rows: dict[int, Row] = {}
+        rows: dict[int, SkillRow] = {}
         for number in ROUNDS:
             rows |= self._round(number, found, earlier=self.policies(rows))
         return rows
@@ -94,7 +95,7 @@ class Learning:
         rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
         return self._library(found, rows, reserved=reserved)
 
-    def _library(self, found: Discovery, rows: Mapping[int, Row], *, reserved: Collection[str]) -> SkillLibrary:
+    def _library(self, found: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]) -> SkillLibrary:
         measured = {label: self._measured(label, rows[label], found=found) for label in rows}
         policies = self.policies(rows)
         learned = library(
@@ -108,12 +109,10 @@ class Learning:
         )
         return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
 
-    def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
+    def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` speak of."""
         domain, learner = self.plan.domain, self.plan.induce.train.learner
-        return {
-            label: records.load_policy(self.folder.path, row["unit"], domain, learner) for label, row in rows.items()
-        }
+        return {label: records.load_policy(self.folder.path, row.unit, domain, learner) for label, row in rows.items()}
 
     def _provenance(self) -> dict[str, Any]:
         about = {
@@ -121,7 +120,7 @@ class Learning:
             "instructions_per_level": self.plan.instructions,
             "seed": self.plan.seed,
             "model": self.model.name,
-            "searched_steps": sum(row["searched_steps"] for row in self.folder.journal("verifications")),
+            "searched_steps": sum(row.searched_steps for row in records.verifications(self.folder)),
         }
         return about if self.plan.cycles == 1 else about | {"cycle": self.cycle}
 
@@ -139,9 +138,9 @@ class Learning:
         *,
         earlier: Mapping[int, Policy],
         asked: Mapping[int, Rehearsed] | None = None,
-    ) -> dict[int, Row]:
+    ) -> dict[int, SkillRow]:
         """One round of every skill; after rehearsals, of those that were asked for."""
-        journal = self.folder.journal("skills")
+        journal = records.skills(self.folder)
         wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
         units = {label: self._unit(number, label) for label in wanted}
         missing = [label for label, unit in units.items() if unit not in journal]
@@ -160,8 +159,8 @@ class Learning:
             jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
             for job, trained in self.parallel(_practise, jobs):
                 row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
-                stage.advance(steps=row["environment_steps"])
-        return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
+                stage.advance(steps=row.environment_steps)
+        return {label: journal[unit] for label, unit in units.items() if not journal[unit].skipped}
 
     def _practice(
         self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: InheritedSkill | None
@@ -180,45 +179,38 @@ class Learning:
             good_enough=None if known is None else known.good_enough(settings.train.target_success),
         )
 
-    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
+    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> SkillRow:
         """Weights first, then the row that says they are there; a text says why there are none."""
         if trained is None or isinstance(trained, str):
-            return {
-                "unit": unit,
-                "name": name,
-                "skipped": trained or "no start leaves anything to be done",
-                "environment_steps": 0,
-            }
+            return SkillRow(unit, name, trained or "no start leaves anything to be done", 0)
         records.save_policy(self.folder.path, unit, trained.weights)
         self.folder.metrics.begin(f"skill/{unit}")
         for point in trained.curve:
-            self.folder.metrics.write({"skill": name} | records.point(point))
+            self.folder.metrics.write({"skill": name} | asdict(point))
         self.folder.metrics.close()
-        return {"unit": unit, "name": name, "skipped": "", "environment_steps": trained.environment_steps} | {
-            "best": records.point(trained.best)
-        }
+        return SkillRow(unit, name, "", trained.environment_steps, trained.best)
 
-    def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> Row:
+    def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> SkillRow:
         """The first round of a skill that an earlier cycle learned: its policy as it was left."""
         records.save_policy(self.folder.path, unit, known.policy.weights)
-        head = {"unit": unit, "name": name, "skipped": "", "environment_steps": 0, "inherited": known.skill.name}
-        return head | {"best": records.point(known.point())}
+        return SkillRow(unit, name, "", 0, known.point(), inherited=known.skill.name)
 
-    def _measured(self, label: int, row: Row, *, found: Discovery) -> dict[str, Any]:
+    def _measured(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
         """Success on the held-out starts of the last round, and the steps of all rounds and cycles."""
-        best = row["best"]
-        sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
-        journal = self.folder.journal("skills")
+        best = row.best
+        assert best is not None, "rows that were skipped have no library"
+        sure = wilson_interval(round(best.validation_success * best.episodes), best.episodes)
+        journal = records.skills(self.folder)
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
         known = inherited_skills(found, self.earlier).get(label)
-        spent = sum(journal[unit]["environment_steps"] for unit in units if unit in journal)
+        spent = sum(journal[unit].environment_steps for unit in units if unit in journal)
         return {
-            "success_rate": best["validation_success"],
+            "success_rate": best.validation_success,
             "low": sure.low,
             "high": sure.high,
-            "episodes": best["episodes"],
+            "episodes": best.episodes,
             "environment_steps": spent + (known.skill.environment_steps if known else 0),
-            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), LEAST_HORIZON, self.plan.induce.train.horizon)),
+            "horizon": int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, self.plan.induce.train.horizon)),
         }
 
 

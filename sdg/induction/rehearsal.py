@@ -6,20 +6,18 @@ narrow places, from the far side of where it came back to. The last round of lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sdg.deduction.library_skills import Option, options_of
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.induction.skill_requests import starts_of_skill
+from sdg.induction.skill_requests import EpisodeRow, starts_of_skill
 from sdg.skills.learning.train import open_starts
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.starts import Starts
 
-Row = Mapping[str, Any]
-Rehearse = Callable[[SkillLibrary, int], Sequence[Row]]
+Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
 """Whoever plays rehearsals with a library in a cycle: rows of episodes, on layouts that nothing else practises on."""
 
 HELD_OUT = 4
@@ -34,7 +32,7 @@ class Rehearsed:
     judged: Starts | None
 
 
-def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[Row]) -> dict[int, Rehearsed]:
+def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]) -> dict[int, Rehearsed]:
     """What these episodes asked of each skill of the library, by its cluster's number (`labels`, in their order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
     held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
@@ -45,7 +43,7 @@ def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[R
     }
 
 
-def _left_to_do(episodes: Sequence[Row], option: Option, domain: Domain) -> Starts | None:
+def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
     """Starts of this skill's calls whose aim wasn't reached already."""
     asked = starts_of_skill(episodes, option, domain)
     left = open_starts(asked) if asked is not None else None

@@ -14,7 +14,6 @@ from sdg.induction.induce import InduceSettings
 from sdg.llm.model import Sampling
 from sdg.verification.verify import VerifySettings
 
-Row = dict[str, Any]
 ASKING = {"hypothesis": "hypothesize", "translate": "induce"}  # What is asked for -> the stage that asks.
 
 

@@ -18,6 +18,7 @@ from sdg.llm.babylang.model import BabyLang
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder, RunSettings
 from sdg.run.plan import Plan
+from sdg.run.records import SearchedRow, VerificationRow
 from sdg.skills.library.store import load_library
 from sdg.skills.search.search import RandomSearch
 
@@ -26,6 +27,7 @@ SMALL = (
     f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
     "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.total_timesteps=1024", "induce.n_envs=16",
     "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "induce.use_unconfirmed=true",
     "processes=1",
 )  # fmt: skip
 
@@ -130,9 +132,8 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
 
 
 def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
-    goal = {"description": "x", "name": "check", "check": "", "reached": True, "restore_actions": []}
-    goals = [goal | {"actions": [2] * steps} for steps in (3, 41)]
-    row = {"instruction": "x", "level": LEVEL, "seed": 0, "verified": True, "subgoals": goals}
+    goals = tuple(SearchedRow("x", "check", "", True, (), (2,) * steps, steps, "lowered", 0) for steps in (3, 41))
+    row = VerificationRow("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
     plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())

@@ -26,7 +26,7 @@ def test_the_order_of_finishing_changes_nothing_that_follows(tmp_path: Path) -> 
         grounding = Grounding(
             plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet(), parallel=backwards
         )
-        seeds = [row["seed"] for row in grounding.ground()]
+        seeds = [row.seed for row in grounding.ground()]
         assert [row["seed"] for row in folder.journal("verifications")] == seeds[::-1]
     assert seeds == sorted(seeds)
 

@@ -12,15 +12,16 @@ from sdg.experiments.bench import cycles as bench_cycles
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.table.comparison import SHIPPED
+from sdg.run.records import SearchedRow, VerificationRow
+from sdg.run.rows import to_json
 
 LEVELS = ("GoToLocal", "Open")
 
 
 def verification(unit: str, *, verified: bool, steps: int, reached: int = 0) -> dict[str, Any]:
     level, seed, _ = unit.split("/")
-    goals = [{"reached": number < reached} for number in range(3)]
-    told = {"unit": unit, "level": level, "seed": int(seed), "verified": verified}
-    return told | {"searched_steps": steps, "subgoals": goals}
+    goals = tuple(SearchedRow("go", "check", "", n < reached, (), (), 0, "lowered", 0) for n in range(3))
+    return to_json(VerificationRow(unit, level, int(seed), "go", verified, steps, 0, "", None, goals))
 
 
 @pytest.fixture

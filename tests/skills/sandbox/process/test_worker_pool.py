@@ -149,6 +149,6 @@ def test_a_verification_that_was_lost_is_a_row_without_experience() -> None:
     goal = Subgoal("be there", CheckFunction("check", SOURCE))
     job = _Job("GoToLocal/1/0", Hypothesis("go", (goal,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
     assert job.sources == (SOURCE,)
-    row = records.verification(job.unit, job.lost("it hung"))
-    assert (row["verified"], row["cause"], row["subgoals"]) == (False, "worker lost: it hung", [])
-    assert records.experiences(row) == []
+    row = records.verification_row(job.unit, job.lost("it hung"))
+    assert (row.verified, row.cause, row.subgoals) == (False, "worker lost: it hung", ())
+    assert row.experiences() == []
