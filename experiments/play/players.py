@@ -26,10 +26,11 @@ from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
+from sdg.experiments.play.parent_model import model_of
 from sdg.gate.chain import OpenGate
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.registry import ModelSettings
 from sdg.skills.checks.reward import compiled
 
 if TYPE_CHECKING:
@@ -68,17 +69,12 @@ class PlannerRecipe:
     gated: bool = True
     restarts: bool = False
 
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
-
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
         skills = self._skills()
         return PlannerAgent(
             self.agent,
-            _Planners(_model(self.model), self.sampling),
+            _Planners(model_of(self.model), self.sampling),
             skills,
             compiled,
             gate_of=rules_gate if self.gated else _open_gate,
@@ -108,16 +104,11 @@ class ChatRecipe:
     sampling: Sampling = field(default_factory=Sampling)
     agent: str = "chat"
 
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
-
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
         from sdg.agents.chat import ChatAgent
 
-        return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
+        return ChatAgent(model_of(self.model), replace(self.sampling, stage="solve"), self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +154,6 @@ class _Planners:
             self._prompts,
             replace(self._sampling, seed=seed % 2**31, stage=self._sampling.stage or "solve"),
         )
-
-
-@lru_cache(maxsize=4)
-def _model(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that its agents share a connection and a cache."""
-    return build(settings)
 
 
 def _open_gate(skills: Mapping[str, Skill]) -> Gate:

@@ -11,9 +11,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.files import read_file
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.run.files import read_file
 
 SCHEMA = 1
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")

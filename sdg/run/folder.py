@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sdg.run.files import TEMPORARY_SUFFIX, RunFolderError, atomic_write, explain, plain, read_file, read_json
+from sdg.envs.files import TEMPORARY_SUFFIX, read_file
+from sdg.run.files import RunFolderError, atomic_write, explain, plain, read_json
 from sdg.run.journal import Journal
 from sdg.run.lock import Lock
 from sdg.run.metrics import Metrics
