@@ -192,7 +192,7 @@ def fuzz(
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
     short = [{"code": each["code"], "api": each.get("api", "check")} for each in snippets if len(each["code"]) < 3000]
-    requests = [
+    requests: list[dict[str, Any]] = [
         {"snippets": short, "world": world, "seed": seed, "first": first, "count": min(BATCH, count - first)}
         for first in range(0, count, BATCH)
     ]

@@ -32,6 +32,8 @@ from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings
 from sdg.skills.checks.reward import compiled
+from sdg.skills.library.library import LibraryError
+from sdg.skills.sandbox.guard import Refused
 
 if TYPE_CHECKING:
     from sdg.skills.policy.paper_model import BabyAIPolicy
@@ -93,7 +95,13 @@ class PlannerRecipe:
         if self.library is None:
             raise ValueError(f"the agent {self.agent} needs a skill library")
         stored = load_library(self.library)
-        return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        try:
+            for skill in stored.skills:
+                for template in skill.checks:
+                    compiled(template.check)
+            return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
+            raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from sdg.envs.files import atomic_write, read_file
@@ -27,11 +28,12 @@ def in_this_process() -> bool:
     return _VARIABLE in os.environ
 
 
+@cache
 def ensure() -> None:
     """Have the kernels compiled if they aren't. A failure costs time later and is no error."""
-    marker = cache_folder() / "compiled" / fingerprint()
-    if _is_there(marker):
+    if are_there():
         return
+    marker = _marker()
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     done = subprocess.run(
@@ -43,21 +45,30 @@ def ensure() -> None:
             atomic_write(marker, str(files_kept()))
 
 
-def _is_there(marker: Path) -> bool:
+def are_there() -> bool:
     """Whether kernels were compiled, and none of them was deleted since."""
     try:
-        return files_kept() >= int(read_file(marker, most=20))
+        return files_kept() >= int(read_file(_marker(), most=20))
     except (OSError, ValueError):
         return False
 
 
+@cache
+def _marker() -> Path:
+    return cache_folder() / "compiled" / fingerprint()
+
+
 def _compile() -> None:
+    from sdg.envs.babyai.world import BabyAIWorld
     from sdg.experiments.cli.main import find_config
     from sdg.experiments.cli.progress import progress
     from sdg.experiments.config.config import dump, load
     from sdg.experiments.run.runs import run
     from sdg.run import RunFolder, RunSettings
 
+    world = BabyAIWorld("GoToLocal")
+    world.reset(0)
+    world.forget_visited_rooms()  # the one kernel that no small run needs
     config = load(find_config("tiny"), overlay=["cycles=2"])
     with tempfile.TemporaryDirectory() as place:
         settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed)

@@ -37,7 +37,7 @@ def explain(error: OSError, path: Path) -> RunError:
 
 
 def atomic_write(path: Path, data: bytes | str) -> None:
-    """`sdg.envs.files.atomic_write` for runs: raises `RunError`, which says what to do; the old content still stands."""
+    """`sdg.envs.files.atomic_write` for runs: raises `RunError`, which says what to do; the old file still stands."""
     try:
         files.atomic_write(path, data)
     except OSError as error:

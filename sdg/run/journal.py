@@ -76,6 +76,11 @@ def read_journal(path: Path) -> list[Row]:
     return list(_read(path).rows.values())
 
 
+def torn_line(path: Path) -> str | None:
+    """What is said of a journal's torn last line, None where there is none. Raises as `read_journal` does."""
+    return _read(path).dropped
+
+
 class Journal:
     """The finished units of one kind. `dropped` says which torn last line was cut off on opening, if any."""
 

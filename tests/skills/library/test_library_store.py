@@ -52,7 +52,7 @@ skills_of_any_kind = st.builds(
     ).map(tuple),
     horizon=st.integers(1, 1000),
     success_rate=st.floats(0, 1),
-    success_interval=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    success_interval=st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda ends: (min(ends), max(ends))),
     episodes=st.integers(0, 10**9),
     environment_steps=st.integers(0, 10**12),
 )
