@@ -17,6 +17,7 @@ TEMPORARY_SUFFIX = ".part"
 MAX_FILE_BYTES = 1 << 30
 """Largest file that is read."""
 
+_NO_FILE = "it is no regular file"
 _LINK = "it is a link, which is not followed: put the file itself there"
 
 
@@ -66,20 +67,22 @@ def open_regular(path: Path, flags: int) -> int:
         descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, _LINK) from None
+            raise OSError(errno.ELOOP, _LINK, str(path)) from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, _NO_FILE, str(path))
     return descriptor
 
 
 def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
     """The whole of a regular file. Raises OSError as `open_regular` does, and for more than `most` bytes."""
     with open(open_regular(path, os.O_RDONLY), "rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it is too large: at most {most} bytes are read")
+        if (size := os.fstat(file.fileno()).st_size) <= most:
+            data = file.read(most + 1)
+            size = len(data)
+    if size > most:
+        raise OSError(errno.EFBIG, f"it is too large, at most {most} bytes are read", str(path))
     return data
 
 
@@ -94,7 +97,7 @@ def strangers_below(folder: Path) -> Iterator[tuple[Path, str]]:
             if stat.S_ISLNK(mode):
                 yield Path(place, name), _LINK
             elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                yield Path(place, name), "it is no regular file"
+                yield Path(place, name), _NO_FILE
 
 
 def _raise(error: OSError) -> None:

@@ -59,7 +59,7 @@ class RunFolder:
         settings, `RunError` when it can't be written.
         """
         existing = path / "run.json"
-        if path.exists():
+        if path.is_dir():
             _refuse_links(path)
         if path.exists() and not existing.exists():
             _refuse_strangers(path)
@@ -138,7 +138,8 @@ def set_aside(path: Path) -> Path | None:
     """
     if not path.exists():
         return None
-    _refuse_links(path)
+    if path.is_dir():
+        _refuse_links(path)
     old = path.with_name(path.name + ".old")
     if not (path / "run.json").exists():
         _refuse_strangers(path)
