@@ -270,7 +270,7 @@ def test_a_pipe_is_no_library(tmp_path: Path) -> None:
     file = tmp_path / "library" / "discover.safetensors"
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(LibraryError, match="no regular file: .*discover.safetensors"):
+    with pytest.raises(LibraryError, match=r"no regular file: .*discover.safetensors"):
         load_library(tmp_path / "library")
 
 
