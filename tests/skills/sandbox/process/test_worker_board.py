@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,6 @@ class Code:
 
 def seen(board: Board) -> str:
     """What the parent reads, through a mapping of its own."""
-    import os
 
     other = Board(os.dup(board.descriptor))
     try:
