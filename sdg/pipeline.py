@@ -125,7 +125,7 @@ class Grounding:
         return self._learning(cycle).practise(found)
 
     def learn(self, found: Discovery, *, reserved: Collection[str], cycle: int = 1) -> SkillLibrary:
-        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        """Practise every cluster and put what was learned into a library. Raises RunError when nothing was."""
         return self._learning(cycle).learn(found, reserved=reserved)
 
     def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:

@@ -85,9 +85,12 @@ def _instance(kind: type[T], value: object, place: str) -> T:
 
 
 def _finite(value: object, place: str) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
-        raise ValueError(f"{place} is no finite number")
-    return float(value)  # type: ignore[arg-type]
+    try:
+        if type(value) in (int, float) and math.isfinite(value):  # type: ignore[arg-type]
+            return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # an integer of hundreds of digits
+        pass
+    raise ValueError(f"{place} is no finite number")
 
 
 def _refuse_constant(name: str) -> None:

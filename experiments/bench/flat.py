@@ -101,7 +101,8 @@ def _learned(jobs: Sequence[FlatJob], *, processes: int, heard: Any) -> Iterator
         for job in jobs:
             yield train_level(job, heard), 0
         return
-    for job, row in Workers(processes)(train_level, jobs):
+    folders = tuple({job.folder for job in jobs})  # the only jobs that write: they run no generated code
+    for job, row in Workers(processes, writes=folders)(train_level, jobs):
         yield row, job.steps
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.domains import domain
-from sdg.experiments.config.config import RunConfig
+from sdg.experiments.config.config import ModelConfig, RunConfig
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
 from sdg.induction.induce import InduceSettings
+from sdg.llm.address import TRUST_VARIABLE, is_loopback
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.registry import ModelSettings, build
@@ -79,13 +80,13 @@ def language_model(config: RunConfig, folder: Path) -> LanguageModel:
 
 
 def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
-    """Which model the config names, as a value that travels to worker processes."""
+    """Which model the config names, as a value that travels to worker processes: it holds no key."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
         name=model.name,
         base_url=model.base_url,
-        api_key=os.environ.get("OPENAI_API_KEY"),
+        trusted=_is_trusted(model),
         timeout_seconds=model.timeout_seconds,
         retries=model.retries,
         transcript=Path(model.transcript) if model.transcript else None,
@@ -97,6 +98,12 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
         limits=Limits(tokens=budget.tokens, money=budget.money),
         prices=Prices(budget.prompt_price, budget.completion_price),
     )
+
+
+def _is_trusted(model: ModelConfig) -> bool:
+    """Whether the user said where the key may go: a config file from elsewhere may name any address."""
+    own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
+    return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
 
 
 def planner_of(

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.files import read_file
 from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
-from sdg.run.files import read_file
+from sdg.llm.address import check_address
 
 __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
@@ -60,7 +61,15 @@ class ModelConfig(Section):
             raise ValueError("kind openai needs a model name: add `name: ...`")
         if self.kind == "replay" and not self.transcript:
             raise ValueError("kind replay needs a transcript: add `transcript: runs/NAME/transcript.jsonl`")
+        check_address(self.base_url)
         return self
+
+    _named_by_user: bool = PrivateAttr(False)
+
+    @property
+    def named_by_user(self) -> bool:
+        """Whether the server's address was given with --set: a file may come from anybody."""
+        return self._named_by_user
 
 
 class HypothesizeConfig(Section):
@@ -196,7 +205,9 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     if seed is not None:
         document.value["seed"] = seed
         document.places[("seed",)] = "--seed"
-    return check(document)
+    config = check(document)
+    config.model._named_by_user = document.place(("model", "base_url")).startswith("--set")
+    return config
 
 
 def check(document: Document) -> RunConfig:
@@ -241,7 +252,7 @@ def _tuples(value: Any) -> Any:
 def _fault(document: Document, details: Mapping[str, Any]) -> str:
     path = tuple(details["loc"])
     name = ".".join(str(part) for part in path)
-    place = document.place(path)
+    place = document.place(path).partition("=")[0]  # not what was given: it may hold a key
     if details["type"] == "extra_forbidden":
         return f"{place}: there is no key {name!r}{_hint(path)}"
     if details["type"] == "missing":

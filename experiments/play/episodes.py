@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.instructions import seeds
+from sdg.experiments.play.parent_model import answer
 from sdg.experiments.run.workers import Workers
+from sdg.llm.registry import ModelSettings
 from sdg.run import Journal
 
 Row = dict[str, Any]
@@ -61,6 +63,10 @@ class Job:
         """Its name in the journal."""
         return self.task.unit(self.recipe.agent)
 
+    def answer(self, request: Any) -> Any:
+        """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(getattr(self.recipe, "model", ModelSettings()), request)
+
     def lost(self, reason: str) -> Row:
         """The row of an episode whose worker hung or died: a failure that says so."""
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
@@ -82,8 +88,7 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = [job for job in jobs if job.unit not in journal]
-    network = any(getattr(job.recipe, "network", False) for job in missing)
-    for _, row in Workers(processes, folder=journal.path.parent, network=network)(_play, missing):
+    for _, row in Workers(processes, folder=journal.path.parent)(_play, missing):
         done(journal.append(row))
     return [journal[job.unit] for job in jobs]
 

@@ -28,10 +28,14 @@ from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
+from sdg.experiments.play.parent_model import model_of
 from sdg.gate.chain import OpenGate
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.registry import ModelSettings
+from sdg.skills.checks.reward import compiled
+from sdg.skills.library.library import LibraryError
+from sdg.skills.sandbox.guard import Refused
 
 if TYPE_CHECKING:
     from sdg.experiments.baselines.paper_policy import PaperPolicy
@@ -70,17 +74,12 @@ class PlannerRecipe:
     restarts: bool = False
     domain: str = DEFAULT
 
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
-
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
         world = domain(self.domain)
         return PlannerAgent(
             self.agent,
-            _Planners(_model(self.model), self.sampling, world),
+            _Planners(model_of(self.model), self.sampling, world),
             self._skills(world),
             gate_of=rules_gate if self.gated else _open_gate,
             settings=self.settings,
@@ -98,7 +97,13 @@ class PlannerRecipe:
         if self.library is None:
             raise ValueError(f"the agent {self.agent} needs a skill library")
         stored = load_library(self.library)
-        return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        try:
+            for skill in stored.skills:
+                for template in skill.checks:
+                    compiled(template.check, world)
+            return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
+            raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +114,11 @@ class ChatRecipe:
     sampling: Sampling = field(default_factory=Sampling)
     agent: str = "chat"
 
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
-
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
         from sdg.agents.chat import ChatAgent
 
-        return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
+        return ChatAgent(model_of(self.model), replace(self.sampling, stage="solve"), self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +163,6 @@ class _Planners:
             self._prompts,
             replace(self._sampling, seed=seed % 2**31, stage=self._sampling.stage or "solve"),
         )
-
-
-@lru_cache(maxsize=4)
-def _model(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that its agents share a connection and a cache."""
-    return build(settings)
 
 
 def _open_gate(skills: Mapping[str, Skill], world: Domain) -> Gate:

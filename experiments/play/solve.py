@@ -17,6 +17,7 @@ from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction
 from sdg.deduction.program import NO_PROGRAM
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.cli.errors import UserError
+from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.comparison import find_library
@@ -53,7 +54,7 @@ def solve(level: str, seed: int, *, instruction: str = "", means: Means = Means(
         raise UserError(str(error)) from None
     recipe = PlannerRecipe("sdg", place, model=means.model, sampling=means.sampling, settings=means.settings)
     lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    ((_, episode),) = Workers(1, network=recipe.network)(_play, [_Play(recipe, task, lost)])
+    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
     return head | {"note": note} | _told(episode) | {"library": str(place), "agent": "sdg"}
@@ -66,6 +67,10 @@ class _Play:
     recipe: PlannerRecipe
     task: Task
     nothing: Episode
+
+    def answer(self, request: Any) -> Any:
+        """What the planner asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(self.recipe.model, request)
 
     def lost(self, reason: str) -> Episode:
         """What came of an episode whose process hung or died."""

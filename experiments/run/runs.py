@@ -21,11 +21,12 @@ from sdg.experiments.config.assembly import (
 )
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.rehearsals import Rehearsals
+from sdg.experiments.run import compiled
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
 from sdg.pipeline import Grounding, Progress
-from sdg.run import RunFolder
+from sdg.run import RunError, RunFolder
 from sdg.run.records import HypothesisRow, VerificationRow, verifications
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.sandbox.process.bans import Bans
@@ -72,6 +73,9 @@ class _Run:
 
     def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
         self.config, self.folder, self.progress = config, folder, progress
+        if not (compiled.in_this_process() or compiled.are_there()):
+            progress.note("compiling kernels, once for this version and machine (about half a minute)")
+            compiled.ensure()
         kept = folder.read_json("results.json") or {}
         self.stages: dict[str, dict[str, Any]] = dict(kept.get("stages", {}))
         self.model = language_model(config, folder.path)
@@ -133,6 +137,12 @@ class _Run:
     def _induce(self, cycle: int) -> list[Row]:
         place = self._library(cycle)
         if not (place / "library.json").exists():
+            if not self.grounding.experiences(cycle):
+                raise RunError(
+                    "no subgoal was ever reached, so there is nothing to learn skills from; "
+                    f"`sdg show {self.folder.path}` shows why. "
+                    "A better model, more instructions or a larger verify.t_verify in a new run folder may help."
+                )
             found = self.grounding.discover(cycle)
             self._record_clusters(found, cycle)
             learned = self.grounding.learn(found, reserved=reserved(self.config), cycle=cycle)

@@ -74,7 +74,6 @@ class Equipping:
             kind,
             name,
             base_url=self.base_url or None,
-            api_key=os.environ.get("OPENAI_API_KEY"),
             record=folder / "transcript.jsonl",
             cache=folder / "replies.sqlite",
         )

@@ -21,6 +21,7 @@ from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder, records
+from sdg.run.files import RunError
 from sdg.run.layouts import Worlds
 from sdg.run.plan import Parallel, Plan, Progress
 from sdg.run.records import SkillRow
@@ -83,10 +84,10 @@ class Learning:
         return rows
 
     def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
-        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        """Practise every cluster and put what was learned into a library. Raises RunError when nothing was."""
         rows = self.practise(found)
         if not rows:
-            raise ValueError("no skill could be learned: nothing that was grounded leaves anything to be done")
+            raise RunError("no skill could be learned: nothing that was grounded leaves anything to be done")
         learned = self._library(found, rows, reserved=reserved)
         if self.rehearse is None:
             return learned

@@ -102,6 +102,6 @@ def _sum(lines: Sequence[str]) -> Spent:
         try:
             entry = json.loads(line)
             tokens, money = tokens + int(entry["tokens"]), money + float(entry["money"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
             continue  # a torn line: a kill between two writes
     return Spent(tokens, money)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sdg.llm.address import check_address, untrusted
 from sdg.llm.budget import Budgeted, Limits, Prices
 from sdg.llm.cache import Cached
 from sdg.llm.faulty import Faulty
@@ -19,12 +20,14 @@ class ModelSettings:
     """Which model, and what is put around it. Paths that are None leave their wrapper out.
 
     `transcript` is what kind replay reads, `record` is where exchanges are written; `fault_rate` in [0, 1] is the share
-    of replies that are spoilt on purpose. Prices are money for a million tokens.
+    of replies that are spoilt on purpose. Prices are money for a million tokens. `trusted` says that the user named
+    `base_url`: a key from the environment goes nowhere else.
     """
 
     kind: str = "babylang"
     name: str = ""
     base_url: str | None = None
+    trusted: bool = True
     api_key: str | None = field(default=None, repr=False)
     timeout_seconds: float = 60.0
     retries: int = 4
@@ -76,8 +79,12 @@ def _openai(settings: ModelSettings) -> LanguageModel:
 
     if not settings.name:
         raise ModelError("A model of kind openai needs a name: set model.name.")
-    if "@" in (settings.base_url or ""):
-        raise ModelError("model.base_url must not hold a password, because it is recorded: set OPENAI_API_KEY.")
+    try:
+        check_address(settings.base_url)
+    except ValueError as error:
+        raise ModelError(f"{error}.") from None
+    if not settings.trusted and os.environ.get("OPENAI_API_KEY"):
+        raise ModelError(untrusted(settings.base_url or ""))
     return OpenAIModel(
         Endpoint(
             settings.name,

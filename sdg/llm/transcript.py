@@ -11,9 +11,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.files import open_regular, read_file
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.run.files import read_file
 
 SCHEMA = 1
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
@@ -55,7 +55,8 @@ class Recorded:
     def _append(self, entry: Mapping[str, Any]) -> None:
         line = json.dumps(_redacted(entry, self._secrets), ensure_ascii=True).encode() + b"\n"
         try:
-            with open(self._path, "ab+", buffering=0) as file:
+            descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            with FileIO(descriptor, "r+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 _cut_torn_line(file)
                 while line:  # One write a line: only a full disk makes it more, and then the next cuts what is torn.

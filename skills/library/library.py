@@ -7,7 +7,6 @@ weights as plain arrays by name; what they mean is the policy's business. `skill
 from __future__ import annotations
 
 import keyword
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -88,7 +87,7 @@ class Skill:
         _require_count(f"episodes of {self.name}", self.episodes, low=0, high=10**12)
         _require_count(f"environment steps of {self.name}", self.environment_steps, low=0, high=10**15)
         low, high = self.success_interval
-        if not all(math.isfinite(share) and 0 <= share <= 1 for share in (low, self.success_rate, high)):
+        if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
             raise ValueError(
                 f"success of {self.name} is {self.success_rate} in {self.success_interval}, not shares of 1"
             )
