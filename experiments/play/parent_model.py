@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
 from sdg.skills.sandbox.process import line
 from sdg.skills.strict_json import decode
 

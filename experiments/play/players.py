@@ -30,7 +30,7 @@ from sdg.experiments.play.parent_model import model_of
 from sdg.gate.chain import OpenGate
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings
+from sdg.llm.provider import ModelSettings
 from sdg.skills.checks.reward import compiled
 from sdg.skills.library.library import LibraryError
 from sdg.skills.sandbox.guard import Refused

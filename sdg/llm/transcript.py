@@ -1,33 +1,52 @@
-"""A transcript of every exchange, one JSON line each, and the model that replays it."""
+"""A transcript of every exchange as JSON lines, and the model that replays it.
+
+Prompts are long and nearly alike. A message is cut before each of its headings; a long part of it is a line of its own,
+written once, and the exchanges name it by its digest:
+
+    {"schema": 2, "part": "9f86d081884c7d65", "text": "## Skills\\n\\n..."}
+    {"schema": 2, "key": "...", "messages": [{"role": "user", "parts": [{"part": "9f86d081884c7d65"}, "## Task..."]}],
+     "model": "...", "stage": "solve", "sampling": {...}, "reply": {...}}
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import open_regular, read_file
+from sdg.envs.files import read_file
 from sdg.llm import exchange
+from sdg.llm.exchange import cut_torn_line, open_to_append
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.provider import ModelSettings, Provider
 
-SCHEMA = 1
+SCHEMA = 2
+PART_CHARS = 200
+"""Shortest part that is kept on a line of its own."""
+_PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
+_HEADING = re.compile(r"(?m)^(?=#)")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
 
 
 class Recorded:
     """A model whose exchanges are appended to a file; each line is on disk before the reply is handed on.
 
-    Several processes may append to one file. A torn last line, left by a kill, is cut off before the next is written.
+    Several threads and processes may append to one file. A torn last line, left by a kill, is cut off before the next
+    is written.
     """
 
     def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
         self._model, self._path = model, path
         self._secrets = tuple(secret for secret in secrets if len(secret) > 3)
+        self._parts: set[str] = set()
+        self._read = 0  # Parts are known up to this byte of the file; what follows, other processes have written.
 
     @property
     def name(self) -> str:
@@ -41,29 +60,49 @@ class Recorded:
             "key": exchange.key(self.name, messages, sampling),
             "model": self.name,
             "stage": sampling.stage,
-            "messages": exchange.plain_messages(messages),
             "sampling": exchange.plain_sampling(sampling),
         }
         try:
             completion = self._model.complete(messages, sampling=sampling)
         except ModelError as error:
-            self._append(head | {"error": str(error)})
+            self._append(messages, head | {"error": str(error)})
             raise
-        self._append(head | {"reply": exchange.plain_reply(completion)})
+        self._append(messages, head | {"reply": exchange.plain_reply(completion)})
         return completion
 
-    def _append(self, entry: Mapping[str, Any]) -> None:
-        line = json.dumps(_redacted(entry, self._secrets), ensure_ascii=True).encode() + b"\n"
+    def _append(self, messages: Sequence[Message], entry: Mapping[str, Any]) -> None:
+        clean = _redacted(exchange.plain_messages(messages), self._secrets)
+        told, parts = [], dict[str, str]()
+        for message in clean:
+            shown = [_shown(text, parts) for text in _HEADING.split(message["content"])]
+            told.append({"role": message["role"], "parts": shown})
+        line = _line(_redacted(entry, self._secrets) | {"messages": told})
         try:
-            descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-            with FileIO(descriptor, "r+") as file:
+            with open_to_append(self._path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                _cut_torn_line(file)
-                while line:  # One write a line: only a full disk makes it more, and then the next cuts what is torn.
-                    line = line[file.write(line) :]
+                cut_torn_line(file)
+                self._learn_parts(file)
+                fresh = [
+                    _line({"schema": SCHEMA, "part": key, "text": parts[key]}) for key in parts.keys() - self._parts
+                ]
+                data = b"".join([*sorted(fresh), line])
+                while data:  # One write: only a full disk makes it more, and then the next cuts what is torn.
+                    data = data[file.write(data) :]
                 os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The transcript {self._path} can't be written: {error.strerror or error}.") from error
+
+    def _learn_parts(self, file: FileIO) -> None:
+        """Know the parts that the file has, by what was appended since the last look."""
+        file.seek(self._read)
+        added = _rest(file)
+        for number, line in enumerate(added.splitlines(), 1):
+            if self._read == 0 and number == 1:
+                _check_schema(line, self._path)
+            part = _PART_LINE.match(line)
+            if part:
+                self._parts.add(part[1].decode())
+        self._read += len(added)
 
 
 class Replayed:
@@ -73,6 +112,7 @@ class Replayed:
         self._path = path
         self._replies: dict[str, list[Completion | str]] = {}
         self._asked: dict[str, int] = {}
+        self._turn = threading.Lock()
         self._name = ""
         for entry in entries(path):
             self._name = self._name or str(entry.get("model", ""))
@@ -92,8 +132,9 @@ class Replayed:
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
                 "those of the run that it was recorded in."
             )
-        number = min(self._asked.get(key, 0), len(replies) - 1)
-        self._asked[key] = number + 1
+        with self._turn:
+            number = min(self._asked.get(key, 0), len(replies) - 1)
+            self._asked[key] = number + 1
         said = replies[number]
         if isinstance(said, str):
             raise ModelError(said)
@@ -101,47 +142,76 @@ class Replayed:
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The exchanges of a transcript; a torn last line is passed over. Raises ModelError for any other line."""
+    """The exchanges of a transcript, each message whole; a torn last line is passed over.
+
+    Raises ModelError for any other line, and for a transcript of another schema.
+    """
     try:
         lines = read_file(path.resolve()).split(b"\n")
     except OSError as error:
         raise ModelError(f"The transcript {path} can't be read: {error.strerror or error}.") from error
+    parts: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        entry = _entry(line)
-        if entry is not None:
-            yield entry
-        elif number < len(lines):
+        if number == 1:
+            _check_schema(line, path)
+        entry = _entry(line, parts)
+        if entry is None and number < len(lines):
             raise ModelError(f"Line {number} of the transcript {path} is no exchange of schema {SCHEMA}.")
+        if entry:
+            yield entry
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
+def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:
+    """An exchange with its messages whole, {} for a part (which is remembered), None for anything else."""
     try:
         entry = json.loads(line)
-        if entry["schema"] == SCHEMA and isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
+        if entry["schema"] != SCHEMA:
+            return None
+        if "part" in entry:
+            parts[str(entry["part"])] = str(entry["text"])
+            return {}
+        if isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
             _said(entry)
-            return dict(entry)
+            return dict(entry) | {"messages": [_whole(message, parts) for message in entry["messages"]]}
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     return None
 
 
+def _check_schema(line: bytes, path: Path) -> None:
+    """Raise ModelError for a transcript that an older version wrote, which would otherwise be half understood."""
+    try:
+        schema = json.loads(line)["schema"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    if schema != SCHEMA:
+        raise ModelError(
+            f"The transcript {path} has schema {schema!r:.20}, this version's is {SCHEMA}: "
+            "replay it with the version that wrote it, or start a new run folder."
+        )
+
+
+def _shown(text: str, parts: dict[str, str]) -> str | dict[str, str]:
+    if len(text) < PART_CHARS:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    parts[digest] = text
+    return {"part": digest}
+
+
+def _whole(message: Mapping[str, Any], parts: Mapping[str, str]) -> dict[str, str]:
+    texts = [text if isinstance(text, str) else parts[text["part"]] for text in message["parts"]]
+    return {"role": str(message["role"]), "content": "".join(texts)}
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
 def _said(entry: Mapping[str, Any]) -> Completion | str:
     return exchange.reply_of(entry["reply"]) if "reply" in entry else str(entry["error"])
-
-
-def _cut_torn_line(file: FileIO) -> None:
-    size = file.seek(0, os.SEEK_END)
-    if not size:
-        return
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return
-    start = max(0, size - 2**22)
-    file.seek(start)
-    end = _rest(file).rfind(b"\n")
-    file.truncate(start + end + 1 if end >= 0 else start)
 
 
 def _rest(file: FileIO) -> bytes:
@@ -156,3 +226,12 @@ def _redacted(value: Any, secrets: Sequence[str]) -> Any:
     if isinstance(value, Mapping):
         return {name: _redacted(each, secrets) for name, each in value.items()}
     return [_redacted(each, secrets) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _make(settings: ModelSettings) -> Replayed:
+    path = settings.transcript
+    assert path is not None, "the registry asks for it"
+    return Replayed(path / "transcript.jsonl" if path.is_dir() else path)
+
+
+PROVIDER = Provider(_make, needs=("transcript",))

@@ -23,7 +23,8 @@ from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import ChatRecipe
 from sdg.llm.model import ModelError
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
 from sdg.run import Journal
 
 CANARY = "canary.4711/NOT-a+usual=shape"
