@@ -16,11 +16,11 @@ class Typical:
     questions: float = 1.0
 
 
-HYPOTHESIS = Typical(1300, 500, 1.5)
+HYPOTHESIS = Typical(1500, 500, 1.5)
 """An instruction's subgoals, with retries and repairs."""
-TRANSLATION = Typical(900, 300, 0.1)
+TRANSLATION = Typical(2900, 1200, 0.1)
 """A grounded subgoal's API name; some ten are asked for at once."""
-EPISODE = Typical(5400, 1800, 1.4)
+EPISODE = Typical(4000, 1800, 1.3)
 """An instruction's programs: the first one and its repairs."""
 CHAT_EPISODE = Typical(900, 150, 40.0)
 """An episode in which every action is asked for."""

@@ -1,11 +1,11 @@
 """A transcript of every exchange as JSON lines, and the model that replays it.
 
-Prompts are long and nearly alike. A message is cut before each of its headings; a long part of it is a line of its own,
-written once, and the exchanges name it by its digest:
+Prompts are long and nearly alike, and so are programs. A text is cut before each of its headings and functions; a long
+part of it is a line of its own, written once, and the exchanges name it by its digest:
 
     {"schema": 2, "part": "9f86d081884c7d65", "text": "## Skills\\n\\n..."}
-    {"schema": 2, "key": "...", "messages": [{"role": "user", "parts": [{"part": "9f86d081884c7d65"}, "## Task..."]}],
-     "model": "...", "stage": "solve", "sampling": {...}, "reply": {...}}
+    {"schema": 2, "key": "...", "messages": [{"role": "user", "content": [{"part": "9f86d081884c7d65"}, "## Task..."]}],
+     "model": "...", "stage": "solve", "sampling": {...}, "reply": {"text": ["def program():..."], ...}}
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ SCHEMA = 2
 PART_CHARS = 200
 """Shortest part that is kept on a line of its own."""
 _PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
-_HEADING = re.compile(r"(?m)^(?=#)")
+_BORDER = re.compile(r"(?m)^(?=#|def )")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
 
 
@@ -71,12 +71,9 @@ class Recorded:
         return completion
 
     def _append(self, messages: Sequence[Message], entry: Mapping[str, Any]) -> None:
-        clean = _redacted(exchange.plain_messages(messages), self._secrets)
-        told, parts = [], dict[str, str]()
-        for message in clean:
-            shown = [_shown(text, parts) for text in _HEADING.split(message["content"])]
-            told.append({"role": message["role"], "parts": shown})
-        line = _line(_redacted(entry, self._secrets) | {"messages": told})
+        whole = {**entry, "messages": exchange.plain_messages(messages)}
+        parts: dict[str, str] = {}
+        line = _line(_change_texts(_redacted(whole, self._secrets), lambda text: _cut(text, parts)))
         try:
             with open_to_append(self._path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -173,8 +170,9 @@ def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:
             parts[str(entry["part"])] = str(entry["text"])
             return {}
         if isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
-            _said(entry)
-            return dict(entry) | {"messages": [_whole(message, parts) for message in entry["messages"]]}
+            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts))
+            _said(whole)
+            return whole
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     return None
@@ -193,17 +191,26 @@ def _check_schema(line: bytes, path: Path) -> None:
         )
 
 
-def _shown(text: str, parts: dict[str, str]) -> str | dict[str, str]:
-    if len(text) < PART_CHARS:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    parts[digest] = text
+def _change_texts(entry: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """An exchange with the contents of its messages and the text of its reply changed."""
+    messages = [{"role": str(each["role"]), "content": change(each["content"])} for each in entry["messages"]]
+    reply = {"reply": {**entry["reply"], "text": change(entry["reply"]["text"])}} if "reply" in entry else {}
+    return {**entry, "messages": messages, **reply}
+
+
+def _cut(text: str, parts: dict[str, str]) -> list[str | dict[str, str]]:
+    """A text in pieces, the long ones by their digest; `parts` gets what stands behind those."""
+    return [_named(piece, parts) if len(piece) >= PART_CHARS else piece for piece in _BORDER.split(text)]
+
+
+def _named(piece: str, parts: dict[str, str]) -> dict[str, str]:
+    digest = hashlib.sha256(piece.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    parts[digest] = piece
     return {"part": digest}
 
 
-def _whole(message: Mapping[str, Any], parts: Mapping[str, str]) -> dict[str, str]:
-    texts = [text if isinstance(text, str) else parts[text["part"]] for text in message["parts"]]
-    return {"role": str(message["role"]), "content": "".join(texts)}
+def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str]) -> str:
+    return "".join(piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces)
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

@@ -176,9 +176,9 @@ def test_what_can_t_complete_is_no_model(nothing: object) -> None:
 
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
     asked = Estimate().plus(EPISODE, 100)
-    assert asked == Estimate(140, 140 * EPISODE.prompt_tokens, 140 * EPISODE.completion_tokens)
+    assert asked == Estimate(130, 130 * EPISODE.prompt_tokens, 130 * EPISODE.completion_tokens)
     told = asked.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
-    assert told.startswith("the model will be asked some 140 questions, 1 M tokens; 3.53 in money; about 4 minutes")
+    assert told.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
     assert "no prices are set" in asked.describe(Prices(), concurrency=1)
 
 

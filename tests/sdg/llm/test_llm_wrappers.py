@@ -124,6 +124,17 @@ def test_the_long_parts_of_messages_are_stored_once(tmp_path: Path) -> None:
     assert ask(Replayed(path), texts[1]) == "one"
 
 
+def test_the_functions_of_replies_are_stored_once(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    helper = "def helper():\n" + "    look()\n" * 40
+    replies = [f"```python\n{helper}\ndef program():\n    go({n})\n```" for n in range(3)]
+    recorded = Recorded(Scripted(*replies), path)
+    assert [ask(recorded) for _ in replies] == replies
+    replayed = Replayed(path)
+    assert [ask(replayed) for _ in replies] == replies
+    assert path.read_bytes().count(b"look()") == 40
+
+
 def test_a_part_that_a_kill_tore_is_written_again(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     ask(Recorded(Scripted("one"), path), "short")
@@ -151,9 +162,9 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     "line",
     [
         '{"schema": 2}',
-        '{"schema":2,"key":"k","messages":[{"role":"user","parts":[{"part":"0123456789abcdef"}]}],"reply":{"text":"x"}}',
-        '{"schema":2,"key":"k","messages":[7],"reply":{"text":"x"}}',
-        '{"schema":2,"key":"k","messages":[],"reply":{"text":7}}',
+        '{"schema":2,"key":"k","messages":[{"role":"user","content":[{"part":"0123456789abcdef"}]}],"reply":{"text":["x"]}}',
+        '{"schema":2,"key":"k","messages":[7],"reply":{"text":["x"]}}',
+        '{"schema":2,"key":"k","messages":[],"reply":{"text":[7]}}',
         "[" * 50_000,
     ],
 )
