@@ -137,6 +137,7 @@ def planner_of(
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+        guards=config.deduce.guards,
     )
 
 

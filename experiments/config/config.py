@@ -155,7 +155,16 @@ class DeduceConfig(Section):
 
     interactions: Count = Field(4, description="programs an episode may take: the first one and its repairs")
     attempts: Count = Field(5, description="how often a skill is tried before it counts as failed")
-    gate: Literal["rules"] = Field("rules", description="who judges feasibility and completeness")
+    guards: tuple[str, ...] = Field(
+        ("rules",), description="who judges feasibility and completeness: rules, open, or your own as module:attribute"
+    )
+
+    @model_validator(mode="after")
+    def _guards(self) -> DeduceConfig:
+        from sdg.gate.registry import check_guards
+
+        check_guards(self.guards)
+        return self
 
 
 class EvaluateConfig(Section):
