@@ -18,6 +18,7 @@ from sdg.llm.address import check_address, untrusted
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.openai_answer import Unreadable, message_of, read_answer
 from sdg.llm.provider import ModelSettings, Provider
+from sdg.llm.secrets import hider
 
 MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
@@ -53,6 +54,7 @@ class OpenAIModel:
         self.endpoint = endpoint
         self._refused: set[str] = set()
         self._key = os.environ.get(KEY_VARIABLE, "")
+        self._hide = hider([self._key], mark="[key]")
         self._opening = threading.Lock()
         self._client: Any = None
 
@@ -176,9 +178,6 @@ class OpenAIModel:
 
     def _who(self) -> str:
         return f"Model {self.endpoint.model!r} at {self.endpoint.base_url or 'OpenAI'}"
-
-    def _hide(self, said: str) -> str:
-        return said.replace(self._key, "[key]") if len(self._key) > 3 else said
 
 
 def _advice(status: int) -> str:

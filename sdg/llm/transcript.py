@@ -26,6 +26,7 @@ from sdg.llm import exchange
 from sdg.llm.exchange import cut_torn_line, open_to_append
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings, Provider
+from sdg.llm.secrets import hider
 
 SCHEMA = 2
 PART_CHARS = 200
@@ -44,7 +45,7 @@ class Recorded:
 
     def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
         self._model, self._path = model, path
-        self._secrets = tuple(secret for secret in secrets if len(secret) > 3)
+        self._hide = hider(secrets, mark="[redacted]")
         self._parts: set[str] = set()
         self._read = 0  # Parts are known up to this byte of the file; what follows, other processes have written.
 
@@ -73,7 +74,7 @@ class Recorded:
     def _append(self, messages: Sequence[Message], entry: Mapping[str, Any]) -> None:
         whole = {**entry, "messages": exchange.plain_messages(messages)}
         parts: dict[str, str] = {}
-        line = _line(_change_texts(_redacted(whole, self._secrets), lambda text: _cut(text, parts)))
+        line = _line(_change_texts(_redacted(whole, self._hide), lambda text: _cut(text, parts)))
         try:
             with open_to_append(self._path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -225,14 +226,12 @@ def _rest(file: FileIO) -> bytes:
     return b"".join(iter(lambda: file.read(2**20), b""))
 
 
-def _redacted(value: Any, secrets: Sequence[str]) -> Any:
+def _redacted(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, "[redacted]")
-        return _SECRET.sub("[redacted]", value)
+        return _SECRET.sub("[redacted]", hide(value))
     if isinstance(value, Mapping):
-        return {name: _redacted(each, secrets) for name, each in value.items()}
-    return [_redacted(each, secrets) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _redacted(each, hide) for name, each in value.items()}
+    return [_redacted(each, hide) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _make(settings: ModelSettings) -> Replayed:

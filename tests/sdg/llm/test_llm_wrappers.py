@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import time
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -18,6 +20,7 @@ from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, Mo
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.retry import Retried
+from sdg.llm.secrets import hider
 from sdg.llm.transcript import Recorded, Replayed, entries
 
 
@@ -199,6 +202,28 @@ def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
     assert "sk-abc" not in said
     assert "abcdefgh12345678" not in said
     assert said.count("[redacted]") == 3
+
+
+KEY = "Canary/4711+not=usual"
+DISGUISES = {
+    "itself": KEY,
+    "upper case": KEY.upper(),
+    "cut short": KEY[:-1],
+    "backwards": KEY[::-1],
+    "spaced": " ".join(KEY),
+    "percent": quote(KEY, safe=""),
+    "hex": KEY.encode().hex(),
+    **{f"base64 after {n}": b64encode(b"x" * n + KEY.encode() + b"y").decode() for n in range(4)},
+    "urlsafe base64": urlsafe_b64encode(KEY.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_key_in_disguise_is_hidden_too(disguise: str) -> None:
+    hidden = hider([KEY, ""], mark="[]")(f"before {DISGUISES[disguise]} after")
+    assert "[]" in hidden
+    assert len(hidden) <= len("before xxxx[]xxxx after")
+    assert hider(["abc", ""], mark="[]")("abcdef") == "abcdef"
 
 
 def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) -> None:
