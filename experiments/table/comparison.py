@@ -14,6 +14,7 @@ from typing import Any
 from sdg import skills
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import instructions
+from sdg.envs.registry import RegistryError
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import Stage, progress
 from sdg.experiments.play.episodes import BOT, Recipe, Row
@@ -71,9 +72,12 @@ class Equipping:
     def model(self, folder: Path) -> ModelSettings:
         """Which model, with its transcript, cache and ledger in the folder where it is a real one.
 
-        Raises RegistryError for a kind that there isn't.
+        Raises UserError for a kind that there isn't.
         """
-        chosen = named(self.llm)
+        try:
+            chosen = named(self.llm)
+        except RegistryError as error:
+            raise UserError(str(error)) from None
         settings = ModelSettings(
             chosen["kind"],
             chosen.get("name", ""),
