@@ -80,10 +80,8 @@ class Recorded:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 cut_torn_line(file)
                 self._learn_parts(file)
-                fresh = [
-                    _line({"schema": SCHEMA, "part": key, "text": parts[key]}) for key in parts.keys() - self._parts
-                ]
-                data = b"".join([*sorted(fresh), line])
+                fresh = sorted(parts.keys() - self._parts)
+                data = b"".join(_line({"schema": SCHEMA, "part": key, "text": parts[key]}) for key in fresh) + line
                 while data:  # One write: only a full disk makes it more, and then the next cuts what is torn.
                     data = data[file.write(data) :]
                 os.fsync(file.fileno())
@@ -92,6 +90,8 @@ class Recorded:
 
     def _learn_parts(self, file: FileIO) -> None:
         """Know the parts that the file has, by what was appended since the last look."""
+        if file.seek(0, os.SEEK_END) < self._read:  # somebody put another file there
+            self._parts, self._read = set(), 0
         file.seek(self._read)
         added = _rest(file)
         for number, line in enumerate(added.splitlines(), 1):

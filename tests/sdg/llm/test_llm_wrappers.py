@@ -151,6 +151,16 @@ def test_a_part_that_a_kill_tore_is_written_again(tmp_path: Path) -> None:
         assert [entry["messages"][0]["content"] for entry in entries(path)] == ["short", PROMPT]
 
 
+def test_parts_are_written_again_into_a_file_that_was_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one"), path)
+    ask(recorded, PROMPT)
+    ask(recorded, PROMPT)
+    path.unlink()
+    ask(recorded, PROMPT)
+    assert [entry["messages"][0]["content"] for entry in entries(path)] == [PROMPT]
+
+
 def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text('{"schema": 1, "key": "abc", "messages": [], "reply": {"text": "hi"}}\n')
