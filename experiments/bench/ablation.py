@@ -33,10 +33,10 @@ from sdg.experiments.table.comparison import Equipping, compare
 from sdg.experiments.table.figures import markdown_table, write_plot
 from sdg.experiments.table.rows import Table1Settings
 from sdg.experiments.table.statistics import wilson_interval
+from sdg.llm.registry import is_rule_based
 from sdg.run import atomic_write
 
 WHICH = ("interactions", "attempts", "gate", "skills")
-RULE_BASED = ("babylang", "faulty")
 SHOWN = (
     *("level", "agent", "success_rate", "low", "high", "episodes"),
     *("median_steps", "steps_to_bot", "skill_calls", "llm_calls", "tokens", "causes"),
@@ -79,7 +79,7 @@ def rows(
     config = equipping.config(base) | {"which": which}
     table = compare(chosen, settings, folder=folder, config=config, processes=processes)
     found = _over_interactions(table, most) if which == "interactions" else _over_agents(table)
-    note = PLUMBING if which == "interactions" and model.split(":")[0] in RULE_BASED else ""
+    note = PLUMBING if which == "interactions" and is_rule_based(model.partition(":")[0]) else ""
     about = {"figure": which, "model": model} | ({"note": note} if note else {})
     told = [about | row for row in found]
     atomic_write(folder / "figure.md", markdown_table(told))

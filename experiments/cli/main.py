@@ -43,7 +43,9 @@ ConfigOption = Annotated[
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="run folder; runs/NAME by default")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="lay a value over the config")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="seed of the run")]
-LlmOption = Annotated[str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai or replay")]
+LlmOption = Annotated[
+    str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai, replay, or module:attribute")
+]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="set an earlier run in the folder aside and begin anew")]
 JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
@@ -109,6 +111,7 @@ def solve(
     """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, one instruction of a level
     (the one of --seed, or your own) with a library that is there already; no run folder is made."""
     from sdg.experiments.cli.solve import means_of, refuse_other_options, solve_one
+    from sdg.llm.registry import is_rule_based
 
     overlay = [*_llm_overlay(llm), *(assignments or [])]
     if level is None:
@@ -118,7 +121,7 @@ def solve(
         return
     refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
     resolved, _ = resolve(config, None, overlay=overlay, seed=None)
-    if resolved.model.kind == "babylang" and not quiet:
+    if is_rule_based(resolved.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
     solve_one(level, seed or 0, instruction=instruction, means=means_of(resolved, library), as_json=as_json)
 
@@ -254,9 +257,12 @@ def _terminated(number: int, frame: object) -> NoReturn:
 def _llm_overlay(llm: str | None) -> list[str]:
     if llm is None:
         return []
-    kind, _, name = llm.partition(":")
-    key = "transcript" if kind == "replay" else "name"
-    return [f"model.kind={kind}", *([f"model.{key}={name}"] if name else [])]
+    from sdg.llm.registry import named
+
+    try:
+        return [f"model.{key}={value}" for key, value in named(llm).items()]
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def command(function: Callable[..., int | None]) -> int:
@@ -284,7 +290,9 @@ def find_config(name: str) -> Path:
 def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     from sdg.experiments.cli.output import output
     from sdg.experiments.cli.progress import progress
+    from sdg.experiments.config.assembly import expected_cost
     from sdg.experiments.config.config import dump
+    from sdg.llm.registry import is_rule_based
     from sdg.run import RunFolder, RunSettings, set_aside
 
     told = progress(quiet=quiet)
@@ -293,8 +301,10 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
     command = ("sdg", *sys.argv[1:])
     settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, command)
     with output(as_json=as_json) as lines, RunFolder.start(path, settings) as folder:
-        if config.model.kind == "babylang":
+        if is_rule_based(config.model.kind):
             told.note(BABYLANG)
+        if cost := expected_cost(config, until=until):
+            told.note(cost)
         try:
             lines.rows(_runs().run(config, folder, until=until, progress=told))
         finally:

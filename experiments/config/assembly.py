@@ -13,8 +13,10 @@ from sdg.experiments.play.episodes import Recipe
 from sdg.induction.induce import InduceSettings
 from sdg.llm.address import TRUST_VARIABLE, is_loopback
 from sdg.llm.budget import Limits, Prices
+from sdg.llm.estimate import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.pipeline import Explorers, Plan
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.search import RandomSearch, Search, SearchSettings
@@ -47,6 +49,7 @@ def plan_of(config: RunConfig) -> Plan:
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
         max_tokens=config.model.max_tokens,
+        concurrency=config.model.concurrency if provider_of(config.model.kind).network else 1,
         training_layouts=induce.training_layouts,
         validation_layouts=induce.validation_layouts,
         verify=VerifySettings(verify.t_verify, verify.most_per_subgoal),
@@ -88,15 +91,17 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
         base_url=model.base_url,
         trusted=_is_trusted(model),
         timeout_seconds=model.timeout_seconds,
+        reply_seconds=model.reply_seconds,
+        concurrency=model.concurrency,
         retries=model.retries,
         transcript=Path(model.transcript) if model.transcript else None,
         record=folder / "transcript.jsonl",
-        cache=folder / "replies.sqlite" if model.cache and model.kind == "openai" else None,
+        cache=folder / "replies.sqlite" if model.cache and provider_of(model.kind).network else None,
         ledger=folder / "spent.json",
         fault_rate=model.fault_rate,
         fault_seed=config.seed,
         limits=Limits(tokens=budget.tokens, money=budget.money),
-        prices=Prices(budget.prompt_price, budget.completion_price),
+        prices=Prices(budget.prompt_price, budget.completion_price, budget.cached_price),
     )
 
 
@@ -104,6 +109,27 @@ def _is_trusted(model: ModelConfig) -> bool:
     """Whether the user said where the key may go: a config file from elsewhere may name any address."""
     own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
     return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
+
+
+SUBGOALS = 3
+"""Of an instruction, as a rule."""
+
+
+def expected_cost(config: RunConfig, *, until: str) -> str:
+    """What a run up to a stage will ask of its model, in a line; "" for a model that reaches no server."""
+    settings = model_settings(config, Path())
+    if not provider_of(settings.kind).network:
+        return ""
+    levels, evaluate = len(config.levels), config.evaluate
+    instructions = levels * config.instructions_per_level
+    asked = Estimate().plus(HYPOTHESIS, instructions)
+    if until not in ("hypothesize", "verify"):
+        rehearsed = levels * config.induce.rehearsals * config.cycles
+        asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
+    if until in ("solve", "run"):
+        compared = len({"sdg_action", "random_skills"} & set(evaluate.baselines)) if until == "run" else 0
+        asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
+    return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
 
 
 def planner_of(
@@ -117,6 +143,7 @@ def planner_of(
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
         domain=config.domain,
+        guards=config.deduce.guards,
     )
 
 

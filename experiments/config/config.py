@@ -39,9 +39,10 @@ class Section(BaseModel):
 class ModelConfig(Section):
     """The language model. Keys come from the environment (OPENAI_API_KEY), never from a file that is kept."""
 
-    kind: Literal["babylang", "openai", "replay"] = Field(
+    kind: str = Field(
         "babylang",
-        description="babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay",
+        description="babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay; "
+        "or a model of your own as module:attribute",
     )
     name: str = Field("", description="model name as the server knows it; openai only")
     base_url: str | None = Field(
@@ -49,18 +50,23 @@ class ModelConfig(Section):
     )
     transcript: str | None = Field(None, description="transcript.jsonl of the run to replay; replay only")
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
-    max_tokens: Count = Field(4000, description="longest reply, tokens")
-    timeout_seconds: Positive = Field(60.0, description="how long to wait for one reply")
+    max_tokens: Count = Field(16_000, description="longest reply, tokens, thoughts included")
+    timeout_seconds: Positive = Field(
+        600.0, description="longest silence: until a reply begins, and between its pieces"
+    )
+    reply_seconds: Positive = Field(3600.0, description="longest time for one reply")
+    concurrency: Size = Field(16, description="questions to a server that may be under way at once")
     retries: Annotated[int, Field(ge=0)] = Field(4, description="how often a request that failed is sent again")
     cache: bool = Field(True, description="answer repeated requests from a cache in the run folder")
     fault_rate: Share = Field(0.0, description="share of replies that are spoilt on purpose, to exercise repair")
 
     @model_validator(mode="after")
     def _complete(self) -> ModelConfig:
-        if self.kind == "openai" and not self.name:
-            raise ValueError("kind openai needs a model name: add `name: ...`")
-        if self.kind == "replay" and not self.transcript:
-            raise ValueError("kind replay needs a transcript: add `transcript: runs/NAME/transcript.jsonl`")
+        from sdg.llm.registry import provider_of
+
+        for need in provider_of(self.kind).needs:
+            if not getattr(self, need):
+                raise ValueError(f"kind {self.kind} needs a {need}: add `{need}: ...`")
         check_address(self.base_url)
         return self
 
@@ -144,7 +150,16 @@ class DeduceConfig(Section):
 
     interactions: Count = Field(4, description="programs an episode may take: the first one and its repairs")
     attempts: Count = Field(5, description="how often a skill is tried before it counts as failed")
-    gate: Literal["rules"] = Field("rules", description="who judges feasibility and completeness")
+    guards: tuple[str, ...] = Field(
+        ("rules",), description="who judges feasibility and completeness: rules, open, or your own as module:attribute"
+    )
+
+    @model_validator(mode="after")
+    def _guards(self) -> DeduceConfig:
+        from sdg.gate.registry import check_guards
+
+        check_guards(self.guards)
+        return self
 
 
 class EvaluateConfig(Section):
@@ -162,6 +177,9 @@ class BudgetConfig(Section):
     money: Positive | None = Field(None, description="price of the tokens, in the unit of the two prices")
     prompt_price: Annotated[float, Field(ge=0)] = Field(0.0, description="money for a million prompt tokens")
     completion_price: Annotated[float, Field(ge=0)] = Field(0.0, description="money for a million completion tokens")
+    cached_price: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="money for a million prompt tokens that the server's cache held; null: as other prompt tokens"
+    )
 
 
 class RunConfig(Section):

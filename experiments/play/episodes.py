@@ -12,7 +12,8 @@ from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.run.workers import Workers
-from sdg.llm.registry import ModelSettings
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of
 from sdg.run import Journal
 
 Row = dict[str, Any]
@@ -63,9 +64,14 @@ class Job:
         """Its name in the journal."""
         return self.task.unit(self.recipe.agent)
 
+    @property
+    def model(self) -> ModelSettings:
+        """The model that its agent asks; for an agent that asks none, one that costs nothing."""
+        return getattr(self.recipe, "model", ModelSettings())
+
     def answer(self, request: Any) -> Any:
         """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
-        return answer(getattr(self.recipe, "model", ModelSettings()), request)
+        return answer(self.model, request)
 
     def lost(self, reason: str) -> Row:
         """The row of an episode whose worker hung or died: a failure that says so."""
@@ -88,7 +94,9 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = [job for job in jobs if job.unit not in journal]
-    for _, row in Workers(processes, folder=journal.path.parent)(_play, missing):
+    # An episode that waits for a slow model takes no core: then there are more processes than cores.
+    outstanding = max((concurrency_of(job.model) for job in missing), default=1)
+    for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
         done(journal.append(row))
     return [journal[job.unit] for job in jobs]
 

@@ -5,6 +5,7 @@ So only who runs no generated code has network, key, transcript and cache.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -12,7 +13,8 @@ from typing import Any, Literal, get_args
 
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
 from sdg.skills.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -38,10 +40,14 @@ def model_of(settings: ModelSettings) -> LanguageModel:
     return ParentModel() if line.is_open() else _built(settings)
 
 
-@lru_cache(maxsize=4)
 def _built(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that its agents share a connection and a cache."""
-    return build(settings)
+    """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
+    with _building:
+        return _build_once(settings)
+
+
+_building = threading.Lock()
+_build_once = lru_cache(maxsize=4)(build)
 
 
 def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, rules_gate
+from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
@@ -29,10 +29,10 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
-from sdg.gate.chain import OpenGate
+from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings
+from sdg.llm.provider import ModelSettings
 from sdg.skills.checks.reward import compiled
 from sdg.skills.library.library import LibraryError
 from sdg.skills.sandbox.guard import Refused
@@ -62,6 +62,7 @@ class PlannerRecipe:
     """A planner: which skills it has, which model writes its programs, and how long it may try.
 
     `skills` is one of LEARNED, RANDOM_WEIGHTS and PRIMITIVES; the first two are of the library in folder `library`.
+    `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
     """
 
     agent: str
@@ -70,7 +71,7 @@ class PlannerRecipe:
     model: ModelSettings = field(default_factory=ModelSettings)
     sampling: Sampling = field(default_factory=Sampling)
     settings: DeductionSettings = field(default_factory=DeductionSettings)
-    gated: bool = True
+    guards: tuple[str, ...] = ("rules",)
     restarts: bool = False
     domain: str = DEFAULT
 
@@ -81,7 +82,7 @@ class PlannerRecipe:
             self.agent,
             _Planners(model_of(self.model), self.sampling, world),
             self._skills(world),
-            gate_of=rules_gate if self.gated else _open_gate,
+            gate_of=partial(_gate, self.guards),
             settings=self.settings,
             restarts=self.restarts,
         )
@@ -165,8 +166,9 @@ class _Planners:
         )
 
 
-def _open_gate(skills: Mapping[str, Skill], world: Domain) -> Gate:
-    return OpenGate()
+def _gate(guards: Sequence[str], skills: Mapping[str, Skill], world: Domain) -> Gate:
+    usages = {name: skill.usage for name, skill in skills.items()}
+    return gate_of(guards, usages=usages, resolve=world.language.resolve)
 
 
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
@@ -177,7 +179,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),
         "sdg-restart": lambda: replace(base, agent="sdg-restart", restarts=True),
-        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", gated=False),
+        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", guards=("open",)),
         "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),

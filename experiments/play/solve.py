@@ -22,7 +22,7 @@ from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.comparison import find_library
 from sdg.llm.model import Sampling
-from sdg.llm.registry import ModelSettings
+from sdg.llm.provider import ModelSettings
 
 SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
 MAX_SEED = 2**31 - 1
@@ -34,7 +34,7 @@ class Means:
 
     library: str = ""
     model: ModelSettings = field(default_factory=ModelSettings)
-    sampling: Sampling = field(default_factory=lambda: Sampling(max_tokens=4000))
+    sampling: Sampling = field(default_factory=Sampling)
     settings: DeductionSettings = field(default_factory=DeductionSettings)
 
 

@@ -86,10 +86,10 @@ def _experiences(run: Path, config: RunConfig) -> list[Experience]:
 def _model(config: RunConfig, run: Path) -> LanguageModel:
     """The run's own stand-in, or what its real model said, from the transcript."""
     from sdg.experiments.config.assembly import model_settings
-    from sdg.llm.registry import build
+    from sdg.llm.registry import build, provider_of
 
     settings = replace(model_settings(config, run), record=None, cache=None, ledger=None)
-    if settings.kind == "openai":
+    if provider_of(settings.kind).network:
         settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")
     return build(settings)
 

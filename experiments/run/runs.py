@@ -25,6 +25,7 @@ from sdg.experiments.run import compiled
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
+from sdg.llm.registry import is_rule_based
 from sdg.pipeline import Grounding, Progress
 from sdg.run import RunError, RunFolder
 from sdg.run.records import HypothesisRow, VerificationRow, verifications
@@ -86,7 +87,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=kind_of_stand_in if config.model.kind == "babylang" else None,
+            kind_of=kind_of_stand_in if is_rule_based(config.model.kind) else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )

@@ -7,20 +7,24 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sdg import skills
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import instructions
+from sdg.envs.registry import RegistryError
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import Stage, progress
 from sdg.experiments.play.episodes import BOT, Recipe, Row
-from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.table.formats import comma_separated, latex, markdown
 from sdg.experiments.table.rows import ALL, Table1Settings, columns, run_table1, wide, wide_columns
-from sdg.llm.registry import ModelSettings
+from sdg.llm.budget import Limits, Prices
+from sdg.llm.estimate import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of, named, prices_of, provider_of
 from sdg.run import RunFolder, RunSettings, atomic_write
 from sdg.skills.library.store import load_library
 
@@ -46,6 +50,8 @@ class Equipping:
     base_url: str = ""
     deduction: DeductionSettings = field(default_factory=DeductionSettings)
     with_library: bool = True
+    limits: Limits = field(default_factory=Limits)
+    prices: Prices = field(default_factory=Prices)
 
     def recipe(self, folder: Path) -> PlannerRecipe:
         """The recipe of `sdg`. Raises UserError when there is no library."""
@@ -64,18 +70,29 @@ class Equipping:
         }
 
     def model(self, folder: Path) -> ModelSettings:
-        """Which model, with its transcript and cache in the folder where it is a real one."""
-        kind, _, name = self.llm.partition(":")
-        if kind == "replay":
-            return ModelSettings(kind, transcript=Path(name))
-        if kind != "openai":
-            return ModelSettings(kind, name)
-        return ModelSettings(
-            kind,
-            name,
+        """Which model, with its transcript, cache and ledger in the folder where it is a real one.
+
+        Raises UserError for a kind that there isn't.
+        """
+        try:
+            chosen = named(self.llm)
+        except RegistryError as error:
+            raise UserError(str(error)) from None
+        settings = ModelSettings(
+            chosen["kind"],
+            chosen.get("name", ""),
             base_url=self.base_url or None,
+            transcript=Path(chosen["transcript"]) if "transcript" in chosen else None,
+            limits=self.limits,
+            prices=self.prices,
+        )
+        if not provider_of(settings.kind).network:
+            return settings
+        return replace(
+            settings,
             record=folder / "transcript.jsonl",
             cache=folder / "replies.sqlite",
+            ledger=folder / "spent.json",
         )
 
 
@@ -105,6 +122,8 @@ def compare(
     total = len(agents) * len(settings.levels) * settings.instructions * settings.repeats
     with RunFolder.start(folder, about, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
+        if cost := _expected_cost(chosen, episodes=total // len(agents)):
+            told.note(cost)
         with told.stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
             table = run_table1(
                 chosen,
@@ -121,6 +140,16 @@ def compare(
             told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} %{sure}")
         told.note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
     return [row for row in table if row["level"] != ALL]
+
+
+def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
+    """What the agents will ask of their model, in a line; "" where nobody asks a server."""
+    asked, model = Estimate(), None
+    for recipe in chosen:
+        if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
+            asked = asked.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
+            model = recipe.model
+    return asked.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
 
 
 def _grounded(chosen: Sequence[Recipe]) -> frozenset[str] | None:

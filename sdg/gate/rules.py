@@ -44,6 +44,7 @@ class RulesGuard:
     """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand; doubts what changed nothing."""
 
     source = "rules"
+    kind = "rules"
 
     def __init__(self, usages: Mapping[str, Usage], *, resolve: Resolver) -> None:
         self.usages = dict(usages)

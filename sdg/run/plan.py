@@ -56,7 +56,8 @@ class Plan:
     """What a run does: `instructions` grounding instructions a level, each with up to `retries` new hypotheses.
 
     In each of `cycles` cycles what is not verified yet is tried again with the skills of the cycle before. The attempts
-    at an instruction are numbered through: those of cycle c begin at `first_attempt(c)`.
+    at an instruction are numbered through: those of cycle c begin at `first_attempt(c)`. `concurrency` questions to the
+    model may be under way at once.
     """
 
     levels: tuple[str, ...]
@@ -66,7 +67,8 @@ class Plan:
     retries: int = 1
     repairs: int = 1
     temperature: float = 0.0
-    max_tokens: int = 4000
+    max_tokens: int = 16_000
+    concurrency: int = 1
     training_layouts: int = 1000
     validation_layouts: int = 300
     verify: VerifySettings = field(default_factory=VerifySettings)

@@ -13,6 +13,7 @@ from functools import reduce
 
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
+from sdg.llm.asking import in_order
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder, records
 from sdg.run.layouts import Task, Worlds
@@ -66,7 +67,10 @@ class Attempts:
         name = self._title("hypotheses", attempt)
         with self.progress.stage(name, total=len(wanted), unit="instruction", done=len(wanted) - len(missing)) as stage:
             for level, seed in missing:
-                journal.append(self._hypothesis(level, seed, attempt))
+                self.worlds.mission(level, seed)  # Layouts are built here: each of several threads would build them.
+            ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
+            for row in in_order(ask, missing, at_once=self.plan.concurrency):
+                journal.append(row)
                 stage.advance()
         return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
 

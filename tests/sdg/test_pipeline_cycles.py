@@ -15,6 +15,7 @@ from sdg.experiments.cli.progress import Quiet
 from sdg.experiments.config.config import RunConfig, dump, load
 from sdg.experiments.run.runs import run
 from sdg.llm.babylang.model import BabyLang
+from sdg.llm.transcript import entries
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder, RunSettings
 from sdg.run.plan import Plan
@@ -79,8 +80,8 @@ def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) ->
 
 
 def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> None:
-    said = [json.loads(line) for line in (twice / "transcript.jsonl").read_text().splitlines()]
-    asked = [line["messages"][-1]["content"] for line in said if line["stage"] == "hypothesize"]
+    said = entries(twice / "transcript.jsonl")
+    asked = [entry["messages"][-1]["content"] for entry in said if entry["stage"] == "hypothesize"]
     names = {skill.name for skill in load_library(twice / "library-1").skills}
     told = [text for text in asked if "## Skills that the robot has learned" in text]
     assert told

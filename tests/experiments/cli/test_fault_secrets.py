@@ -23,7 +23,9 @@ from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import ChatRecipe
 from sdg.llm.model import ModelError
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
+from sdg.llm.transcript import entries
 from sdg.run import Journal
 
 CANARY = "canary.4711/NOT-a+usual=shape"
@@ -163,8 +165,7 @@ def test_no_job_holds_the_key_and_its_worker_asks_the_parent(
     assert CANARY.encode() not in pickle.dumps(job)
     with pytest.raises(ModelError, match="HTTP 400"):  # the third answer
         run_jobs([job], journal=Journal(tmp_path / "episodes.jsonl"))
-    lines = (tmp_path / "transcript.jsonl").read_text().splitlines()
-    assert len(lines) == 3
+    assert len(list(entries(tmp_path / "transcript.jsonl"))) == 3
     assert CANARY not in (tmp_path / "transcript.jsonl").read_text()
 
 

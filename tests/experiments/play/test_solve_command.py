@@ -105,7 +105,7 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", " "], "an instruction has words"),
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", "go " * 300], "1 to 500 characters"),
         (["--level", "GoToLocal", "--library", "STORED", "--fresh"], "--fresh belongs to a run"),
-        (["--level", "GoToLocal", "--library", "STORED", "--llm", "gpt"], "model.kind should be"),
+        (["--level", "GoToLocal", "--library", "STORED", "--llm", "gpt"], "there is no model provider"),
         (["--instruction", "go to a ball"], "--instruction needs --level"),
         (["--library", "STORED"], "--library needs --level"),
     ],
