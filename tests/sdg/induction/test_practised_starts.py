@@ -58,6 +58,9 @@ def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
     assert judged is not None
     assert len(judged) == MOST_TRUSTED
     assert _asked(judged).sum() == 20
+    alone = _judges(None, _practice(few))
+    assert alone is not None
+    assert len(alone) == 20
     many = _about_balls(_starts(MOST_TRUSTED + 1))
     judged = _judges(others, _practice(many))
     assert judged is not None
