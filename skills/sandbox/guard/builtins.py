@@ -6,7 +6,6 @@ Everything lazy is a `Lazy` over a generator: a loop in C would run past the cou
 from __future__ import annotations
 
 import builtins
-
 from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
@@ -249,5 +248,3 @@ def named(function: Any, name: str) -> None:
     function = getattr(function, "__func__", function)
     if isinstance(function, FunctionType):
         function.__qualname__ = name
-
-

@@ -53,7 +53,7 @@ class Desugar(ast.NodeTransformer):
         self._subjects = self._tries = 0
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        used = set(loads(ast.Module(body=[s for s in node.body], type_ignores=[])))
+        used = set(loads(node))
         for part in ast.walk(node):
             for name, block in ast.iter_fields(part):
                 if name in ("body", "orelse", "finalbody") and isinstance(block, list):

@@ -112,7 +112,9 @@ def _blocks(reply: str) -> Iterator[CodeBlock]:
 
 
 def _dedented(lines: list[str]) -> str:
-    margin = len(os.path.commonprefix([line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]))
+    margin = len(
+        os.path.commonprefix([line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()])
+    )
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
 
 

@@ -34,7 +34,8 @@ from sdg.skills.sandbox.guard.meter import (
     Exhausted,
     Meter,
 )
-from sdg.skills.sandbox.guard.methods import METHODS, Methods
+from sdg.skills.sandbox.guard.methods import Methods
+from sdg.skills.sandbox.guard.modules import NAMES as MODULES
 from sdg.skills.sandbox.guard.modules import Modules
 from sdg.skills.sandbox.guard.operators import Operators
 from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
@@ -64,9 +65,9 @@ _BUILTIN_NAMES = _builtin_names()
 def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
     """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
 
-    Builtins, exceptions, fields of the records, methods of plain values and what the language itself gives a meaning.
+    Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
     """
-    return _BUILTIN_NAMES | set(EXCEPTIONS) | set(fields_of(records)) | METHODS | {"getattr", "hasattr", "type"}
+    return _BUILTIN_NAMES | set(EXCEPTIONS) | set(MODULES) | set(fields_of(records)) | {"getattr", "hasattr", "type"}
 
 
 class Guard:
@@ -215,7 +216,11 @@ class Guarded:
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
         if self._returns is bool:
-            told = "None: every path must return" if value is None else f"a value of type {type(value).__name__}: it must return"
+            told = (
+                "None: every path must return"
+                if value is None
+                else f"a value of type {type(value).__name__}: it must return"
+            )
             raise TypeError(f"{self.entry}() returned {told} True or False")
         if type(value) in SCALARS or type(value) in self._meter.records:
             return value

@@ -81,8 +81,12 @@ class Methods:
         def method(text: str, *arguments: Any, **words: Any) -> Any:
             size = len(text)
             if size > 32 or arguments or words:
-                meter.tick((size >> 3) + sum(search_cost(text, part) for part in (*arguments, *words.values())
-                                         if type(part) in (str, tuple)))
+                meter.tick(
+                    (size >> 3)
+                    + sum(
+                        search_cost(text, part) for part in (*arguments, *words.values()) if type(part) in (str, tuple)
+                    )
+                )
                 for part in arguments:
                     if type(part) is int and function.__name__ in ("center", "ljust", "rjust", "zfill"):
                         fit(part, "characters")

@@ -102,7 +102,9 @@ def check_top(tree: ast.Module, refuse: Refuse) -> None:
     known: set[str] = set()
     changeable: set[str] = set()
     for statement in tree.body:
-        if not isinstance(statement, ast.FunctionDef | ast.Import | ast.ImportFrom | ast.ClassDef | ast.AsyncFunctionDef):
+        if not isinstance(
+            statement, ast.FunctionDef | ast.Import | ast.ImportFrom | ast.ClassDef | ast.AsyncFunctionDef
+        ):
             if not _is_harmless(statement, known):
                 refuse(statement, "outside functions only constants such as NAME = 'red ball' are allowed: leave this"
                                   " line out, or put it into a function")  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 

@@ -325,8 +325,10 @@ class Inspector:
             self.refuse(node, 'an exception takes one text: raise ValueError("...")')
         if raised is not None and not isinstance(raised, ast.Name):
             self.refuse(node, 'raise an exception by its name: raise ValueError("...")')
-        elif raised is not None and raised.id not in self._errors and (
-            isinstance(node.exc, ast.Call) or raised.id not in self._variables
+        elif (
+            raised is not None
+            and raised.id not in self._errors
+            and (isinstance(node.exc, ast.Call) or raised.id not in self._variables)
         ):
             self.refuse(node, f"raise one of these: {', '.join(self._errors)}")
 
@@ -343,4 +345,3 @@ class Inspector:
     def _statement(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Starred):
             self.refuse(node, "a star cannot stand alone")
-
