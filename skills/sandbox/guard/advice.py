@@ -34,7 +34,8 @@ _WORDS: dict[str, str] = {
     "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
-_SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections"}
+_SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
+          "List": "typing", "Dict": "typing", "Tuple": "typing", "Optional": "typing"}  # fmt: skip
 NAMES: dict[str, str] = {
     "true": "write True", "false": "write False", "null": "write None", "undefined": "write None",
     "type": "ask isinstance(value, int) for a value's type", "hasattr": "read the attribute itself, as in value.name",

@@ -6,7 +6,6 @@ It looks at each line once and uses no regular expressions: a model that degener
 from __future__ import annotations
 
 import ast
-import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -112,9 +111,9 @@ def _blocks(reply: str) -> Iterator[CodeBlock]:
 
 
 def _dedented(lines: list[str]) -> str:
-    margin = len(
-        os.path.commonprefix([line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()])
-    )
+    margins = [line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]
+    least, most = min(margins, default=""), max(margins, default="")
+    margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
 
 
@@ -146,6 +145,8 @@ def _bare(text: str) -> str:
     code = _unprompted(_dedented(text.split("\n")) + "\n")
     first, _, rest = code.partition("\n")
     code = rest if first.strip().lower() in _PYTHON - {""} else code
+    if code.lstrip()[:1] in ("{", "[") and "def " in code:
+        raise Refused(f"The reply is JSON, not code: {_WANTED}.")
     if parsed(code) is not None:
         return code
     lines = code.split("\n")
@@ -167,11 +168,9 @@ def _bare(text: str) -> str:
 
 def _refuse_prose(code: str) -> None:
     """Raises `Refused` for a reply that holds no Python at all, or holds it inside something else."""
-    if code.lstrip()[:1] in ("{", "[") and "def " in code:
-        raise Refused(f"The reply is JSON, not code: {_WANTED}.")
     if _mentions_function(code):
         raise Refused(f"The reply's code does not stand by itself: {_WANTED}, with `def` at the beginning of a line.")
-    if "=" not in code and not _STATEMENTS.intersection(code.split()):
+    if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in code.split("\n")):
         raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
 
 

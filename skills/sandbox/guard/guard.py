@@ -110,7 +110,8 @@ class Guard:
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
         Desugar(names_bound(tree) | set(self.signatures)).visit(tree)
-        variables, known = names_bound(tree), {"fields": self.fields, "functions": self.signatures}
+        variables = names_bound(tree)
+        known: dict[str, Any] = {"fields": self.fields, "functions": self.signatures}
         inspector = Inspector(**known, errors=self.errors, builtins=_BUILTIN_NAMES, variables=variables)
         found = entry_of(tree, entry, inspector.refuse)
         if found:
@@ -216,12 +217,8 @@ class Guarded:
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
         if self._returns is bool:
-            told = (
-                "None: every path must return"
-                if value is None
-                else f"a value of type {type(value).__name__}: it must return"
-            )
-            raise TypeError(f"{self.entry}() returned {told} True or False")
+            told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
+            raise TypeError(f"{self.entry}() returned {told} must return True or False")
         if type(value) in SCALARS or type(value) in self._meter.records:
             return value
         try:
@@ -248,7 +245,8 @@ def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
         ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
         ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".merged": builtins.merged,
         ".set": builtins.calls["set"], ".dict": builtins.dict, ".lazy": builtins.lazy, ".type": builtins.type,
-        ".getter": methods.getter, ".generator": lambda made: lambda *a, **k: builtins.lazy(made(*a, **k)), ".shown": formats.shown, ".joined": formats.joined, ".missing": object(),
+        ".getter": methods.getter, ".generator": lambda made: lambda *v, **w: builtins.lazy(made(*v, **w)),
+        ".shown": formats.shown, ".joined": formats.joined, ".missing": object(),
         ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
         ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
         ".deeper": lambda function: _deeper(function, meter),

@@ -36,7 +36,8 @@ DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
 CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, deque}) | DICTS | VIEWS
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"),
              deque: ("deque([", "])"), dict: ("{", "}"), Counter: ("Counter({", "})"),
-             defaultdict: ("defaultdict({", "})"), **{view: (f"{view.__name__}([", "])") for view in VIEWS}}  # fmt: skip
+             defaultdict: ("defaultdict({", "})")}  # fmt: skip
+_BRACKETS |= {view: (f"{view.__name__}([", "])") for view in VIEWS}
 
 
 class Meter:

@@ -30,11 +30,10 @@ _OF: dict[type, list[str]] = {
 }  # fmt: skip
 _CONSTANT = frozenset(str.split("append appendleft get items keys pop popitem popleft setdefault values add discard"))
 _KEYED = frozenset(str.split("add discard get pop remove setdefault"))
-METHODS: frozenset[str] = frozenset(
-    [*_TEXT, *(name for names in _OF.values() for name in names)]
-    + str.split("count elements extend extendleft format index is_integer join most_common remove replace sort subtract"
-                " update")
-)  # fmt: skip
+_MORE = str.split(
+    "count elements extend extendleft format index is_integer join most_common remove replace sort subtract update"
+)
+METHODS: frozenset[str] = frozenset([*_TEXT, *_MORE, *(name for names in _OF.values() for name in names)])
 """Every method name that generated code may call."""
 
 

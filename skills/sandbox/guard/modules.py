@@ -51,8 +51,8 @@ class Modules:
             "heapq.heapify": self.heapify,
             "heapq.heappop": self.heappop,
             "heapq.heappush": self.heappush,
-            "heapq.heappushpop": lambda heap, item: (self.heappush(heap, item), self.heappop(heap))[1],
-            "heapq.heapreplace": lambda heap, item: (self.heappop(heap), self.heappush(heap, item))[0],
+            "heapq.heappushpop": lambda heap, item: self.heappop(self.heappush(heap, item) or heap),
+            "heapq.heapreplace": self.heapreplace,
             "heapq.nlargest": lambda n, items, key=None: builtins.sorted(items, key=key, reverse=True)[: max(0, n)],
             "heapq.nsmallest": lambda n, items, key=None: builtins.sorted(items, key=key)[: max(0, n)],
             "itertools.accumulate": self.accumulate,
@@ -115,7 +115,7 @@ class Modules:
         self._meter.tick(48)
         return deque(self._meter.bulk(items), maxlen)
 
-    def heappush(self, heap: list[Any], item: Any) -> None:
+    def heappush(self, heap: list[Any], item: Any) -> Any:
         heap.append(item)
         self._rise(heap, 0, len(heap) - 1)
 
@@ -124,6 +124,11 @@ class Modules:
         if not heap:
             return last
         top, heap[0] = heap[0], last
+        self._sink(heap, 0)
+        return top
+
+    def heapreplace(self, heap: list[Any], item: Any) -> Any:
+        top, heap[0] = heap[0], item
         self._sink(heap, 0)
         return top
 

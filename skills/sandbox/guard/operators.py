@@ -195,7 +195,7 @@ class Operators:
         """`-value`, `+value` and `~value`: of a Counter they make a new one."""
         if type(value) is Counter:
             self._meter.tick(8 * len(value))
-        return {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[name](value)
+        return -value if name == "USub" else +value if name == "UAdd" else ~value
 
 
 def search_cost(text: str, part: Any) -> int:

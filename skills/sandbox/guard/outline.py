@@ -15,6 +15,8 @@ _CHANGING = frozenset(
 )
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _DEFINITION = (ast.FunctionDef, ast.ClassDef)
+_JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+"""Statements that the whitelist of syntax says more about."""
 Refuse = Callable[[ast.AST | None, str], None]
 
 
@@ -82,7 +84,7 @@ def entry_of(tree: ast.Module, entry: str | None, refuse: Refuse) -> str:
 def _refuse_without_entry(tree: ast.Module, entry: str | None, refuse: Refuse, names: Collection[str]) -> None:
     wanted = f"def {entry}():" if entry else "one function"
     for statement in tree.body:
-        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import):
+        if not isinstance(statement, _JUDGED):
             if not _is_harmless(statement, names_bound(tree)):
                 refuse(statement, f"outside functions only constants such as NAME = 'red ball' are allowed: put the"
                                   f" code into {wanted}")  # fmt: skip
@@ -102,9 +104,7 @@ def check_top(tree: ast.Module, refuse: Refuse) -> None:
     known: set[str] = set()
     changeable: set[str] = set()
     for statement in tree.body:
-        if not isinstance(
-            statement, ast.FunctionDef | ast.Import | ast.ImportFrom | ast.ClassDef | ast.AsyncFunctionDef
-        ):
+        if not isinstance(statement, _JUDGED):
             if not _is_harmless(statement, known):
                 refuse(statement, "outside functions only constants such as NAME = 'red ball' are allowed: leave this"
                                   " line out, or put it into a function")  # fmt: skip

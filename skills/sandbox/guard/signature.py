@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
@@ -17,7 +16,7 @@ ANY, FLAT, NUMBER = 0, 1, 2
 tuple of these; a number or bool."""
 
 _NUMBERS = frozenset({"int", "float", "bool"})
-_FLAT = re.compile(r"(int|float|bool|str|None|tuple\[[^\[\]]*\])(\s*\|\s*(int|float|bool|str|None|tuple\[[^\[\]]*\]))*")
+_FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
 _TAKEN = frozenset(
     name
     for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
@@ -74,7 +73,9 @@ def kind_of(annotation: str) -> int:
     """The kind that an annotation promises."""
     if annotation in _NUMBERS:
         return NUMBER
-    return FLAT if _FLAT.fullmatch(annotation) else ANY
+    words = annotation.translate(str.maketrans("[],|", "    ")).split()
+    flat = bool(words) and _FLAT.issuperset(words) and "[tuple" not in annotation.replace(" ", "")
+    return FLAT if flat and annotation.count("[") == annotation.count("tuple[") else ANY
 
 
 def fields_of(records: Iterable[type]) -> dict[str, int]:

@@ -93,10 +93,11 @@ class Weaver(ast.NodeTransformer):
     def _parameters(self, node: ast.arguments) -> list[ast.stmt]:
         """Defaults that could be changed are made anew in each call, by the statements returned; others as written."""
         positional = [*node.posonlyargs, *node.args]
-        pairs = [*zip(reversed(positional), reversed(node.defaults)), *zip(node.kwonlyargs, node.kw_defaults)]
+        pairs = list(zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True))
+        pairs += [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if d is not None]
         fresh: dict[ast.expr, ast.arg] = {
             default: parameter for parameter, default in pairs
-            if default is not None and is_literal(default) and not is_constant(default)
+            if is_literal(default) and not is_constant(default)
         }  # fmt: skip
         made: list[ast.stmt] = []
         for default, parameter in fresh.items():
