@@ -28,10 +28,12 @@ class Formats:
         if conversion in (ord("r"), ord("a")):
             value = self._meter.repr(value)
             value = ascii(value)[1:-1] if conversion == ord("a") and not value.isascii() else value
-        elif not spec or conversion != -1 or type(value) not in NUMBERS:
+        elif not spec or conversion != -1 or type(value) is str:
             value = self._meter.text(value)
         if not spec:
             return str(value)
+        if type(value) is not str and type(value) not in NUMBERS:
+            raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
         if not is_short_format(spec):
             raise ValueError(LONG_FORMAT)
         if type(value) is int and value.bit_length() > MAX_BITS:

@@ -50,7 +50,7 @@ class Methods:
         for kind, names in (*_OF.items(), (Counter, _OF[dict]), (defaultdict, _OF[dict])):
             for name in names:
                 table[name][kind] = self._on_items(getattr(kind, name), kind)
-        for kind in (list, tuple, deque):
+        for kind in (list, tuple, deque, range):
             table["count"][kind], table["index"][kind] = self.count, self.index
         table["remove"] |= {list: self.remove, deque: self.remove}
         table["extend"] |= {list: self.extend, deque: self.extend}
