@@ -46,12 +46,15 @@ _FORMS: tuple[str, ...] = (
     "abs($e)", "tuple($e)", "set($e)", "frozenset($e)", "dict($e)", "any(x == $e for x in $e)",
     "pack(*$e, $e, k=$e)", "keep($e)", "list(each($e))", "last($e, times=3)", "isinstance($e, (int, str))",
     "($e).count($e)", "($e).index($e)", "($e).get($e, $e)", "($e).split($e)", "($e).join($e)", "($e).copy()",
-    "list(($e).items())", "($e).union($e)", "($e).pop()", "($e).upper()", "($e).replace($e, $e)", "($e).setdefault($e, $e)",
+    "list(($e).items())", "($e).union($e)", "($e).pop()", "($e).upper()", "($e).replace($e, $e)",
+    "($e).setdefault($e, $e)",
     "dict(Counter($e))", "Counter($e).most_common(2)", "list(deque($e, 3))", "heapq.nsmallest(2, $e)",
-    "list(itertools.product($e, $e))", "list(itertools.accumulate($e))", "[(k, list(g)) for k, g in itertools.groupby($e)]",
+    "list(itertools.product($e, $e))", "list(itertools.accumulate($e))",
+    "[(k, list(g)) for k, g in itertools.groupby($e)]",
     "math.floor($e)", "math.hypot($e, $e)", "list(itertools.chain($e, $e))", "next(iter($e), $e)", "round($e, 1)",
     "list(reversed($e))", "list(filter(None, $e))", "divmod($e, $e)", "(lambda x, y=$e: (x, y))($e)", "[*$e][-1]",
-    "sum($e, [])", "list(range($e))", "($e).startswith($e)", "list(itertools.islice($e, 3))", "sorted($e, reverse=True)",
+    "sum($e, [])", "list(range($e))", "($e).startswith($e)", "list(itertools.islice($e, 3))",
+    "sorted($e, reverse=True)",
 )  # fmt: skip
 _STATEMENTS: tuple[str, ...] = (
     "$n = $e", "$n = $e", "$n, $n = $e, $e", "$n, *$n = $e", "$n = $n = $e", "$n $o= $e", "$n $o= $e",
@@ -60,14 +63,18 @@ _STATEMENTS: tuple[str, ...] = (
     "if $e:$b", "if $e:$b\nelse:$b", "for x in $e:$b", "for i, x in enumerate($e):$b", "for x, *y in $e:$b",
     "for $n in list($e)[:3]:$b", "try:$b\nexcept Exception as error:$b", "try:$b\nexcept Exception:$b",
     "try:$b\nfinally:$b", "try:$b\nexcept ValueError:\n    pass\nelse:$b", "while len($n) > 2:\n    $n = $n[1:]$b",
-    "match $e:\n    case 1 | 'ab':\n        $n = 1\n    case _:\n        $n = $e", "assert $e, $e", "raise ValueError($e)",
+    "match $e:\n    case 1 | 'ab':\n        $n = 1\n    case _:\n        $n = $e", "assert $e, $e",
+    "raise ValueError($e)",
     "def f(x=$e):\n    return (x, $e)\n$n = f()", "for x in $e:\n    if x:\n        continue\n    break\nelse:$b",
 )  # fmt: skip
 _SMALL = ("0", "1", "2", "-1", "-2", "3.5", "''", "'ab'", "'b,a'", "None", "True", "[]", "[3, 1, 2]", "(1, 2)", "{}",
           "{'a': 1, 2: 'b'}", "{1, 2}", "[(1, 2), (3, 4)]", "'ba'", "range(4)", "[[1], [2]]", "'3'")  # fmt: skip
-_LARGE = ("10 ** 4", "2 ** 4000", "'ab' * 4999", "[0] * 9999", "list(range(9999))", "{i: i for i in range(3000)}", "'x' * 9999",
-          "[[1] * 999] * 999", "[('y' * 999,) * 99] * 99", "set(range(5000))", "range(10 ** 9)", "1e308", "(1, 2) * 4999",
-          "{(i, -1, -2, j): 'z' * 999 for i in range(40) for j in range(40)}", "[str(i) for i in range(2000)]")  # fmt: skip
+_LARGE = ("10 ** 4", "2 ** 4000", "'ab' * 4999", "[0] * 9999", "list(range(9999))", "{i: i for i in range(3000)}",
+"'x' * 9999",
+          "[[1] * 999] * 999", "[('y' * 999,) * 99] * 99", "set(range(5000))", "range(10 ** 9)", "1e308",
+          "(1, 2) * 4999",
+          "{(i, -1, -2, j): 'z' * 999 for i in range(40) for j in range(40)}",
+          "[str(i) for i in range(2000)]")  # fmt: skip
 
 
 def make(number: int, *, seed: int) -> tuple[str, bool]:

@@ -34,7 +34,7 @@ NUMBERS: frozenset[type] = frozenset({int, float, bool})
 VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
 CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, deque}) | DICTS | VIEWS
-_BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"),
+_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"),
              deque: ("deque([", "])"), dict: ("{", "}"), Counter: ("Counter({", "})"),
              defaultdict: ("defaultdict({", "})")}  # fmt: skip
 _BRACKETS |= {view: (f"{view.__name__}([", "])") for view in VIEWS}

@@ -92,6 +92,14 @@ class Operators:
             self._meter.tick(max(0, len(items) * times >> 3))
         return right
 
+    def _ior(self, left: Any, right: Any) -> Any:
+        """A dict takes pairs, too."""
+        if type(left) is dict and type(right) not in DICTS:
+            right = [self._meter.bulk(pair) for pair in self._meter.bulk(right)]
+            self._meter.keys([pair[0] for pair in right if pair])
+            return right
+        return self._merge(left, right)
+
     def _modulo(self, modulo: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         percent = Formats(self._meter).percent
         return lambda left, right: percent(left, right) if type(left) is str else modulo(left, right)
