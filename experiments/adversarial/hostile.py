@@ -6,7 +6,7 @@
 
 A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
 (well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
-in its row and the exit status is 1 if any differs.
+in its row. The exit status is 1 if any differs, and if a worker had to be killed or crashed.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("corpus", type=Path, help="JSON list of snippets: name, api (check or program), code")
     parser.add_argument("--world", type=Path, help="JSON data of the world they run in")
     parser.add_argument("--overhead", action="store_true", help="measure what the guard costs its benign checks")
+    parser.add_argument("--json", action="store_true", help="rows as JSON lines, which is how they are always printed")
     parser.add_argument("--wrong", action="store_true", help="print only rows that are not as expected")
     options = parser.parse_args(arguments)
     try:
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     wrong = 0
     for row in run_corpus(snippets, world):
-        bad = row.get("expected", row["outcome"]) != row["outcome"] or row["effects"] or row["worker"] == "crashed"
+        bad = row.get("expected", row["outcome"]) != row["outcome"] or row["effects"] or row["worker"] != "well"
         wrong += bool(bad)
         if bad or not options.wrong:
             print(json.dumps(row), flush=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.domains import DEFAULT
+from sdg.skills.sandbox.guard import reserved_names
 from sdg.skills.subgoal import CheckFunction
 
 SCHEMA = 4
@@ -29,6 +30,8 @@ MAX_TENSORS = 256
 MAX_AXES = 8
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
+_RESERVED = reserved_names() | {"program"}
+"""What programs mean something else by: the words of the sandbox, and their own entry."""
 _TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
@@ -131,8 +134,8 @@ class SkillLibrary:
 
 
 def is_skill_name(name: str) -> bool:
-    """Whether a program may call this: a lower-case ASCII identifier of bounded length and no keyword."""
-    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name)
+    """Whether a program may call this: a lower-case ASCII identifier of bounded length, no keyword and not reserved."""
+    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name) and name not in _RESERVED
 
 
 def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:

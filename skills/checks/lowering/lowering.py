@@ -20,7 +20,7 @@ from sdg.skills.checks.lowering.code import CannotLower, Value
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.sandbox.guard.syntax import parse
-from sdg.skills.sandbox.guard.weave_counting import NODES_PER_STEP, size_of
+from sdg.skills.sandbox.guard.weave import NODES_PER_STEP, size_of
 from sdg.skills.subgoal import CheckFunction
 
 __all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]

@@ -86,7 +86,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
         (MAIN.format("a ball', 'now"), "discover() takes 1 argument, 2 given"),
         (MAIN.format("a ball").replace("'a ball'", "get_carried()"), "not None (was the list empty?)"),
         (MAIN.format("a ball").replace("()", "(robot)", 1), "program() must take no arguments"),
-        ("```python\nimport time\ndef program():\n    pass\n```", "Imports are not available"),
+        ("```python\nimport time\ndef program():\n    time.sleep(1)\n```", "Imports are not available"),
         ("```python\ndef program():\n    while True:\n        get_position()\n```", "is there a loop that never ends?"),
     ],
 )  # fmt: skip
