@@ -6,13 +6,13 @@ Inputs are real numbers in one frame, things have fixed names, a world has a clo
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from sdg.envs.perception import Element
 from sdg.envs.domain import TEXTS, Capabilities, SearchHints
+from sdg.envs.perception import Element
 from sdg.envs.world import Action, StepResult
 from sdg.envs.world_rows import SingleDomain
 
@@ -132,8 +132,28 @@ class OnePlace:
         return False
 
 
+class PlainPerception:
+    """A snapshot (`sdg.envs.perception.Perception`) whose public methods that `api` names are perception functions."""
+
+    api: tuple[str, ...]
+
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """The perception functions by name."""
+        return {name: getattr(self, name) for name in self.api}
+
+    def elements(self) -> Sequence[Element]:
+        """Nothing has a record."""
+        return ()
+
+    def describe(self) -> str:
+        """The snapshot in a few lines."""
+        raise NotImplementedError
+
+
 class PlainWorld:
     """A world with a clock (`sdg.envs.world.SingleWorld`); a subclass says the rest of it."""
+
+    began: Any
 
     def __init__(self, mission: str, *, max_steps: int, lift_time_limit: bool) -> None:
         self.mission, self.max_steps, self.lift_time_limit = mission, max_steps, lift_time_limit
@@ -157,6 +177,14 @@ class PlainWorld:
         done = self.is_done()
         return StepResult(float(done), done, not (done or self.lift_time_limit) and self.steps >= self.max_steps)
 
+    def perception(self) -> PlainPerception:
+        """A snapshot of now."""
+        return self.perception_since(self.began)
+
+    def perception_since(self, began: Any) -> PlainPerception:
+        """The same for an agent whose subgoal began at `began`."""
+        raise NotImplementedError
+
     def forget(self) -> None:
         """Nothing is forgotten in full view."""
 
@@ -168,11 +196,14 @@ class PlainWorld:
 
 class PlainDomain(SingleDomain):
     """A domain of plain worlds: a subclass says `name` ("module:attribute"), `perceivable`, `inputs`, `language`,
-    `role`, `levels` and `open`."""
+    `role`, `world` and `level_names`."""
 
     name: str
     role: str
     inputs: PlainInputs
+    world: Callable[..., Any]
+    """Called with a level and `lift_time_limit`, as `open` is."""
+    level_names: tuple[str, ...]
     can = Capabilities(batches=False)
     persistence = OnePlace()
 
@@ -193,7 +224,11 @@ class PlainDomain(SingleDomain):
 
     def levels(self) -> tuple[str, ...]:
         """The levels."""
-        raise NotImplementedError
+        return self.level_names
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> Any:
+        """A world of a level, not reset yet."""
+        return type(self).world(self.level_name(level), lift_time_limit=lift_time_limit)
 
     def level_name(self, name: str) -> str:
         """The level itself. ValueError when there is none."""

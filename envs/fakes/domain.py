@@ -25,7 +25,7 @@ from sdg.envs.fakes.corridor import (
     parse,
 )
 from sdg.envs.perception import Perception
-from sdg.envs.world_rows import SingleDomain, WorldRows, world_of
+from sdg.envs.world_rows import SingleDomain, world_of
 
 
 class LampLanguage:

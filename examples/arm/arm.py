@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageDraw
 
-from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainWorld
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
 from sdg.envs.domain import Perceivable
 from sdg.envs.world_rows import world_of
 
@@ -28,9 +27,10 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 @dataclass(frozen=True)
-class ArmPerception:
+class ArmPerception(PlainPerception):
     """Where the things are, f64 (3, 3) in metres: now, and when the subgoal began."""
 
+    api = ("position", "distance", "nearer")
     now: np.ndarray
     began: np.ndarray
 
@@ -45,14 +45,6 @@ class ArmPerception:
     def nearer(self, a: str, b: str) -> float:
         """By how many metres two things are nearer to one another than when the subgoal began; negative: farther."""
         return float(np.linalg.norm(self.began[INDEX[a]] - self.began[INDEX[b]])) - self.distance(a, b)
-
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions by name."""
-        return {"position": self.position, "distance": self.distance, "nearer": self.nearer}
-
-    def elements(self) -> tuple[()]:
-        """Nothing has a record."""
-        return ()
 
     def describe(self) -> str:
         """Where the things are, in centimetres."""
@@ -84,14 +76,10 @@ class Arm(PlainWorld):
     def is_done(self) -> bool:
         """Whether the mission is done."""
         one, other, near = self._task
-        return self.perception().distance(one, other) <= near
-
-    def perception(self) -> ArmPerception:
-        """A snapshot of now."""
-        return self.perception_since(self.began)
+        return self.perception_since(self.began).distance(one, other) <= near
 
     def perception_since(self, began: np.ndarray) -> ArmPerception:
-        """The same, where the things were at `began` when the subgoal began."""
+        """A snapshot of now, where the things were at `began` when the subgoal began."""
         return ArmPerception(self.data.xpos[self._bodies], began)
 
     def begin_subgoal(self) -> None:
@@ -144,17 +132,8 @@ class ArmDomain(PlainDomain):
 
     name, role = "examples.arm.arm:ARM", "A robot arm moves over a table on which an object and a goal lie."
     language, inputs = NamedThings(tuple(BODIES)), ArmInputs()
-    perceivable = Perceivable(
-        ArmPerception(np.zeros((3, 3)), np.zeros((3, 3))).functions(), (), "Lengths are in metres."
-    )
-
-    def levels(self) -> tuple[str, ...]:
-        """The three tasks."""
-        return tuple(TASKS)
-
-    def open(self, level: str, *, lift_time_limit: bool = False) -> Arm:
-        """An arm, not reset yet."""
-        return Arm(self.level_name(level), lift_time_limit=lift_time_limit)
+    world, level_names = Arm, tuple(TASKS)
+    perceivable = Perceivable(ArmPerception(*np.zeros((2, 3, 3))).functions(), (), "Lengths are in metres.")
 
 
 ARM = ArmDomain()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import nn
 
 from sdg.envs.babyai.practice.features import SIZE
-from sdg.envs.babyai.practice.inputs import N_ACTIONS
 from sdg.experiments.baselines.level_env import WorldEnv
 from sdg.skills.learning.ppo import PPOSettings
-from sdg.skills.learning.sb3 import SB3Rows, keywords
+from sdg.skills.learning.sb3 import keywords
 
 BITS = spaces.Box(0, 1, (SIZE,), np.uint8)
 """What the project's policies see."""

@@ -187,7 +187,7 @@ class SB3Learner:
         """Everything that decides actions, by its name in `MLPPolicy` (transposed: torch has outputs first)."""
         policy: Any = self.ppo.policy
         layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, torch.nn.Linear)]
-        found = {}
+        found: dict[str, Any] = {}
         for number, layer in enumerate([*layers, policy.action_net], 1):
             found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
         return found if self.inputs.bounds is None else found | {"log_std": policy.log_std}
