@@ -1,7 +1,5 @@
 """A robot arm as a domain: Pusher-v5 of gymnasium, seven joints moved by torques, an object and a goal on a table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,6 @@ from sdg.envs.world_rows import world_of
 
 BODIES = {"fingertip": "tips_arm", "object": "object", "goal": "goal"}
 INDEX = {name: index for index, name in enumerate(BODIES)}
-LINKS = ("r_shoulder_pan_link", "r_upper_arm_link", "r_forearm_link", "r_wrist_flex_link")
 TASKS = {
     "Touch": ("touch the object", "fingertip", "object", 0.09),
     "Reach": ("bring the fingertip to the goal", "fingertip", "goal", 0.10),
@@ -55,7 +52,7 @@ class Arm(PlainWorld):
     """One arm (`sdg.envs.world.SingleWorld`)."""
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
-        mission, *self._task = TASKS[level]
+        mission, *self._things, self._near = TASKS[level]
         super().__init__(mission, max_steps=1000, lift_time_limit=lift_time_limit)
         self._env: Any = gymnasium.make("Pusher-v5").unwrapped
         self.model, self.data = self._env.model, self._env.data
@@ -75,8 +72,7 @@ class Arm(PlainWorld):
 
     def is_done(self) -> bool:
         """Whether the mission is done."""
-        one, other, near = self._task
-        return self.perception_since(self.began).distance(one, other) <= near
+        return self.perception_since(self.began).distance(*self._things) <= self._near
 
     def perception_since(self, began: np.ndarray) -> ArmPerception:
         """A snapshot of now, where the things were at `began` when the subgoal began."""
@@ -102,7 +98,8 @@ class Arm(PlainWorld):
         """The table from above, u8 (240, 320, 3): the goal red, the object white, the arm grey with a green claw."""
         picture = Image.new("RGB", (320, 240), (40, 44, 52))
         draw, data = ImageDraw.Draw(picture), self.data
-        spots = [data.body(name).xpos for name in (*LINKS, "goal", "object")]
+        links = (f"r_{name}_link" for name in ("shoulder_pan", "upper_arm", "forearm", "wrist_flex"))
+        spots = [data.body(name).xpos for name in (*links, "goal", "object")]
         claw = [data.geom("tip_arml").xpos, data.body("tips_arm").xpos, data.geom("tip_armr").xpos]
         *arm, goal, thing, left, wrist, right = [(60 + 230 * x, 95 - 230 * y) for x, y, _ in (*spots, *claw)]
         for (x, y), radius, colour in ((goal, 23, "firebrick"), (thing, 11, "white")):

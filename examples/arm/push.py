@@ -1,7 +1,5 @@
 """Skills of the arm from checks written by hand, a program over them, a film: `python -m examples.arm.push OUT`."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path
@@ -17,7 +15,7 @@ from sdg.experiments.report.film import animate, replay, thin
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import SkillSpec, learn_library
-from sdg.skills.learning.train import Point, TrainSettings
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import save_library
 from sdg.skills.subgoal import CheckFunction
@@ -52,12 +50,8 @@ def film(robot: Robot, level: str, seed: int) -> bytes:
     return animate(thin(replay(level, seed=seed, actions=robot.actions, domain_name=ARM.name), most=150))
 
 
-def told(name: str, point: Point) -> None:
-    print(f"{time.process_time():.0f} s, {name}: {point.validation_success:.3f} of held-out starts", flush=True)
-
-
 def main(out: Path, seed: int = 0, count: int = 400) -> None:
-    library = learn_library(ARM, "Push", SPECS, settings=SETTINGS, seed=seed, on_evaluation=told)
+    library = learn_library(ARM, "Push", SPECS, settings=SETTINGS, seed=seed, on_evaluation=print)
     save_library(library, out / "library")
     held_out = seeds("evaluation", count=count, seed=seed + 1)
     done = [run(library, "Push", each).ending.done for each in held_out]

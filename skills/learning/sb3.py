@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from sdg.envs.batch import Inputs
 from sdg.envs.domain import Domain
+from sdg.envs.spaces import spaces_of
 from sdg.skills.learning.vec_env import PracticeVecEnv, RowsVecEnv
 from sdg.skills.policy.mlp import MLPPolicy
 from sdg.skills.policy.network import Policy
@@ -47,9 +46,12 @@ class SB3Settings:
 
 
 class SB3Rows(VecEnv):
-    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv; `observed` if not the rows' inputs."""
+    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
 
-    def __init__(self, rows: RowsVecEnv, observed: spaces.Box | None = None) -> None:
+    `observed` is the space of what is seen where that isn't the rows' inputs.
+    """
+
+    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
         inputs, actions = spaces_of(rows.inputs)
         super().__init__(rows.num_envs, observed or inputs, actions)
         self.rows = rows
@@ -191,15 +193,6 @@ class SB3Learner:
         for number, layer in enumerate([*layers, policy.action_net], 1):
             found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
         return found if self.inputs.bounds is None else found | {"log_std": policy.log_std}
-
-
-def spaces_of(inputs: Inputs) -> tuple[spaces.Box, spaces.Space]:
-    """A domain's inputs and actions as gymnasium's spaces."""
-    low, high = (0, 1) if np.dtype(inputs.dtype) == np.uint8 else (-np.inf, np.inf)
-    observed = spaces.Box(low, high, (inputs.size,), inputs.dtype)
-    if inputs.bounds is None:
-        return observed, spaces.Discrete(inputs.actions)
-    return observed, spaces.Box(inputs.bounds[0], inputs.bounds[1], dtype=np.float32)
 
 
 class _SB3:
