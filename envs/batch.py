@@ -60,8 +60,8 @@ class BatchWorld(Protocol):
         """Replace rows by rows of another batch: how a moment is restored."""
         ...
 
-    def begin_subgoals(self) -> None:
-        """The current subgoal of every row begins now."""
+    def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
+        """The current subgoal of these rows, of every one by default, begins now."""
         ...
 
     def forget(self, row: int) -> None:
@@ -115,7 +115,12 @@ class Inputs(Protocol):
 
     @property
     def actions(self) -> int:
-        """How many primitive actions a policy chooses from; they are numbered from 0."""
+        """How many primitive actions a policy chooses from, numbered from 0; or how many numbers an action is."""
+        ...
+
+    @property
+    def bounds(self) -> np.ndarray | None:
+        """f32 (2, actions): lowest and highest value of each number of an action; None where actions are numbered."""
         ...
 
     @property

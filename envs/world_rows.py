@@ -1,7 +1,7 @@
 """A `BatchWorld` of single worlds: how a domain is practised in that has no batch of its own.
 
-Every row is a moment (`SingleWorld.keep`); a world is only opened for rows that are stepped or looked at, so that a
-pool of thousands of starts costs thousands of moments and no world. For example, to try one start twice:
+Every row is a moment (`SingleWorld.keep`); rows that are stepped or looked at share the few worlds that are open, so
+that a pool of thousands of starts costs thousands of moments. For example, to try one start twice:
 
     pool = rows_of(domain, level, seeds)       # moments after reset
     env = WorldRows.blank(domain, 2)           # two rows without a world yet
@@ -20,6 +20,9 @@ import numpy as np
 from sdg.envs.domain import Domain
 from sdg.envs.perception import Perception
 from sdg.envs.world import SingleWorld, StepResult
+
+MAX_OPEN = 32
+"""Worlds that a batch holds open; the row that wasn't looked at for longest gives its world to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class WorldRows:
 
     def __init__(self, domain: Domain, moments: Sequence[Moment | None]) -> None:
         self._domain, self._moments = domain, list(moments)
-        self._worlds: list[SingleWorld | None] = [None] * len(self._moments)
+        self._open: dict[int, SingleWorld] = {}  # by row, the latest used last
 
     @classmethod
     def blank(cls, domain: Domain, n: int) -> WorldRows:
@@ -90,17 +93,28 @@ class WorldRows:
 
     def world(self, row: int) -> SingleWorld:
         """The open world of a row. RuntimeError for a row that nothing was put into."""
-        world, moment = self._worlds[row], self._moments[row]
+        world, moment = self._open.pop(row, None), self._moments[row]
         if world is None:
             if moment is None:
                 raise RuntimeError(f"row {row} has no moment yet: put one there first")
-            world = self._worlds[row] = cast(SingleWorld, self._domain.open(moment.level, lift_time_limit=True))
+            world = self._world_for(moment.level)
             world.restore(moment.kept)
+        self._open[row] = world
         return world
+
+    def _world_for(self, level: str) -> SingleWorld:
+        """A world of a level that no row needs: a new one, or the one that was used least lately."""
+        if len(self._open) >= MAX_OPEN:
+            row = next(iter(self._open))
+            self._moments[row] = moment = self.moment(row)
+            world = self._open.pop(row)
+            if moment is not None and moment.level == level:
+                return world
+        return cast(SingleWorld, self._domain.open(level, lift_time_limit=True))
 
     def moment(self, row: int) -> Moment | None:
         """The moment that a row is at."""
-        world, moment = self._worlds[row], self._moments[row]
+        world, moment = self._open.get(row), self._moments[row]
         return moment if world is None or moment is None else Moment(moment.level, world.keep())
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,17 +133,17 @@ class WorldRows:
 
     def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
-        for row, other in zip(rows, source_rows, strict=True):
-            moment, before, world = source.moment(int(other)), self._moments[row], self._worlds[row]
+        for row, other in zip(rows.tolist(), source_rows.tolist(), strict=True):
+            moment, before, world = source.moment(other), self._moments[row], self._open.get(row)
             self._moments[row] = moment
             if world is not None and moment is not None and before is not None and before.level == moment.level:
                 world.restore(moment.kept)
             else:
-                self._worlds[row] = None
+                self._open.pop(row, None)
 
-    def begin_subgoals(self) -> None:
-        """The current subgoal of every row begins now."""
-        for row in range(len(self)):
+    def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
+        """The current subgoal of these rows, of every one by default, begins now."""
+        for row in range(len(self)) if rows is None else rows.tolist():
             self.world(row).begin_subgoal()
 
     def forget(self, row: int) -> None:
@@ -182,7 +196,7 @@ class _Since(WorldRows):
     """The same worlds, seen by agents whose subgoals began at other moments."""
 
     def __init__(self, rows: WorldRows, marks: Sequence[Any]) -> None:
-        self._domain, self._moments, self._worlds, self._marks = rows._domain, rows._moments, rows._worlds, marks
+        self._domain, self._moments, self._open, self._marks = rows._domain, rows._moments, rows._open, marks
 
     def perception(self, row: int) -> Perception:
         return self.world(row).perception_since(self._marks[row])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.defaults import PlainInputs
 from sdg.envs.domain import Capabilities, Perceivable, SearchHints
 from sdg.envs.fakes.corridor import (
     ACTIONS,
@@ -24,7 +25,7 @@ from sdg.envs.fakes.corridor import (
     parse,
 )
 from sdg.envs.perception import Perception
-from sdg.envs.world_rows import SingleDomain, WorldRows, world_of
+from sdg.envs.world_rows import SingleDomain, world_of
 
 
 class LampLanguage:
@@ -78,15 +79,10 @@ class LampLanguage:
         return [lamp for lamp in elements if wanted in (ANY, lamp.id)]
 
 
-class LampInputs:
+class LampInputs(PlainInputs):
     """Bits: where the target is (known and how far, or unknown), what was seen on either side, the hand."""
 
-    size, actions, dtype, mostly_on = 2 * LENGTH + 6, 4, np.uint8, slice(0, 0)
-
-    def write(self, memory: WorldRows, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
-        """Inputs of all rows."""
-        for row in range(len(targets)):
-            frames[row] = self.write_row(memory, row, targets[row], out[row])
+    size, actions, dtype = 2 * LENGTH + 6, 4, np.uint8
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row; there is one frame."""
@@ -101,23 +97,6 @@ class LampInputs:
         out[2 * LENGTH + 2], out[2 * LENGTH + 3] = state.low > 0, state.high < LENGTH - 1
         out[2 * LENGTH + 4], out[2 * LENGTH + 5] = -1 in state.lamps, state.at in state.lamps
         return 1
-
-    def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return logits.copy()
-
-    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """As they are."""
-
-    def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
-        return actions
-
-    def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
-        """Nothing is masked."""
-
-    def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
-        """Nothing is masked."""
 
 
 class LampSense:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
@@ -19,8 +18,8 @@ from sdg.envs.babyai.cells import TRIPLES
 from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, padded, write_views
 from sdg.envs.domain import Domain
 from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
-from sdg.experiments.baselines.sb3 import SB3Rows, keywords
 from sdg.skills.learning.ppo import PPOSettings
+from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import PracticeEnv
@@ -122,18 +121,6 @@ class PaperVecEnv(SB3Rows):
         super().__init__(PracticeVecEnv(practice, side_effect_cost=side_effect_cost), SPACE)
 
 
-class _EveryRollout(BaseCallback):
-    def __init__(self, heard: Callable[[int], bool]) -> None:
-        super().__init__()
-        self.heard, self.keep_going = heard, True
-
-    def _on_step(self) -> bool:
-        return self.keep_going
-
-    def _on_rollout_end(self) -> None:
-        self.keep_going = self.heard(self.num_timesteps)
-
-
 class PaperLearner:
     """Learns the paper's model on a VecEnv of observations SPACE; can go on from an earlier policy of its kind."""
 
@@ -167,8 +154,8 @@ class PaperLearner:
 
     def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
         """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
-        heard = _EveryRollout(lambda steps: callback(self, steps))
-        self.ppo.learn(total_timesteps, callback=heard, log_interval=None)  # type: ignore[arg-type]
+        asked = RolloutCallback(lambda steps: callback(self, steps))
+        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
         return int(self.ppo.num_timesteps)
 
     def policy(self) -> PaperPolicy:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.domains import DEFAULT, domain
+
 MAX_ACTIONS = 4000
 MAX_FRAMES = 120
 MIN_SIDE = 256
@@ -31,12 +33,10 @@ def episode_gif(row: Mapping[str, Any]) -> bytes:
     return animate(thin(replay(level, seed=seed, actions=actions), most=MAX_FRAMES))
 
 
-def replay(level: str, *, seed: int, actions: Sequence[int]) -> list[np.ndarray]:
+def replay(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> list[np.ndarray]:
     """Frames u8[height, width, 3]: the start, and one after each action."""
-    from sdg.envs.babyai.world import BabyAIWorld
-
-    # Actions that were played before the limit are played again; minigrid counts them the same way.
-    world = BabyAIWorld(level, lift_time_limit=True)
+    # Actions that were played before the limit are played again; the world counts them the same way.
+    world = domain(domain_name).open(level, lift_time_limit=True)
     world.reset(seed)
     frames = [world.render()]
     for action in actions:

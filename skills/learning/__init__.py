@@ -35,6 +35,7 @@ LEARNERS = Registry[Learner](
     "learner",
     {
         "ppo": "sdg.skills.learning.vec_env:PPO",
+        "sb3": "sdg.skills.learning.sb3:SB3",
         "paper-model": "sdg.experiments.baselines.paper_model:PAPER_MODEL",
     },
 )

@@ -35,7 +35,7 @@ class RowsVecEnv:
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions for `step_wait`."""
-        self._actions = np.asarray(actions, np.int64)
+        self._actions = np.asarray(actions)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Both at once."""
@@ -65,11 +65,14 @@ class PracticeVecEnv(RowsVecEnv):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
         actions = self.env.unmirror(self._actions)
-        held, broken = self.env.rows.holding(), self.env.rows.spoils(actions)
+        counted = self.side_effect_cost > 0
+        held = self.env.rows.holding() if counted else 0
+        broken = self.env.rows.spoils(actions) if counted else False
         fired, over, _ = self.env.step(actions)
         rewards = fired.astype(np.float32)
-        spoilt = (self.env.rows.holding() != held) | broken
-        rewards[spoilt & ~fired] -= self.side_effect_cost
+        if counted:
+            spoilt = (self.env.rows.holding() != held) | broken
+            rewards[spoilt & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.env.age >= self.env.horizon)
         ended = np.flatnonzero(dones)
         self.episodes += len(ended)

@@ -37,9 +37,9 @@ DOORS: dict[str, tuple[str, ...]] = {
     "rich": ("experiments/*",),
     "safetensors": ("skills/library/store.py", "skills/policy/network.py", "sdg/run/records.py"),
     "sklearn": ("skills/clustering/*",),
-    "stable_baselines3": ("experiments/baselines/*",),
+    "stable_baselines3": ("experiments/baselines/*", "skills/learning/sb3.py"),
     "tensorboard": ("sdg/run/metrics.py",),
-    "torch": ("experiments/baselines/*",),
+    "torch": ("experiments/baselines/*", "skills/learning/sb3.py"),
     "typer": (
         "experiments/cli/*",
         "experiments/quickstart.py",

@@ -99,9 +99,14 @@ class BabyAIRows:
         for here, there in zip(self.memory, source.memory, strict=True):
             here[rows] = there[source_rows]
 
-    def begin_subgoals(self) -> None:
-        """The current subgoal of every row begins now."""
-        _begin_subgoals(self.memory)
+    def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
+        """The current subgoal of these rows, of every one by default, begins now."""
+        if rows is None:
+            _begin_subgoals(self.memory)
+        else:
+            begun = self.take(rows)
+            begun.begin_subgoals()
+            self.put(rows, begun, np.arange(len(rows)))
 
     def forget(self, row: int) -> None:
         """Row `row` forgets which rooms were visited, but for the one its robot is in."""

@@ -19,6 +19,7 @@ class MapInputs:
     size = SIZE
     actions = N_ACTIONS
     dtype = np.uint8
+    bounds = None
     mostly_on = MOSTLY_ON
 
     def write(self, memory: Memory, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:

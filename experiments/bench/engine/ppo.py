@@ -135,6 +135,7 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     from sdg.experiments.baselines import level_env as ppo_level
     from sdg.experiments.baselines import sb3 as ppo_sb3
     from sdg.skills.learning.ppo import PPOLearner
+    from sdg.skills.learning.sb3 import SB3Rows
 
     n_envs = 16 if row == "a" else N_ENVS
     training, evaluation = SPLITS["training"], SPLITS["evaluation"]
@@ -155,7 +156,7 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
         learner = PPOLearner(env, seed=seed)
         act, go_on = learner.act, partial(learner.learn, chunk, callback=lambda _learner, _steps: True)
     else:
-        rows = env if row == "a" else ppo_sb3.SB3Rows(env)
+        rows = env if row == "a" else SB3Rows(env)
         ppo = (ppo_sb3.default_ppo if row == "a" else ppo_sb3.project_ppo)(rows, seed=seed)
         act, go_on = ppo_sb3.acting(ppo), ppo_sb3.going_on(ppo, chunk)
     env.reset()
