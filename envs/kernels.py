@@ -3,23 +3,30 @@
 numba's cache asks whether the file of a function has changed, not the files of the functions compiled into it, so that
 after an edit or an upgrade old machine code could answer for new source. Here the stamp of a cached kernel covers its
 file and, transitively, everything of ours that this file imports.
+
+Cached code is run by whoever finds it, so processes that run generated code read the cache and never write it
+(SDG_READ_ONLY): what they compile is theirs alone and lost with them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numba
 import numpy as np
 from numba import config, njit
 from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
 
 _ROOT = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^from sdg\.((?:envs|skills)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+READ_ONLY = "SDG_READ_ONLY" in os.environ
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 wide = cast(Callable[[Any], int], np.int64)
@@ -77,7 +84,10 @@ def _compile(function: _Function, **options: Any) -> _Function:
     settings: Any = config
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
     try:
-        return cast(_Function, _njit(cache=True, nogil=True, **options)(function))
+        compiled = _njit(cache=True, nogil=True, **options)(function)
+        if READ_ONLY:
+            compiled._cache.save_overload = _unsaved
+        return cast(_Function, compiled)
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
 
@@ -85,6 +95,42 @@ def _compile(function: _Function, **options: Any) -> _Function:
 def _njit(**options: Any) -> Any:
     numba_njit: Any = njit  # its types know nothing of _nrt
     return numba_njit(no_cfunc_wrapper=True, **options)
+
+
+unsaved: list[str] = []
+"""Kernels that this process compiled and may not keep: each costs every such process its seconds again."""
+
+
+def _unsaved(signature: Any, compiled: Any) -> None:
+    unsaved.append(compiled.fndesc.qualname)
+
+
+def cache_folder() -> Path:
+    """Where what is made once is kept: `$SDG_CACHE_DIR`, else `sdg` in the user's cache folder."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
+    return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
+
+
+def files_kept() -> int:
+    """How many compiled kernels are kept beside our source, or where NUMBA_CACHE_DIR says."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(chosen)] if chosen else [_ROOT / "envs", _ROOT / "skills"]
+    return sum(len(list(folder.rglob("*.nbc"))) for folder in folders)
+
+
+def fingerprint() -> str:
+    """Digest of all that compiled kernels depend on: our source, where it lies, Python, numba and this processor."""
+    digest = hashlib.sha256(repr((str(_ROOT), sys.version, numba.__version__, _processor())).encode())
+    for path in sorted((*(_ROOT / "envs").rglob("*.py"), *(_ROOT / "skills").rglob("*.py"))):
+        digest.update(path.read_bytes())
+    digest.update(os.environ.get("NUMBA_CACHE_DIR", "").encode())
+    return digest.hexdigest()
+
+
+def _processor() -> object:
+    from numba.core.registry import cpu_target
+
+    return cpu_target.target_context.codegen().magic_tuple()
 
 
 @cache
@@ -116,6 +162,14 @@ def _imported(text: str) -> list[Path]:
 
 class _Stamped:
     _py_file: str
+    _cache_path: str
+
+    def ensure_cache_path(self) -> None:
+        """Raises OSError where kernels can't be kept; who only reads asks whether some are."""
+        if not READ_ONLY:
+            super().ensure_cache_path()  # type: ignore[misc]
+        elif not (isinstance(self, UserWide) or any(Path(self._cache_path).glob("*.nbi"))):
+            raise FileNotFoundError(self._cache_path)
 
     def get_source_stamp(self) -> str:
         return stamp(Path(self._py_file).resolve())

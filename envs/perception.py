@@ -1,4 +1,4 @@
-"""What can be perceived: the record that perception functions return, and the role they play.
+"""What can be perceived: the roles of perception functions and of the records that they return.
 
 The docstrings of a world's perception functions are, word for word, the API text of the prompts (SDG, section 4.2:
 "the description of the perception API"), so they are written for a language model to read.
@@ -6,31 +6,29 @@ The docstrings of a world's perception functions are, word for word, the API tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
-    """A thing the robot has seen. Positions are (x, y): x to the right of and y ahead of its pose at the start."""
+class Element(Protocol):
+    """A thing that was perceived, as perception functions return it. Domains have records of their own with more."""
 
-    id: int
-    name: str
-    type: str
-    color: str
-    position: tuple[int, int]
-    start_position: tuple[int, int]
-    distance: int
-    facing: bool
-    visible: bool
-    held: bool
-    room: int
-    status: str
-    explored: bool
-    picked_up_at: int
-    dropped_at: int
-    opened_at: int
+    @property
+    def id(self) -> int:
+        """Its number; it never changes."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        ...
+
+    @property
+    def held(self) -> bool:
+        """Whether the agent carries it."""
+        ...
 
 
 class Perception(Protocol):
@@ -38,6 +36,10 @@ class Perception(Protocol):
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions P by name, bound to this snapshot; their docstrings are the prompt's API text."""
+        ...
+
+    def elements(self) -> Sequence[Element]:
+        """Everything perceived so far that is still in the world: what a gate is shown."""
         ...
 
     def describe(self) -> str:
@@ -51,4 +53,22 @@ class Observation:
 
     text: str
     image: object | None = None
-    elements: tuple[Object, ...] = ()
+    elements: tuple[Element, ...] = ()
+
+
+def api_text(about: str, functions: Mapping[str, Callable[..., object]], names: Iterable[str] | None = None) -> str:
+    """The perception part of a prompt: what the records are, then `name(arguments): what it gives` a line each.
+
+    `names` picks and orders the functions (all of them by default). ValueError for a name that there isn't.
+    """
+    chosen = tuple(functions) if names is None else tuple(names)
+    unknown = [name for name in chosen if name not in functions]
+    if unknown:
+        raise ValueError(f"no perception function is called {unknown[0]!r}; there are {', '.join(functions)}")
+    return "\n".join([about, *(render(functions[name]) for name in chosen)])
+
+
+def render(function: Callable[..., object]) -> str:
+    """`name(arguments): docstring` in one line, from the function itself."""
+    arguments = [name for name in inspect.signature(function).parameters if name != "self"]
+    return f"{function.__name__}({', '.join(arguments)}): {' '.join((function.__doc__ or '').split())}"

@@ -3,8 +3,8 @@
 The unit of work is one hypothesis, one verification, one skill in one round. Every unit's randomness comes from the
 run's seed and its own name, so a resumed run and an unbroken one agree.
 
-A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`lend`) the next one tries again what
-was not verified, and learns the skills that come of it.
+A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`seed_cycle_with_library`) the next one
+tries again what was not verified, and learns the skills that come of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from sdg.induction.learning import Learning
 from sdg.induction.rehearsal import Rehearse
 from sdg.llm.model import LanguageModel
 from sdg.prompts.planner import describe_skill
-from sdg.run import RunFolder, records
+from sdg.run import RunFolder
 from sdg.run.layouts import Worlds
-from sdg.run.plan import Parallel, Plan, Progress, Row, Stage, one_by_one
+from sdg.run.plan import Parallel, Plan, Progress, Stage, one_by_one
+from sdg.run.records import HypothesisRow, SkillRow, VerificationRow
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
-from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.library import LibraryError, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
 from sdg.skills.search.search import Search
@@ -38,7 +39,7 @@ def _without_skills(library: Path, search: Search) -> Search:
 
 
 class Grounding:
-    """Stages 1 to 3 of one run. Cycles count from 1; one that `lend` was not called for has no skills to begin with."""
+    """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library has no skills to begin with."""
 
     def __init__(
         self,
@@ -68,33 +69,37 @@ class Grounding:
         )
         self._help: dict[int, Help] = {}
         self._libraries: dict[int, SkillLibrary] = {}
-        self._grounded: dict[int, list[Row]] = {}
+        self._grounded: dict[int, list[VerificationRow]] = {}
 
-    def lend(self, place: Path, *, cycle: int) -> None:
+    def seed_cycle_with_library(self, place: Path, *, cycle: int) -> None:
         """Give a cycle the library in `place`: to hypothesize with, to search with, and to go on learning from.
 
         Raises LibraryError for a library that can't be used.
         """
         library = load_library(place)
+        if library.domain != self.plan.domain.name:
+            raise LibraryError(
+                f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
+            )
         told = "\n".join(describe_skill(option) for option in options_of(library).values())
         self._libraries[cycle] = library
         self._help[cycle] = Help(self.explorers(place, self.search), told)
 
     # Stages 1 and 2 --------------------------------------------------------------------------------------------------
 
-    def hypothesize(self, attempt: int = 0) -> list[Row]:
+    def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
         return self.attempts.hypothesize(attempt)
 
-    def verify(self, attempt: int = 0) -> list[Row]:
+    def verify(self, attempt: int = 0) -> list[VerificationRow]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
         return self.attempts.verify(attempt)
 
-    def compare(self, search: Search, name: str) -> list[Row]:
+    def compare(self, search: Search, name: str) -> list[VerificationRow]:
         """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
         return self.attempts.compare(search, name)
 
-    def ground(self, cycle: int = 1) -> list[Row]:
+    def ground(self, cycle: int = 1) -> list[VerificationRow]:
         """Stages 1 and 2 of a cycle with all their rounds; what every instruction comes to, in their order."""
         if cycle not in self._grounded:
             for attempt in self.plan.attempts_of(cycle):
@@ -105,7 +110,7 @@ class Grounding:
 
     def experiences(self, cycle: int = 1) -> list[Experience]:
         """What was grounded up to a cycle. What only a chain of skills could reach is too long to be one skill."""
-        found = [experience for row in self.ground(cycle) for experience in records.experiences(row)]
+        found = [experience for row in self.ground(cycle) for experience in row.experiences()]
         longest = self.plan.induce.train.horizon
         return found if cycle == 1 else [each for each in found if len(each.actions) <= longest]
 
@@ -115,15 +120,15 @@ class Grounding:
         """Translate and cluster everything grounded; recorded in `induction.json`."""
         return self._learning(cycle).discover(self.experiences(cycle))
 
-    def practise(self, found: Discovery, *, cycle: int = 1) -> dict[int, Row]:
+    def practise(self, found: Discovery, *, cycle: int = 1) -> dict[int, SkillRow]:
         """Skill learning before rehearsals; rows of `skills.jsonl` of the last round, by cluster number."""
         return self._learning(cycle).practise(found)
 
     def learn(self, found: Discovery, *, reserved: Collection[str], cycle: int = 1) -> SkillLibrary:
-        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        """Practise every cluster and put what was learned into a library. Raises RunError when nothing was."""
         return self._learning(cycle).learn(found, reserved=reserved)
 
-    def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
+    def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` speak of."""
         return self._learning(1).policies(rows)
 

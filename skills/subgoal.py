@@ -29,7 +29,7 @@ class Subgoal:
 
 @dataclass(frozen=True, slots=True)
 class SkillCall:
-    """A subgoal translated to an API name and a parameter (SDG, section 4.4), e.g. `discover`, "green box"."""
+    """A subgoal translated to an API name and a parameter (SDG, section 4.4), e.g. `discover`, "green key"."""
 
     api: str
     argument: str

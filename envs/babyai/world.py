@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,29 +12,11 @@ from sdg.envs.babyai.engine.layouts import make_minigrid
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.world import StepResult
 
 ACTIONS: tuple[str, ...] = ("left", "right", "forward", "pickup", "drop", "toggle")
 """Names of actions 0..5; minigrid's seventh, done, means nothing in BabyAI and isn't used."""
 _NO_LIMIT = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """What one step gave; `reward` is 0 unless the mission is done (it shrinks with time, so success is reward > 0)."""
-
-    reward: float
-    terminated: bool
-    truncated: bool
-
-    @property
-    def success(self) -> bool:
-        """Whether the mission is done."""
-        return self.terminated and self.reward > 0
-
-    @property
-    def done(self) -> bool:
-        """Whether the episode is over, by success, failure or time."""
-        return self.terminated or self.truncated
 
 
 class BabyAIWorld:
@@ -128,7 +109,7 @@ class BabyAIWorld:
         """The current subgoal begins now: what perception says of "before this subgoal" is taken here."""
         memory.begin_subgoal(self.memory, 0)
 
-    def forget_visited_rooms(self) -> None:
+    def forget(self) -> None:
         """Forget which rooms were visited, all but the current one, so that doors count as unexplored again. Call it
         between two parts of an instruction, before searching for something else."""
         memory.forget_visited_rooms(self.memory, 0)

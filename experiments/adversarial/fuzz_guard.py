@@ -16,12 +16,13 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sdg.experiments.adversarial.hostile import MEMORY_BYTES
 from sdg.experiments.adversarial.hostile_world import run_snippet
-from sdg.skills.sandbox.process.supervisor import Limits, Worker, WorkerLost
+from sdg.skills.sandbox.process.confine import Limits
+from sdg.skills.sandbox.process.pool import Lost, Patience, Pool
 
 BATCH = 250
 SLOW_SECONDS = 1.0
@@ -187,37 +188,36 @@ def fuzz(
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
     short = [{"code": each["code"], "api": each.get("api", "check")} for each in snippets if len(each["code"]) < 3000]
-    with Worker(
-        "sdg.experiments.adversarial.fuzz_guard:run_batch", limits=Limits(memory_bytes=2 * MEMORY_BYTES)
-    ) as worker:
-        for first in range(0, count, BATCH):
-            request = {
-                "snippets": short,
-                "world": world,
-                "seed": seed,
-                "first": first,
-                "count": min(BATCH, count - first),
-            }
-            try:
-                found = worker.ask(request, timeout_seconds=BATCH_SECONDS)
-            except WorkerLost:
-                found = _one_by_one(worker, request)
-            outcomes.update(found["outcomes"])
-            violations += found["violations"]
-            progress(min(count, first + BATCH), len(violations))
+    requests: list[dict[str, Any]] = [
+        {"snippets": short, "world": world, "seed": seed, "first": first, "count": min(BATCH, count - first)}
+        for first in range(0, count, BATCH)
+    ]
+    for number, found in _in_worker(requests, seconds=BATCH_SECONDS):
+        first = requests[number]["first"]
+        found = _one_by_one(requests[number]) if isinstance(found, Lost) else found
+        outcomes.update(found["outcomes"])
+        violations += found["violations"]
+        progress(min(count, first + BATCH), len(violations))
     return outcomes, violations
 
 
-def _one_by_one(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
+def _in_worker(requests: list[dict[str, Any]], *, seconds: float) -> Iterator[tuple[int, Any]]:
+    patience = Patience(silence=5.0, code=seconds, job=seconds)
+    with Pool(1, limits=Limits(memory_bytes=2 * MEMORY_BYTES), patience=patience, tries=1) as pool:
+        yield from pool.run(run_batch, requests)
+
+
+def _one_by_one(request: dict[str, Any]) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
-    for number in range(request["first"], request["first"] + request["count"]):
-        try:
-            found = worker.ask({**request, "first": number, "count": 1}, timeout_seconds=ALONE_SECONDS)
+    numbers = range(request["first"], request["first"] + request["count"])
+    alone = [{**request, "first": number, "count": 1} for number in numbers]
+    for at, found in _in_worker(alone, seconds=ALONE_SECONDS):
+        if isinstance(found, Lost):
+            made = mutant(request["snippets"], numbers[at], seed=request["seed"])
+            outcomes["lost"] += 1
+            violations.append({"number": numbers[at], "effects": [found.reason[:300]], **made})
+        else:
             outcomes.update(found["outcomes"])
             violations += found["violations"]
-        except WorkerLost as error:
-            made = mutant(request["snippets"], number, seed=request["seed"])
-            outcomes["lost"] += 1
-            violations.append({"number": number, "effects": [str(error)[:300]], **made})
     return {"outcomes": outcomes, "violations": violations}

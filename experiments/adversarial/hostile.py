@@ -4,7 +4,7 @@
 
 A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
 (well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
-in its row and the exit status is 1 if any differs.
+in its row. The exit status is 1 if any differs, and if a worker had to be killed or crashed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sdg.experiments.adversarial.hostile_world import SECRET
-from sdg.skills.sandbox.process.confine import MEGABYTE
-from sdg.skills.sandbox.process.supervisor import Limits, Worker, WorkerCrashed, WorkerError, WorkerHung
+from sdg.experiments.adversarial.hostile_world import SECRET, run_snippet
+from sdg.skills.sandbox.process.confine import MEGABYTE, Limits
+from sdg.skills.sandbox.process.pool import Lost, Patience, Pool
 
 MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.2
@@ -34,49 +34,45 @@ def run_corpus(
         scratch = Path(folder) / "scratch"
         (scratch / "pwned").mkdir(parents=True)
         (scratch / "marker.txt").write_text(SECRET, encoding="utf-8")
-        limits = Limits(memory_bytes=MEMORY_BYTES)
-        target = "sdg.experiments.adversarial.hostile_world:run_snippet"
-        with Worker(target, limits=limits, environment={"SEC_MARKER": SECRET}, folder=Path(folder)) as worker:
-            worker.start()
-            for snippet in snippets:
-                yield _row(snippet, world, worker=worker, scratch=scratch, timeout=timeout_seconds)
+        patience = Patience(silence=5.0, code=timeout_seconds, job=timeout_seconds)
+        with Pool(
+            1, limits=Limits(memory_bytes=MEMORY_BYTES), patience=patience, environment={"SEC_MARKER": SECRET},
+            folder=Path(folder), tries=1,
+        ) as pool:  # fmt: skip
+            jobs = [{"code": each["code"], "api": each.get("api", "check"), "world": world} for each in snippets]
+            began = time.perf_counter()
+            for number, answer in pool.run(run, jobs):
+                seconds = round(time.perf_counter() - began, 4)
+                yield _row(snippets[number], answer, seconds=seconds, traces=_traces(scratch))
+                began = time.perf_counter()
 
 
-def _row(
-    snippet: Mapping[str, Any], world: Mapping[str, Any], *, worker: Worker, scratch: Path, timeout: float
-) -> dict[str, Any]:
-    request = {"code": snippet["code"], "api": snippet.get("api", "check"), "world": world}
-    began = time.perf_counter()
-    answer = _ask(worker, request, timeout=timeout)
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Inside the worker: what came of one snippet."""
+    try:
+        return run_snippet(request)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:300]
+        return {"outcome": "error", "message": said, "effects": ["fault of the harness"], "calls": []}
+
+
+def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:
+    """What came of a snippet; a lost worker is started again for the next, and that is part of its time."""
+    if isinstance(answer, Lost):
+        outcome, worker = ("timeout", "killed") if answer.hung else ("error", "crashed")
+        answer = {"outcome": outcome, "message": answer.reason, "effects": [], "calls": [], "worker": worker}
     row = {
         "name": snippet["name"],
         "kind": snippet.get("kind", ""),
         "outcome": answer["outcome"],
-        "seconds": round(time.perf_counter() - began, 4),
+        "seconds": seconds,
         "work_seconds": answer.get("work_seconds"),
-        "effects": [*answer["effects"], *_traces(scratch)],
+        "effects": [*answer["effects"], *traces],
         "worker": answer.get("worker", "well"),
         "message": answer["message"],
         "calls": answer["calls"],
     }
-    if "expect" in snippet:
-        row["expected"] = snippet["expect"]
-    return row
-
-
-def _ask(worker: Worker, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
-    """What came of a request; a lost worker is started again before the next, and that is part of the time."""
-    try:
-        answer: dict[str, Any] = worker.ask(request, timeout_seconds=timeout)
-    except WorkerHung as error:
-        answer = {"outcome": "timeout", "message": str(error), "effects": [], "calls": [], "worker": "killed"}
-        worker.start()
-    except WorkerCrashed as error:
-        answer = {"outcome": "error", "message": str(error), "effects": [], "calls": [], "worker": "crashed"}
-        worker.start()
-    except (WorkerError, ValueError) as error:
-        answer = {"outcome": "error", "message": str(error), "effects": ["fault of the harness"], "calls": []}
-    return answer
+    return row | ({"expected": snippet["expect"]} if "expect" in snippet else {})
 
 
 def _traces(scratch: Path) -> list[str]:

@@ -26,6 +26,8 @@ _OWN_EVENTS = frozenset(
     {("open", "<unknown>"), ("open", "<generated>"), *(("object.__getattr__", name) for name in ("tb_frame", "f_code"))}
 )
 """What the guard itself asks for: line numbers of errors, and the parser's search for the text of a wrong line."""
+_WORDS = frozenset({"thing", "name", "steps"})
+"""Keywords under which a skill's one argument is understood."""
 SECRET = "MARKER-9f31"
 """What the scratch folder and the environment hide; a snippet that tells it has read one of them."""
 
@@ -90,7 +92,8 @@ class World:
         return {name: self._skill(name) for name in self._data["skills"]}
 
     def _skill(self, name: str) -> Callable[..., bool]:
-        def call(*arguments: Any) -> bool:
+        def call(*positional: Any, **named: Any) -> bool:
+            arguments = (*positional, *named.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
                 raise TooManyCalls
             shown = [self._waited(a) if name == "wait" else self._named(a) for a in arguments]
@@ -118,7 +121,7 @@ class World:
 def guards(skills: tuple[tuple[str, int, int], ...]) -> dict[str, Guard]:
     """The guard for checks and the one for programs."""
     blank = World.__new__(World).perception()
-    actions = {name: Signature(name, least, most, returns=NUMBER) for name, least, most in skills}
+    actions = {name: Signature(name, least, most, returns=NUMBER, keywords=_WORDS) for name, least, most in skills}
     return {
         "check": Guard(blank, records=(Thing,), returns=bool),
         "program": Guard({**blank, **actions}, records=(Thing,)),

@@ -33,10 +33,10 @@ from sdg.experiments.report.panels import Mark, Panel, Panels
 from sdg.experiments.table.comparison import PlannerSettings, compare
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import Instructions, Summary
+from sdg.llm.registry import is_rule_based
 from sdg.skills.statistics import wilson_interval
 
 Which = Literal["interactions", "attempts", "gate", "skills"]
-RULE_BASED = ("babylang", "faulty")
 SHOWN = (
     *("level", "agent", "success_rate", "low", "high", "episodes"),
     *("median_steps", "steps_to_bot", "skill_calls", "llm_calls", "tokens", "causes"),
@@ -74,7 +74,7 @@ def rows(
     config = planner.config(base) | {"which": which}
     table = compare(_chosen(which, base, most=most), asked, folder=folder, config=config, processes=processes)
     found = _over_interactions(table, most) if which == "interactions" else _over_agents(table)
-    note = PLUMBING if which == "interactions" and model.split(":")[0] in RULE_BASED else ""
+    note = PLUMBING if which == "interactions" and is_rule_based(model.partition(":")[0]) else ""
     about = {"figure": which, "model": model} | ({"note": note} if note else {})
     publish(folder / "figure", [about | row for row in found], name="ablation", plot=plot(which, found, note=note))
     return [about | row for row in found]

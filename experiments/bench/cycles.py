@@ -20,16 +20,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, seeds
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.instructions import seeds
 from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.run.verified import Verified
 from sdg.experiments.table.comparison import compare_libraries
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import Instructions, Summary
 from sdg.run import read_journal
+from sdg.run.records import VerificationRow
+from sdg.run.rows import read_rows
 from sdg.skills.statistics import wilson_interval
 
 if TYPE_CHECKING:
@@ -134,15 +136,15 @@ def _grounded(cycle: Cycle) -> dict[str, Row]:
     from sdg.verification.attempts import best_of
 
     plan = plan_of(cycle.config)
-    rows = {row["unit"]: row for row in read_journal(cycle.run / "verifications.jsonl")}
-    every = [Verified.from_json(row) for row in rows.values()]
+    rows = {row.unit: row for row in read_rows(cycle.run / "verifications.jsonl", VerificationRow)}
     chosen = seeds("grounding", count=plan.instructions, seed=plan.seed)
     found = {}
     for level in plan.levels:
         last = best_of(rows.get, [(level, seed) for seed in chosen], plan=plan, cycle=cycle.number)
-        share = wilson_interval(sum(Verified.from_json(row).verified for row in last), len(last))
+        share = wilson_interval(sum(row.verified for row in last), len(last))
         till_then = range(plan.attempts_of(cycle.number).stop)
-        steps = sum(row.searched_steps for row in every if row.level == level and row.attempt in till_then)
+        mine = [row for row in rows.values() if row.level == level and int(row.unit.rpartition("/")[2]) in till_then]
+        steps = sum(row.searched_steps for row in mine)
         found[level] = {"verified": share.value, "low": share.low, "high": share.high, "searched_steps": steps}
     return found
 

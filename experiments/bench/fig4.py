@@ -94,13 +94,15 @@ def _jobs(name: str, found: Grounded, settings: Fig4Settings) -> Iterator[Practi
     if at_reset > settings.most_at_reset:
         return
     training, judged = split(members, share=settings.held_out, seed=settings.seed)
-    if not (practice_starts(judged, WITH) and all(practice_starts(training, mode) for mode in MODES)):
+    plan = plan_of(found.config)
+    every = [practice_starts(judged, WITH, plan.domain), *(practice_starts(training, m, plan.domain) for m in MODES)]
+    if not all(every):
         return
-    whole = replace(plan_of(found.config).induce.train, total_timesteps=settings.steps)
+    whole = replace(plan.induce.train, total_timesteps=settings.steps)
     for number in range(settings.seeds):
         for mode in MODES:
             seed = settings.seed * 1000 + number
-            yield Practised(name, mode, seed, training, judged, whole, settings.episodes)
+            yield Practised(name, mode, seed, training, judged, whole, settings.episodes, plan.domain)
 
 
 def _areas(name: str, mode: str, jobs: Sequence[Practised], curves: Curves, grid: np.ndarray) -> list[float]:
@@ -117,7 +119,8 @@ def _table(jobs: Sequence[Practised], curves: Curves, settings: Fig4Settings) ->
     for name in names:
         for mode in MODES:
             job = next(job for job in jobs if job.skill == name and job.mode == mode)
-            begun, judged = practice_starts(job.training, mode), practice_starts(job.held_out, WITH)
+            begun = practice_starts(job.training, mode, job.domain)
+            judged = practice_starts(job.held_out, WITH, job.domain)
             last = [curves[each.unit][-1][1] for each in jobs if each.skill == name and each.mode == mode]
             about = {"practice_starts": len(begun or ()), "validation_starts": len(judged or ())}
             table.append(_row(name, mode, [areas[name, mode]], settings) | {"last": float(np.mean(last))} | about)

@@ -25,7 +25,6 @@ from sdg.experiments.cli.progress import progress
 from sdg.experiments.config.assembly import plan_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.run.verified import Verified
 from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish
@@ -33,7 +32,8 @@ from sdg.experiments.table.rows import Instructions
 from sdg.llm.registry import build
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder
-from sdg.skills.learning.vec_env import PPOSearch
+from sdg.run.records import VerificationRow
+from sdg.skills.search.ppo_search import PPOSearch
 from sdg.skills.search.search import RandomSearch
 from sdg.skills.statistics import wilson_interval
 
@@ -79,9 +79,9 @@ class _Found:
     """Verifications by search; those of `longer` are under the longest count. `hypothesised`: (level, seed)."""
 
     model: str
-    first: Mapping[str, Sequence[Verified]]
-    longer: Mapping[str, Sequence[Verified]]
-    second: Sequence[Verified]
+    first: Mapping[str, Sequence[VerificationRow]]
+    longer: Mapping[str, Sequence[VerificationRow]]
+    second: Sequence[VerificationRow]
     hypothesised: frozenset[tuple[str, int]]
 
 
@@ -97,11 +97,11 @@ def _searched(
         chosen = replace(plan, verify=replace(plan.verify, t_verify=t_verify))
         return Grounding(chosen, run, model=model, search=ppo, progress=progress(), parallel=Workers(processes))
 
-    def read(rows: Sequence[Mapping[str, Any]]) -> list[Verified]:
-        return [each for row in rows if ((each := Verified.from_json(row)).level, each.seed) in wanted]
+    def read(rows: Sequence[VerificationRow]) -> list[VerificationRow]:
+        return [row for row in rows if (row.level, row.seed) in wanted]
 
     usual, long = (grounding(count) for count in counts)
-    wanted = frozenset((row["level"], row["seed"]) for row in usual.hypothesize(0))
+    wanted = frozenset((row.level, row.seed) for row in usual.hypothesize(0))
     first = {PPO: read(usual.verify(0)), RANDOM: read(usual.compare(random, "random_search"))}
     usual.hypothesize(1)
     second = read(usual.verify(1))
@@ -127,7 +127,7 @@ def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -
     return [*table, both | {"searched_steps": spent, "t_verify": t_verify}]
 
 
-def _row(level: str, search: str, count: int, *, rows: Sequence[Verified], of: int, replays: bool) -> Row:
+def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow], of: int, replays: bool) -> Row:
     """One point. An instruction without a readable hypothesis has no verification and counts as not verified.
 
     A search that ended after n steps ends there under any count of at least n: it doesn't know how much is left.

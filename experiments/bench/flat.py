@@ -62,7 +62,7 @@ def rows(
     kept = {"steps_a_level": each, "layouts": layouts, "learning_rate": learning_rate, "width": width, "words": words}
     jobs = [FlatJob(folder, level, each, layouts, seed, learning_rate, width, words) for level in asked.levels]
     with open_folder(folder, kept, seed=seed) as run:
-        trained = measured(run, "flat", train_level, jobs, processes=processes)
+        trained = measured(run, "flat", train_level, jobs, processes=processes, writes=(folder,))
     config = planner.config(base) | {"flat": flat_checksum(folder, asked.levels)}
     table = compare(chosen, asked, folder=folder / "evaluation", config=config, processes=processes)
     found = [_row(row, trained) for row in table]

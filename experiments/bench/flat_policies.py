@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 
 FLAT_AGENT = "ppo-flat"
@@ -37,17 +37,17 @@ class FlatJob:
 def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights, and tell of it: a row for the journal."""
     from sdg.envs.babyai.engine.bank import LevelBank
+    from sdg.experiments.baselines.flat_ppo import FlatSettings, train_flat
+    from sdg.experiments.baselines.paper_model import PaperShape
     from sdg.run.records import save_policy
-    from sdg.skills.learning.flat import FlatSettings, train_flat
-    from sdg.skills.learning.paper_model import BabyAIShape
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.level, seeds("training", count=job.layouts, seed=job.seed))
     ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=job.learning_rate)
-    settings = FlatSettings(job.steps, ppo=ppo, shape=BabyAIShape(job.width, job.words))
+    settings = FlatSettings(job.steps, ppo=ppo, shape=PaperShape(job.width, job.words))
     began = time.process_time()
     trained = train_flat(bank, settings, seed=job.seed)
-    save_policy(job.folder, job.level, trained.policy)
+    save_policy(job.folder, job.level, trained.policy.weights)
     return {
         "unit": job.level,
         "environment_steps": trained.environment_steps,

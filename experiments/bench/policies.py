@@ -73,7 +73,8 @@ def _jobs(found: Grounded, asked: Mapping[str, Any], *, seed: int) -> Iterator[C
                     members=found.members[skill],
                     earlier=earlier,
                     settings=settings,
-                    babyai=asked["babyai"],
+                    network=asked["babyai"],
+                    domain=plan.domain,
                     layouts=(plan.training_layouts, plan.validation_layouts),
                     layout_seed=plan.seed,
                 )

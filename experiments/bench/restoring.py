@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.domain import Domain
+from sdg.skills.learning.train import TrainSettings, open_starts, train
 from sdg.skills.practice.fresh_starts import Member, restored_starts
 from sdg.skills.practice.starts import Starts
-from sdg.skills.practice.train import TrainSettings, open_starts, train
 
 WITH, WITHOUT = "with restoring", "without restoring"
 MODES = (WITH, WITHOUT)
@@ -32,6 +33,7 @@ class Practised:
     held_out: tuple[Member, ...]
     settings: TrainSettings
     episodes: int
+    domain: Domain
 
     @property
     def unit(self) -> str:
@@ -39,10 +41,10 @@ class Practised:
         return f"{self.skill}/{self.mode}/{self.seed}"
 
 
-def practice_starts(members: Sequence[Member], mode: str) -> Starts | None:
+def practice_starts(members: Sequence[Member], mode: str, domain: Domain) -> Starts | None:
     """Where practice begins, starts whose check is true already left out; None when none is left."""
     chosen = members if mode == WITH else [replace(member, restore_actions=()) for member in members]
-    found = open_starts(restored_starts(chosen)) if chosen else None
+    found = open_starts(restored_starts(chosen, domain)) if chosen else None
     return found if found is not None and len(found) else None
 
 
@@ -51,7 +53,8 @@ def learning_curve(job: Practised) -> dict[str, Any]:
 
     Raises ValueError where nothing is left to be practised or judged.
     """
-    starts, judged = practice_starts(job.training, job.mode), practice_starts(job.held_out, WITH)
+    starts = practice_starts(job.training, job.mode, job.domain)
+    judged = practice_starts(job.held_out, WITH, job.domain)
     if starts is None or judged is None:
         raise ValueError(f"{job.skill} has no open starts {job.mode}")
     often = judged.take(np.resize(np.arange(len(judged)), max(job.episodes, len(judged))))

@@ -12,12 +12,12 @@ import numpy as np
 
 from sdg.deduction.library_skills import Option
 from sdg.experiments.bench.bot_needs import bot_needs
-from sdg.induction.skill_requests import commands_of_skill, starts_of
+from sdg.experiments.bench.shortest_paths import NEVER, shortest
+from sdg.induction.skill_requests import requests_of_skill, starts_of
+from sdg.skills.learning.train import are_done
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.env import play
-from sdg.skills.practice.reachable import NEVER, shortest
 from sdg.skills.practice.starts import Starts
-from sdg.skills.practice.train import are_done
 from sdg.skills.statistics import wilson_interval
 
 Row = dict[str, Any]
@@ -57,15 +57,18 @@ def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, le
 
 
 def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
-    asked = commands_of_skill(episodes, option)
+    asked = requests_of_skill(episodes, option)
     head: Row = {"name": option.name, "asked": len(asked), "horizon": option.horizon}
-    every = starts_of(asked)
+    every = starts_of(asked, option.domain)
     left = np.flatnonzero(~are_done(every)) if every is not None else ()
     if every is None or not len(left):
         return head | dict.fromkeys(("success_rate", "low", "high"))
     chosen = left[np.sort(np.random.default_rng(seed).permutation(len(left))[:most])]
-    played = _played(option, every.take(chosen), seed=seed)
-    row = head | {"already": len(asked) - len(left)} | _of_searched(*played)
+    starts = every.take(chosen)
+    played = _played(option, starts, seed=seed)
+    arguments = [asked[i].command.argument for i in chosen]
+    row = head | {"already": len(asked) - len(left)} | _of_all(played[0], _are_known(starts, arguments))
+    row |= _of_searched(*played)
     if option.takes_argument and not option.usage.needs_seen_target:
         needs = bot_needs([asked[i] for i in chosen], limit=option.horizon // 2)
         row |= _of_bot(played[0][needs != NEVER])
@@ -80,6 +83,35 @@ def _played(option: Option, starts: Starts, *, seed: int) -> tuple[np.ndarray, n
     causes = [cause for part, each in zip(parts, played, strict=True) for cause in _causes(starts.take(part), each[2])]
     reached, steps = (np.concatenate([each[number] for each in played]) for number in (0, 1))
     return reached, steps, near, causes
+
+
+def _are_known(starts: Starts, arguments: Sequence[str]) -> np.ndarray:
+    """bool (M,): whether the agent's own perception shows that the command can be done from where it is.
+
+    What the command names was seen, and not only where the agent would have to leave first; a command about nothing
+    particular can be tried anywhere.
+    """
+    sense, known = starts.domain.persistence, np.ones(len(starts), bool)
+    for i, argument in enumerate(arguments):
+        if argument:
+            seen = starts.rows.perception(i)
+            known[i] = sense.is_known(seen, argument) and not sense.is_elsewhere(seen, argument)
+    return known
+
+
+def _of_all(reached: np.ndarray, known: np.ndarray) -> Row:
+    """Every command counted; and those that perception alone shows to be possible, with the count left out."""
+    every, possible = (wilson_interval(int(hit.sum()), len(hit)) for hit in (reached, reached[known]))
+    return {
+        "success_unfiltered": every.value,
+        "unfiltered_low": every.low,
+        "unfiltered_high": every.high,
+        "commands": len(reached),
+        "success_known": possible.value,
+        "known_low": possible.low,
+        "known_high": possible.high,
+        "left_out": int((~known).sum()),
+    }
 
 
 def _of_searched(reached: np.ndarray, steps: np.ndarray, near: np.ndarray, causes: Sequence[str]) -> Row:
@@ -120,8 +152,8 @@ def _by_shortest(reached: np.ndarray, near: np.ndarray) -> dict[str, list[int]]:
 
 def _causes(before: Starts, after: Starts) -> list[str]:
     """What an attempt that ended in `after` failed of, if it failed."""
-    hand = before.memory.carried != after.memory.carried
-    room = before.memory.room != after.memory.room
+    hand = before.rows.holding() != after.rows.holding()
+    room = before.rows.places() != after.rows.places()
     return [HAND if held else STRAYED if away else TIME for held, away in zip(hand, room, strict=True)]
 
 

@@ -41,7 +41,9 @@ ConfigOption = Annotated[
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="run folder; runs/NAME by default")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="lay a value over the config")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="seed of the run")]
-LlmOption = Annotated[str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai or replay")]
+LlmOption = Annotated[
+    str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai, replay, or your own")
+]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="set an earlier run in the folder aside and begin anew")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
 ReportOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="RUN/report.html by default")]
@@ -90,6 +92,7 @@ def solve(
     (the first unseen one under --seed, the one of --layout, or your own words there) with a library that is there
     already; no run folder is made."""
     from sdg.experiments.cli.solve import Asked, refuse_other_options, solve_one
+    from sdg.llm.registry import is_rule_based
 
     overlay = [*_llm_overlay(llm), *(assignments or [])]
     if level is None:
@@ -101,7 +104,7 @@ def solve(
         return
     refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
     resolved, _ = resolve(config, None, overlay=overlay, seed=None)
-    if resolved.model.kind == "babylang" and not quiet:
+    if is_rule_based(resolved.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
     asked = Asked(level, instruction, layout=layout, seed=seed or 0)
     solve_one(asked, config=resolved, library=library, film=film, as_json=as_json)
@@ -250,11 +253,12 @@ def _terminated(number: int, frame: object) -> NoReturn:
 def _llm_overlay(llm: str | None) -> list[str]:
     if llm is None:
         return []
-    kind, _, name = llm.partition(":")
-    if kind == "replay" and Path(name).is_dir():
-        name = str(Path(name) / "transcript.jsonl")
-    key = "transcript" if kind == "replay" else "name"
-    return [f"model.kind={kind}", *([f"model.{key}={name}"] if name else [])]
+    from sdg.llm.registry import named
+
+    chosen = named(llm)
+    if "transcript" in chosen and Path(chosen["transcript"]).is_dir():
+        chosen = chosen | {"transcript": str(Path(chosen["transcript"]) / "transcript.jsonl")}
+    return [f"model.{key}={value}" for key, value in chosen.items()]
 
 
 def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
@@ -271,17 +275,20 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
     """Run the stages in the folder and print the last one's table; a whole run is summed up, too, and reported."""
     from sdg.experiments.cli.output import output
     from sdg.experiments.cli.progress import progress
-    from sdg.experiments.config.assembly import settings_of
+    from sdg.experiments.config.assembly import expected_cost, settings_of
     from sdg.experiments.report.page import write
     from sdg.experiments.run import runs
+    from sdg.llm.registry import is_rule_based
     from sdg.run import RunFolder, set_aside
 
     told = progress(quiet=quiet)
     if fresh:
         set_aside(path)
     with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
-        if config.model.kind == "babylang":
+        if is_rule_based(config.model.kind):
             told.note(BABYLANG)
+        if cost := expected_cost(config, until=until):
+            told.note(cost)
         try:
             lines.rows(runs.run(config, folder, until=until, progress=told))
         finally:

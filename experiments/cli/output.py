@@ -54,7 +54,7 @@ class Output:
     def text(self, text: str) -> None:
         """Print a line for people; as JSON nothing, because rows say it all."""
         if not self.as_json:
-            self._write(text)
+            self._write(readable(text))
 
     def _write(self, text: str) -> int:
         try:

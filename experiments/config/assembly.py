@@ -6,22 +6,28 @@ import os
 import sys
 from pathlib import Path
 
-from sdg.envs.babyai.perception.snapshot import NAMES
-from sdg.experiments.config.config import RunConfig, dump
+from sdg.envs.domains import domain
+from sdg.experiments.config.config import ModelConfig, RunConfig, dump
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
+from sdg.llm.address import TRUST_VARIABLE, is_loopback
 from sdg.llm.budget import Limits, Prices
+from sdg.llm.estimate import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.pipeline import Explorers, Plan
 from sdg.run import RunSettings, plain
 from sdg.skills.search.search import RandomSearch, Search
-from sdg.skills.search.skill_search import SkilledSearch
+from sdg.skills.search.skill_search import SkillSearch
 
 LIBRARY = "library"
 
-RESERVED = (*NAMES, "forget_visited_rooms", "program")
-"""Names that a skill can't have, because programs use them for something else."""
+
+def reserved(config: RunConfig) -> tuple[str, ...]:
+    """Names that a skill can't have, because programs use them for something else."""
+    world = domain(config.domain)
+    return (*world.perceivable.functions, *([world.forgets] if world.forgets else []), "program")
 
 
 def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
@@ -40,10 +46,12 @@ def plan_of(config: RunConfig) -> Plan:
         levels=config.levels,
         instructions=config.instructions_per_level,
         seed=config.seed,
+        domain=domain(config.domain),
         retries=config.hypothesize.retries,
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
         max_tokens=config.model.max_tokens,
+        concurrency=config.model.concurrency if provider_of(config.model.kind).network else 1,
         training_layouts=config.induce.training_layouts,
         validation_layouts=config.induce.validation_layouts,
         verify=config.verify,
@@ -59,24 +67,53 @@ def language_model(config: RunConfig, folder: Path) -> LanguageModel:
 
 
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
-    """Which model the config names, as a value that travels to worker processes; without a folder nothing is kept."""
+    """Which model the config names, as a value that travels and holds no key; without a folder nothing is kept."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
         name=model.name,
         base_url=model.base_url,
-        api_key=os.environ.get("OPENAI_API_KEY"),
+        trusted=_is_trusted(model),
         timeout_seconds=model.timeout_seconds,
+        reply_seconds=model.reply_seconds,
+        concurrency=model.concurrency,
         retries=model.retries,
         transcript=Path(model.transcript) if model.transcript else None,
         record=folder / "transcript.jsonl" if folder else None,
-        cache=folder / "replies.sqlite" if folder and model.cache and model.kind == "openai" else None,
+        cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
         ledger=folder / "spent.json" if folder else None,
         fault_rate=model.fault_rate,
         fault_seed=config.seed,
         limits=Limits(tokens=budget.tokens, money=budget.money),
-        prices=Prices(budget.prompt_price, budget.completion_price),
+        prices=Prices(budget.prompt_price, budget.completion_price, budget.cached_price),
     )
+
+
+def _is_trusted(model: ModelConfig) -> bool:
+    """Whether the user said where the key may go: a config file from elsewhere may name any address."""
+    own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
+    return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
+
+
+SUBGOALS = 3
+"""Of an instruction, as a rule."""
+
+
+def expected_cost(config: RunConfig, *, until: str) -> str:
+    """What a run up to a stage will ask of its model, in a line; "" for a model that reaches no server."""
+    settings = model_settings(config, None)
+    if not provider_of(settings.kind).network:
+        return ""
+    levels, evaluate = len(config.levels), config.evaluate
+    instructions = levels * config.instructions_per_level
+    asked = Estimate().plus(HYPOTHESIS, instructions)
+    if until not in ("hypothesize", "verify"):
+        rehearsed = levels * config.induce.rehearsals * config.cycles
+        asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
+    if until in ("solve", "run"):
+        compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
+        asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
+    return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
 
 
 def planner_of(
@@ -89,6 +126,8 @@ def planner_of(
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=config.deduce,
+        domain=config.domain,
+        guards=config.deduce.guards,
     )
 
 
@@ -103,13 +142,13 @@ def explorers_of(config: RunConfig) -> Explorers:
     """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
     if not config.verify.explorers:
         return lambda library, search: search
-    return lambda library, search: SkilledSearch(library, search, config.verify.search)
+    return lambda library, search: SkillSearch(library, search, config.verify.search)
 
 
 def search_of(config: RunConfig) -> Search:
     """PPO, or the learning-free search that it is compared with."""
     if config.verify.method == "random":
         return RandomSearch(config.verify.search)
-    from sdg.skills.learning.vec_env import PPOSearch
+    from sdg.skills.search.ppo_search import PPOSearch
 
     return PPOSearch(config.verify.search)

@@ -18,17 +18,26 @@ from pydantic import Field, ValidationError
 
 import sdg
 from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.files import read_file
+from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
+from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
-from sdg.run.files import plain, read_file
+from sdg.llm.address import check_address
+from sdg.llm.registry import provider_of
+from sdg.run.files import plain
+from sdg.skills.learning.settings import PPOSettings
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.search import SearchSettings
-from sdg.skills.settings import Count, Natural, NotNegative, Positive, Share, Size
+from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, Share, Size
 from sdg.skills.strict_json import validate
 from sdg.verification.verify import VerifySettings
 
 __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
 CONFIGS = Path(sdg.__file__).parent / "configs"
+PPO = TrainSettings().learner
 Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
 
 
@@ -36,8 +45,9 @@ Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
 class ModelConfig:
     """The language model. Keys come from the environment (OPENAI_API_KEY), never from a file that is kept."""
 
-    kind: Literal["babylang", "openai", "replay"] = "babylang"
-    """babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay"""
+    kind: str = "babylang"
+    """babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay; or a model of your
+    own as module:attribute"""
     name: str = ""
     """model name as the server knows it; openai only"""
     base_url: str | None = None
@@ -46,10 +56,14 @@ class ModelConfig:
     """transcript.jsonl of the run to replay; replay only"""
     temperature: Annotated[float, Ge(0), Le(2)] = 0.0
     """sampling temperature"""
-    max_tokens: Count = 4000
-    """longest reply, tokens"""
-    timeout_seconds: Positive = 60.0
-    """how long to wait for one reply"""
+    max_tokens: Count = 16_000
+    """longest reply, tokens, thoughts included"""
+    timeout_seconds: Positive = 600.0
+    """longest silence: until a reply begins, and between its pieces"""
+    reply_seconds: Positive = 3600.0
+    """longest time for one reply"""
+    concurrency: Size = 16
+    """questions to a server that may be under way at once"""
     retries: Natural = 4
     """how often a request that failed is sent again"""
     cache: bool = True
@@ -58,10 +72,21 @@ class ModelConfig:
     """share of replies that are spoilt on purpose, to exercise repair"""
 
     def __post_init__(self) -> None:
-        if self.kind == "openai" and not self.name:
-            raise ValueError("kind openai needs a model name: add `name: ...`")
-        if self.kind == "replay" and not self.transcript:
-            raise ValueError("kind replay needs a transcript: add `transcript: runs/NAME/transcript.jsonl`")
+        for need in provider_of(self.kind).needs:
+            if not getattr(self, need):
+                raise ValueError(f"kind {self.kind} needs a {need}: add `{need}: ...`")
+        if self.base_url is not None:
+            check_address(self.base_url)
+
+    @property
+    def named_by_user(self) -> bool:
+        """Whether the user typed the address, rather than a file that may come from elsewhere."""
+        return isinstance(self, TypedModelConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedModelConfig(ModelConfig):
+    """A model whose address was typed behind --set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +127,12 @@ class InduceConfig(InduceSettings):
 class DeduceConfig(DeductionSettings):
     __doc__ = DeductionSettings.__doc__
 
-    gate: Literal["rules"] = "rules"
-    """who judges feasibility and completeness"""
+    guards: tuple[str, ...] = ("rules",)
+    """who judges feasibility and completeness: rules, open, or your own as module:attribute"""
+
+    def __post_init__(self) -> None:
+        DeductionSettings.__post_init__(self)
+        check_guards(self.guards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +159,8 @@ class BudgetConfig:
     """money for a million prompt tokens"""
     completion_price: NotNegative = 0.0
     """money for a million completion tokens"""
+    cached_price: NotNegative | None = None
+    """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +169,12 @@ class RunConfig:
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     """names the run and its folder, runs/NAME"""
-    seed: Annotated[int, Ge(0), Le(10**6)] = 0
+    seed: LayoutSeed = 0
     """decides instructions, layouts, searches and learning"""
+    domain: str = DEFAULT
+    """the kind of world: a key of sdg.envs.domains, or module:attribute"""
     levels: Annotated[tuple[str, ...], MinLen(1)] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open")
-    """BabyAI levels, by name or id"""
+    """levels of the domain, by name or id"""
     instructions_per_level: Size = 25
     """grounding instructions a level"""
     cycles: Count = 1
@@ -178,7 +211,11 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     if seed is not None:
         document.value["seed"] = seed
         document.places[("seed",)] = "--seed"
-    return check(document)
+    config = check(document)
+    if document.place(("model", "base_url")).startswith("--set"):
+        typed = {each.name: getattr(config.model, each.name) for each in fields(config.model)}
+        config = replace(config, model=TypedModelConfig(**typed))
+    return config
 
 
 def find_config(name: str) -> Path:
@@ -191,8 +228,12 @@ def check(document: Document) -> RunConfig:
     """Check plain values against the settings and the levels against the registry."""
     try:
         config = validate(RunConfig, document.value)
+        if config.induce.train.learner == PPO:
+            validate(PPOSettings, config.induce.train.ppo)
     except ValidationError as error:
-        raise ConfigError("\n".join(_fault(document, details) for details in error.errors())) from None
+        above = ("induce", "train", "ppo") if error.title == PPOSettings.__name__ else ()
+        faults = [_fault(document, {**details, "loc": (*above, *details["loc"])}) for details in error.errors()]
+        raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
     return replace(config, levels=_level_names(config, document))
@@ -205,13 +246,15 @@ def dump(config: RunConfig) -> str:
 
 
 def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
-    from sdg.envs.babyai.levels import level_name
-
+    try:
+        world = domain(config.domain)
+    except RegistryError as error:
+        raise ConfigError(f"{document.place(('domain',))}: {error}") from None
     names: list[str] = []
     for index, level in enumerate(config.levels):
         place = document.place(("levels", index))
         try:
-            names.append(level_name(level))
+            names.append(world.level_name(level))
         except ValueError as error:
             raise ConfigError(f"{place}: {error}") from None
         if names[-1] in names[:-1]:
@@ -222,7 +265,7 @@ def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
 def _fault(document: Document, details: Mapping[str, Any]) -> str:
     path = tuple(details["loc"])
     name = ".".join(str(part) for part in path)
-    place = document.place(path)
+    place = document.place(path).partition("=")[0]  # not what was given: it may hold a key
     if details["type"] == "unexpected_keyword_argument":
         return f"{place}: there is no key {name!r}{_hint(path)}"
     if details["type"] == "missing":
@@ -236,7 +279,7 @@ def _hint(path: tuple[str | int, ...]) -> str:
     *above, wrong = map(str, path)
     if "key" in wrong.lower() and path[0] == "model":
         return "; keys and passwords aren't written into configs, set OPENAI_API_KEY in the environment"
-    places = list(_places(RunConfig))
+    places = [*_places(RunConfig), *_places(PPOSettings, ("induce", "train", "ppo"))]
     near = [place[-1] for place in places if list(place[:-1]) == above]
     close = difflib.get_close_matches(wrong, near, n=2) or [".".join(each) for each in places if each[-1] == wrong]
     return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(near)}"

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, get_type_hints
 
 from sdg.experiments.config.config import RunConfig
+from sdg.skills.learning.settings import PPOSettings
 
 HEAD = """# Configuration
 
@@ -24,7 +25,7 @@ out have the defaults below. Unknown keys, keys given twice and values of anothe
 
 def markdown() -> str:
     """The page, which a test compares with the file."""
-    return HEAD + "".join(_section(RunConfig, ""))
+    return HEAD + "".join((*_section(RunConfig, ""), *_section(PPOSettings, "induce.train.ppo.")))
 
 
 def _section(settings: Any, prefix: str) -> Iterator[str]:
@@ -41,9 +42,9 @@ def _section(settings: Any, prefix: str) -> Iterator[str]:
 
 
 def _default(field: Field[Any]) -> str:
-    if field.default is MISSING:
-        return "required"
-    return f"`{_yaml(field.default)}`"
+    if field.default_factory is not MISSING:
+        return f"`{_yaml(field.default_factory())}`"
+    return "required" if field.default is MISSING else f"`{_yaml(field.default)}`"
 
 
 def _yaml(value: Any) -> str:
@@ -61,5 +62,5 @@ def _meanings(settings: type) -> dict[str, str]:
         assert isinstance(body, ast.ClassDef)
         for field, text in pairwise(body.body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                found[ast.unparse(field.target)] = str(text.value.value)
+                found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return found

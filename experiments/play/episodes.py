@@ -9,8 +9,11 @@ from typing import Any, Protocol
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
+from sdg.experiments.play.parent_model import answer
 from sdg.experiments.run.workers import Workers
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of
 from sdg.run import Journal
 from sdg.skills.settings import LayoutSeed
 from sdg.skills.strict_json import decode
@@ -100,6 +103,15 @@ class Job:
         """Its name in the journal."""
         return self.task.unit(self.recipe.agent)
 
+    @property
+    def model(self) -> ModelSettings:
+        """The model that its agent asks; for an agent that asks none, one that costs nothing."""
+        return getattr(self.recipe, "model", ModelSettings())
+
+    def answer(self, request: Any) -> Any:
+        """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(self.model, request)
+
     def lost(self, reason: str) -> dict[str, Any]:
         """The row of an episode whose worker hung or died: a failure that says so."""
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
@@ -121,8 +133,9 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = [job for job in jobs if job.unit not in journal]
-    network = any(getattr(job.recipe, "network", False) for job in missing)
-    for _, row in Workers(processes, folder=journal.path.parent, network=network)(_play, missing):
+    # An episode that waits for a slow model takes no core: then there are more processes than cores.
+    outstanding = max((concurrency_of(job.model) for job in missing), default=1)
+    for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
         done(Played.from_json(journal.append(row)))
     return [Played.from_json(journal[job.unit]) for job in jobs]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sdg.deduction.program import ENTRY
+from sdg.envs.domains import DEFAULT, domain
 from sdg.experiments.play.episodes import Played
 
 if TYPE_CHECKING:
@@ -82,11 +83,9 @@ class _Stage:
     """The world of a row, played again from its seed by its actions."""
 
     def __init__(self, row: Played) -> None:
-        from sdg.envs.babyai.world import BabyAIWorld
-
         if len(row.actions) > MAX_ACTIONS:
             raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._world = BabyAIWorld(row.level, lift_time_limit=True)
+        self._world = domain(DEFAULT).open(row.level, lift_time_limit=True)
         self._seed, self._actions = row.seed, list(row.actions)
         self.reset()
 

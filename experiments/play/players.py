@@ -5,7 +5,7 @@
 | sdg | the planner with the library's skills, behind the gate's rules |
 | sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
 | sdg-ungated | the same with an open gate |
-| sdg-action | the same planner with the six primitive actions in place of skills |
+| sdg-action | the same planner with the primitive actions in place of skills |
 | random-skills | the planner with the library's skills and random weights |
 | chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
 | ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench flat`) |
@@ -17,23 +17,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, rules_gate
+from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
+from sdg.envs.domain import Domain
+from sdg.envs.domains import DEFAULT, domain
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
-from sdg.gate.chain import OpenGate
+from sdg.experiments.play.parent_model import model_of
+from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
 from sdg.skills.checks.reward import compiled
+from sdg.skills.library.library import LibraryError
+from sdg.skills.sandbox.guard import Refused
 
 if TYPE_CHECKING:
-    from sdg.skills.policy.paper_model import BabyAIPolicy
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
 
 FLAT = Path("runs/flat-0")
 """Where `sdg bench flat` keeps its policies under its first seed."""
@@ -43,7 +48,7 @@ LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
 
 @dataclass(frozen=True, slots=True)
 class RandomRecipe:
-    """Each of the six actions with equal chance."""
+    """Each of the primitive actions with equal chance."""
 
     agent: str = "random"
 
@@ -57,6 +62,7 @@ class PlannerRecipe:
     """A planner: which skills it has, which model writes its programs, and how long it may try.
 
     `skills` is one of LEARNED, RANDOM_WEIGHTS and PRIMITIVES; the first two are of the library in folder `library`.
+    `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
     """
 
     agent: str
@@ -65,39 +71,40 @@ class PlannerRecipe:
     model: ModelSettings = field(default_factory=ModelSettings)
     sampling: Sampling = field(default_factory=Sampling)
     settings: DeductionSettings = field(default_factory=DeductionSettings)
-    gated: bool = True
+    guards: tuple[str, ...] = ("rules",)
     restarts: bool = False
-
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
+    domain: str = DEFAULT
 
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
-        skills = self._skills()
+        world = domain(self.domain)
         return PlannerAgent(
             self.agent,
-            _Planners(_model(self.model), self.sampling),
-            skills,
-            compiled,
-            gate_of=rules_gate if self.gated else _open_gate,
+            _Planners(model_of(self.model), self.sampling, world),
+            self._skills(world),
+            gate_of=partial(_gate, self.guards),
             settings=self.settings,
             restarts=self.restarts,
         )
 
-    def _skills(self) -> Mapping[str, Skill]:
+    def _skills(self, world: Domain) -> Mapping[str, Skill]:
         if self.skills == PRIMITIVES:
             from sdg.agents.primitives import primitive_skills
 
-            return primitive_skills()
+            return primitive_skills(world)
         from sdg.deduction.library_skills import options_of, random_options_of
         from sdg.skills.library.store import load_library
 
         if self.library is None:
             raise ValueError(f"the agent {self.agent} needs a skill library")
         stored = load_library(self.library)
-        return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        try:
+            for skill in stored.skills:
+                for template in skill.checks:
+                    compiled(template.check, world)
+            return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+        except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
+            raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +115,11 @@ class ChatRecipe:
     sampling: Sampling = field(default_factory=Sampling)
     agent: str = "chat"
 
-    @property
-    def network(self) -> bool:
-        """Whether the process that plays it must reach a server."""
-        return self.model.kind == "openai"
-
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
         from sdg.agents.chat import ChatAgent
 
-        return ChatAgent(_model(self.model), replace(self.sampling, stage="solve"), self.agent)
+        return ChatAgent(model_of(self.model), replace(self.sampling, stage="solve"), self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +131,21 @@ class FlatRecipe:
 
     def build(self) -> Agent:
         """The agent. It raises ValueError for a level that has no policy in the folder."""
-        from sdg.agents.flat import FlatAgent
+        from sdg.experiments.baselines.flat_agent import FlatAgent
 
         return FlatAgent(self.agent, self._policy)
 
-    def _policy(self, level: str) -> BabyAIPolicy:
+    def _policy(self, level: str) -> PaperPolicy:
         return _flat_policy(self.folder, level_name(level))
 
 
 @lru_cache(maxsize=32)
-def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
+def _flat_policy(folder: Path, level: str) -> PaperPolicy:
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
     from sdg.run.records import load_policy
-    from sdg.skills.policy.paper_model import BabyAIPolicy
 
-    policy = load_policy(folder, level)
-    if not isinstance(policy, BabyAIPolicy):
+    policy = load_policy(folder, level, domain(), "paper-model")
+    if not isinstance(policy, PaperPolicy):
         raise ValueError(f"the policy of {level} in {folder} is none that reads missions")
     return policy
 
@@ -151,11 +153,10 @@ def _flat_policy(folder: Path, level: str) -> BabyAIPolicy:
 class _Planners:
     """Makes a task's planner: one model for all, sampling by the task's own seed."""
 
-    def __init__(self, model: LanguageModel, sampling: Sampling) -> None:
-        from sdg.envs.babyai.perception.snapshot import api_text
+    def __init__(self, model: LanguageModel, sampling: Sampling, world: Domain) -> None:
         from sdg.prompts.planner import Prompts
 
-        self._model, self._sampling, self._prompts = model, sampling, Prompts(api_text())
+        self._model, self._sampling, self._prompts = model, sampling, Prompts(world)
 
     def __call__(self, seed: int) -> Planner:
         return Planner(
@@ -165,14 +166,9 @@ class _Planners:
         )
 
 
-@lru_cache(maxsize=4)
-def _model(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that its agents share a connection and a cache."""
-    return build(settings)
-
-
-def _open_gate(skills: Mapping[str, Skill]) -> Gate:
-    return OpenGate()
+def _gate(guards: Sequence[str], skills: Mapping[str, Skill], world: Domain) -> Gate:
+    usages = {name: skill.usage for name, skill in skills.items()}
+    return gate_of(guards, usages=usages, resolve=world.language.resolve)
 
 
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
@@ -183,7 +179,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),
         "sdg-restart": lambda: replace(base, agent="sdg-restart", restarts=True),
-        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", gated=False),
+        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", guards=("open",)),
         "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),

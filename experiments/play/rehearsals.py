@@ -1,4 +1,4 @@
-"""Rehearsals of a run: the planner plays on layouts of practice with the skills so far, an episode a journal row."""
+"""Rehearsals of a run: the planner plays on layouts of its own with the skills so far, an episode a journal row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.agents.agents import Task
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import LIBRARY, planner_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import Job, run_jobs
@@ -28,8 +28,11 @@ class Rehearsals:
         config, journal = self.config, self.folder.journal("rehearsals")
         place = self._kept(library, cycle)
         planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
-        drawn = seeds("training", count=config.induce.rehearsals, seed=config.seed)
-        jobs = [Job(planner, Task(level, seed)) for level in config.levels for seed in drawn]
+        practised = config.induce.training_layouts
+        drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
+        # Those before are practised on: what is asked on them, and held out, would have been seen.
+        tasks = [Task(level, seed, domain_name=config.domain) for level in config.levels for seed in drawn[practised:]]
+        jobs = [Job(planner, task) for task in tasks]
         done = sum(job.unit in journal for job in jobs)
         with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
             run_jobs(

@@ -13,6 +13,7 @@ from sdg.envs.babyai.language import nearest
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.play.episodes import Played
+from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.run.workers import Workers
 
@@ -36,7 +37,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     if instruction:
         _refuse_typing_errors(instruction)
     lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    ((_, episode),) = Workers(1, network=recipe.network)(_play, [_Play(recipe, task, lost)])
+    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
     row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
@@ -51,6 +52,10 @@ class _Play:
     recipe: PlannerRecipe
     task: Task
     nothing: Episode
+
+    def answer(self, request: Any) -> Any:
+        """What the planner asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(self.recipe.model, request)
 
     def lost(self, reason: str) -> Episode:
         """What came of an episode whose process hung or died."""

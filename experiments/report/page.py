@@ -18,6 +18,7 @@ from sdg.experiments.cli.errors import readable
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.llm.registry import is_rule_based
 from sdg.run import atomic_write
 
 MAX_TEXT = 12_000
@@ -57,7 +58,7 @@ def _content(data: RunData) -> dict[str, Any]:
     return {
         "name": text(description["config"], "name") or data.path.name,
         "facts": _facts(data),
-        "rule_based": _model_kind(description) == "babylang",
+        "rule_based": is_rule_based(_model_kind(description)),
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
         "by_level": data_of.by_level(data_of.success_rows(data)),

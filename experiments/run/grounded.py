@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.config.assembly import model_settings, plan_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.induction.induce import discover
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
-from sdg.llm.registry import build
-from sdg.run import read_journal, records
+from sdg.llm.registry import build, provider_of
+from sdg.run import records
+from sdg.run.rows import read_rows
 from sdg.skills.experience import Experience
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
@@ -33,9 +34,13 @@ class Grounded:
 
     def policies(self) -> dict[int, Policy]:
         """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
+        plan = plan_of(self.config)
+        domain, learner = plan.domain, plan.induce.train.learner
         units = {label: [f"{number}/{label}" for number in (3, 2, 1)] for label in self.labels.values()}
         there = {label: [u for u in us if records.policy_path(self.run, u).is_file()] for label, us in units.items()}
-        return {label: records.load_policy(self.run, found[0]) for label, found in there.items() if found}
+        return {
+            label: records.load_policy(self.run, found[0], domain, learner) for label, found in there.items() if found
+        }
 
 
 def grounded(run: Path) -> Grounded:
@@ -51,7 +56,7 @@ def grounded(run: Path) -> Grounded:
     if not experiences:
         raise UserError(f"nothing was grounded in {run}: no subgoal of it was ever reached")
     texts = [experience.subgoal.description for experience in experiences]
-    calls = translate(texts, model=_model(config, run), sampling=plan.sampling("translate"))
+    calls = translate(texts, domain=plan.domain, model=_model(config, run), sampling=plan.sampling("translate"))
     found = discover(experiences, calls, plan.induce, seed=plan.seed_of("cluster"))
     labels: dict[str, int] = {}
     for label in found.members:
@@ -62,17 +67,17 @@ def grounded(run: Path) -> Grounded:
 
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
     """What the last verification of every instruction grounded in the first cycle, in the order of the instructions."""
-    rows = {row["unit"]: row for row in read_journal(run / "verifications.jsonl")}
+    rows = {row.unit: row for row in read_rows(run / "verifications.jsonl", records.VerificationRow)}
     chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
     tasks = [(level, seed) for level in config.levels for seed in chosen]
     last = best_of(rows.get, tasks, plan=plan_of(config), cycle=1)
-    return [experience for row in last for experience in records.experiences(row)]
+    return [experience for row in last for experience in row.experiences()]
 
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:
     """The run's own stand-in, or what its real model said, from the transcript."""
     settings = model_settings(config, None)
-    if settings.kind == "openai":
+    if provider_of(settings.kind).network:
         settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")
     return build(settings)
 

@@ -12,24 +12,26 @@ from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.show import skills
 from sdg.experiments.config.assembly import (
     LIBRARY,
-    RESERVED,
     explorers_of,
     language_model,
     library_of,
     plan_of,
     recipes,
+    reserved,
     search_of,
     settings_of,
 )
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.play.rehearsals import Rehearsals
-from sdg.experiments.run.verified import Verified
+from sdg.experiments.run import compiled
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
+from sdg.llm.registry import is_rule_based
 from sdg.pipeline import Grounding, Progress
-from sdg.run import RunFolder, plain
+from sdg.run import RunError, RunFolder, plain
+from sdg.run.records import HypothesisRow, VerificationRow, verifications
 from sdg.skills.library.store import save_library
 from sdg.skills.sandbox.process.bans import Bans
 from sdg.skills.search.search import RandomSearch
@@ -71,6 +73,9 @@ class _Run:
 
     def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
         self.config, self.folder, self.progress = config, folder, progress
+        if not (compiled.in_this_process() or compiled.are_there()):
+            progress.note("compiling kernels, once for this version and machine (about half a minute)")
+            compiled.ensure()
         kept = folder.read_json("results.json") or {}
         self.stages: dict[str, dict[str, Any]] = dict(kept.get("stages", {}))
         self.model = language_model(config, folder.path)
@@ -81,7 +86,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=_true_kinds if config.model.kind == "babylang" else None,
+            kind_of=_true_kinds if is_rule_based(config.model.kind) else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )
@@ -97,7 +102,7 @@ class _Run:
             return verified
         rows = self._timed("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
-            self.grounding.lend(self._library(cycle - 1), cycle=cycle)
+            self.grounding.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
             self._timed(f"verify, cycle {cycle}", partial(self.grounding.ground, cycle))
             rows = self._timed(f"induce, cycle {cycle}", partial(self._induce, cycle))
         if stage == "induce":
@@ -106,11 +111,10 @@ class _Run:
 
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
-        last = [Verified.from_json(row) for row in self.grounding.ground(cycle)]
+        grounded = self.grounding.ground(cycle)
         compared = self.grounding.compare(RandomSearch(self.config.verify.search), "random_search")
-        every = [Verified.from_json(row) for row in self.folder.journal("verifications")]
-        firsts = [row for row in every if row.attempt == 0]
-        return verification_rows(last, firsts=firsts, compared=[Verified.from_json(row) for row in compared])
+        firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
+        return verification_rows(grounded, firsts=firsts, compared=compared)
 
     def _timed(self, stage: str, work: Callable[[], T]) -> T:
         began = time.monotonic()
@@ -133,9 +137,15 @@ class _Run:
     def _induce(self, cycle: int) -> list[Row]:
         place = self._library(cycle)
         if not (place / "library.json").exists():
+            if not self.grounding.experiences(cycle):
+                raise RunError(
+                    "no subgoal was ever reached, so there is nothing to learn skills from; "
+                    f"`sdg show {self.folder.path}` shows why. "
+                    "A better model, more instructions or a larger verify.t_verify in a new run folder may help."
+                )
             found = self.grounding.discover(cycle)
             self._record_clusters(found, cycle)
-            learned = self.grounding.learn(found, reserved=RESERVED, cycle=cycle)
+            learned = self.grounding.learn(found, reserved=reserved(self.config), cycle=cycle)
             save_library(learned, place)
         return skills(place)
 
@@ -162,7 +172,7 @@ class _Run:
                 played += run_jobs(
                     jobs, journal=journal, processes=processes, done=lambda row: stage.advance(steps=row.steps)
                 )
-        known = {row["instruction"] for row in self.grounding.ground()}
+        known = {row.instruction for row in self.grounding.ground()}
         rows = [plain(row) for row in summarise(played, known=known)]
         self._write({"rows": rows, "verification": self._verify(self.config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
@@ -175,20 +185,20 @@ def _true_kinds(item: Any) -> str:
     return kind_of_stand_in(item)
 
 
-def _hypothesis_rows(rows: list[dict[str, Any]]) -> list[Row]:
+def _hypothesis_rows(rows: Sequence[HypothesisRow]) -> list[Row]:
     return [
         {
-            "unit": row["unit"],
-            "instruction": row["instruction"],
-            "subgoals": " | ".join(goal["description"] for goal in row["subgoals"]),
-            "error": row["error"],
+            "unit": row.unit,
+            "instruction": row.instruction,
+            "subgoals": " | ".join(goal.description for goal in row.subgoals),
+            "error": row.error,
         }
         for row in rows
     ]
 
 
 def verification_rows(
-    rows: Sequence[Verified], *, firsts: Sequence[Verified], compared: Sequence[Verified]
+    rows: Sequence[VerificationRow], *, firsts: Sequence[VerificationRow], compared: Sequence[VerificationRow]
 ) -> list[Row]:
     """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
     table: list[Row] = []
@@ -214,5 +224,5 @@ def verification_rows(
     return table
 
 
-def _share(rows: Sequence[Verified]) -> float | None:
+def _share(rows: Sequence[VerificationRow]) -> float | None:
     return sum(row.verified for row in rows) / len(rows) if rows else None

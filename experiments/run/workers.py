@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 import atexit
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sdg.experiments.run import compiled
 from sdg.skills.sandbox.process.bans import Bans
-from sdg.skills.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
+from sdg.skills.sandbox.process.board import digest
+from sdg.skills.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
 
 BANNED = "banned.json"
-ROOT = Path(__file__).resolve().parents[2]
+
+RESULTS = frozenset(
+    {
+        "sdg.deduction.episode:Episode",
+        "sdg.deduction.episode:Interaction",
+        "sdg.deduction.program:Call",
+        "sdg.gate.verdict:Command",
+        "sdg.gate.verdict:Verdict",
+        "sdg.hypothesis.hypothesis:Hypothesis",
+        "sdg.skills.checks.agreement:Agreement",
+        "sdg.skills.policy.network:Policy",
+        "sdg.skills.policy.paper_model:BabyAIPolicy",
+        "sdg.skills.practice.train:Point",
+        "sdg.skills.practice.train:Trained",
+        "sdg.skills.subgoal:CheckFunction",
+        "sdg.skills.subgoal:Subgoal",
+        "sdg.verification.verify:SubgoalResult",
+        "sdg.verification.verify:Verification",
+    }
+)
+"""Dataclasses that a job may give back: rebuilt here from their fields."""
+
+ERRORS = frozenset(
+    {
+        "sdg.envs.babyai.engine.bank:BankError",
+        "sdg.envs.babyai.engine.layouts:LayoutError",
+        "sdg.experiments.cli.errors:UserError",
+        "sdg.llm.model:BudgetExceeded",
+        "sdg.llm.model:ModelError",
+        "sdg.run.files:RunError",
+        "sdg.run.files:RunFolderError",
+        "sdg.skills.library.library:LibraryError",
+        "sdg.skills.sandbox.guard.errors:Refused",
+    }
+)
+"""Our exceptions that a job may raise here; others are RuntimeErrors that say their names."""
 
 
 class JobLost(RuntimeError):
@@ -25,21 +60,24 @@ class JobLost(RuntimeError):
 class Workers:
     """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
 
-    With a `folder` (a run's) lost jobs and their code are kept in its `banned.json`, and workers write nowhere else but
-    into caches. `network` is for jobs that talk to a server: their workers have network and the environment's keys.
+    With a `folder` (a run's) lost jobs and their code are kept in its `banned.json`. Workers write nowhere but below
+    `writes`. What a job asks (`sdg.skills.sandbox.process.line`) its method `answer(request)` answers, in this process.
     """
 
     processes: int
     folder: Path | None = None
-    network: bool = False
+    writes: tuple[Path, ...] = ()
     patience: Patience = field(default_factory=Patience)
 
     def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         """(job, result) as they finish. What a job raises ends the others and is raised here.
 
         A job that lost its worker, or that holds banned code, has the result of its `lost(reason)`. Raises `JobLost`
-        for one without that method.
+        for one without that method, BansError for a list of bans that can't be read.
         """
+        if compiled.in_this_process():
+            yield from ((job, function(job)) for job in jobs)
+            return
         bans = Bans(self.folder / BANNED if self.folder else None)
         allowed = []
         for job in jobs:
@@ -50,13 +88,18 @@ class Workers:
                 allowed.append(job)
         if not allowed:
             return
-        pool = _pool(self.processes, self.folder, self.network, self.patience)
-        for number, result in pool.run(function, allowed):
+        if function.__module__.startswith("sdg."):
+            compiled.ensure()
+        for number, result in _pool(self).run(function, allowed, answer=_answer):
             job = allowed[number]
             if isinstance(result, Lost):
-                bans.add(result.source or f"job {getattr(job, 'unit', job)!r:.200}", reason=result.reason)
+                bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _lost(job, result.reason)
             yield job, result
+
+
+def _answer(job: Any, request: Any) -> Any:
+    return job.answer(request)
 
 
 def _lost(job: Any, reason: str) -> Any:
@@ -66,34 +109,23 @@ def _lost(job: Any, reason: str) -> Any:
     return make(reason)
 
 
-def _pool(processes: int, folder: Path | None, network: bool, patience: Patience) -> Pool:
-    """Workers are kept for the next stage: what they imported and compiled is worth seconds.
+def _pool(workers: Workers) -> Pool:
+    """Processes are kept for the next stage: what they imported and compiled is worth seconds.
 
     Those of another run are ended, half a gigabyte each, unless somebody waits for their results.
     """
-    key = (processes, folder, network, patience)
-    if key not in _kept:
+    if workers not in _kept:
         for other in [other for other, pool in _kept.items() if pool.idle]:
             _kept.pop(other).close()
-        limits = replace(POOL_LIMITS, network=network, writes_below=_places(folder) if folder else ())
-        environment = dict(os.environ) if network else clean_environment()
-        _kept[key] = Pool(processes, limits=limits, patience=patience, environment=environment)
-    return _kept[key]
+        limits = replace(POOL_LIMITS, writes_below=tuple(str(place.resolve()) for place in workers.writes))
+        _kept[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
+    return _kept[workers]
 
 
-_kept: dict[tuple[int, Path | None, bool, Patience], Pool] = {}
+_kept: dict[Workers, Pool] = {}
 
 
 @atexit.register
 def _close() -> None:
     while _kept:
         _kept.popitem()[1].close()
-
-
-def _places(folder: Path) -> tuple[str, ...]:
-    """Where a run's workers may write: its folder, caches, and the folder for what is temporary."""
-    home = Path("~").expanduser()
-    caches = [os.environ.get(name, "") for name in ("SDG_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")]
-    compiled = [path for floor in ("envs", "skills", "sdg") for path in (ROOT / floor).rglob("__pycache__")]
-    places = [folder.resolve(), home / ".cache", tempfile.gettempdir(), *compiled, *(c for c in caches if c)]
-    return tuple(str(place) for place in places)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,14 @@ from sdg.envs.babyai.levels import instructions
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.play.episodes import BOT, Recipe
-from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.table.figures import cores, open_folder
 from sdg.experiments.table.formats import comma_separated, latex, markdown, percent
 from sdg.experiments.table.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
-from sdg.llm.registry import ModelSettings
+from sdg.llm.budget import Limits, Prices
+from sdg.llm.estimate import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of, named, prices_of, provider_of
 from sdg.run import RunFolder, atomic_write
 from sdg.skills.library.store import load_library
 
@@ -45,6 +47,8 @@ class PlannerSettings:
     base_url: str = ""
     deduction: DeductionSettings = field(default_factory=DeductionSettings)
     with_library: bool = True
+    limits: Limits = field(default_factory=Limits)
+    prices: Prices = field(default_factory=Prices)
 
     def recipe(self, folder: Path) -> PlannerRecipe:
         """The recipe of `sdg`. Raises UserError when there is no library."""
@@ -62,26 +66,28 @@ class PlannerSettings:
         }
 
     def model(self, folder: Path) -> ModelSettings:
-        """Which model, with its transcript and cache in the folder where it is a real one."""
-        kind, name, transcript = model_name(self.llm)
-        if kind != "openai":
-            return ModelSettings(kind, name, transcript=transcript)
-        return ModelSettings(
-            kind,
-            name,
+        """Which model, with its transcript, cache and ledger in the folder where it is a real one.
+
+        Raises RegistryError for a kind that there isn't.
+        """
+        chosen = named(self.llm)
+        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
+        settings = ModelSettings(
+            chosen["kind"],
+            chosen.get("name", ""),
             base_url=self.base_url or None,
-            api_key=os.environ.get("OPENAI_API_KEY"),
+            transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
+            limits=self.limits,
+            prices=self.prices,
+        )
+        if not provider_of(settings.kind).network:
+            return settings
+        return replace(
+            settings,
             record=folder / "transcript.jsonl",
             cache=folder / "replies.sqlite",
+            ledger=folder / "spent.json",
         )
-
-
-def model_name(llm: str) -> tuple[str, str, Path | None]:
-    """KIND:NAME as its kind, the model's name, and for replay the transcript: a file, or the run folder it is in."""
-    kind, _, name = llm.partition(":")
-    if kind != "replay":
-        return kind, name, None
-    return kind, "", Path(name) / "transcript.jsonl" if Path(name).is_dir() else Path(name)
 
 
 def library_checksum(library: Path) -> str:
@@ -106,6 +112,8 @@ def compare(
     total = len({BOT, *settings["agents"]}) * len(asked.levels) * asked.count * asked.repeats
     with open_folder(folder, settings | dict(config), seed=asked.seed, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
+        if cost := _expected_cost(chosen, episodes=len(asked.levels) * asked.count * asked.repeats):
+            progress().note(cost)
         with progress().stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
             table = run_table1(
                 chosen,
@@ -137,6 +145,16 @@ def compare_libraries(
         chosen.append(PlannerRecipe(name, base.library, model=base.model, settings=base.settings))
     table = compare(chosen, asked, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
     return {place: [row for row in table if row.agent == name] for name, place in names.items()}
+
+
+def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
+    """What the agents will ask of their model, in a line; "" where nobody asks a server."""
+    asked, model = Estimate(), None
+    for recipe in chosen:
+        if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
+            asked = asked.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
+            model = recipe.model
+    return asked.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
 
 
 def _grounded(chosen: Sequence[Recipe]) -> frozenset[str] | None:

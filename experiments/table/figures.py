@@ -29,13 +29,22 @@ def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: 
 
 
 def measured(
-    run: RunFolder, name: str, function: Callable[[Any], dict[str, Any]], jobs: Sequence[Any], *, processes: int
+    run: RunFolder,
+    name: str,
+    function: Callable[[Any], dict[str, Any]],
+    jobs: Sequence[Any],
+    *,
+    processes: int,
+    writes: tuple[Path, ...] = (),
 ) -> dict[str, dict[str, Any]]:
-    """A journal's rows by unit, one for each job; what `NAME.jsonl` has already is not measured again."""
+    """A journal's rows by unit, one for each job; what `NAME.jsonl` has already is not measured again.
+
+    Jobs may write below `writes`.
+    """
     journal = run.journal(name)
     missing = [job for job in jobs if job.unit not in journal]
     with progress().stage(name, total=len(jobs), unit="unit", done=len(jobs) - len(missing)) as stage:
-        for _, row in Workers(processes or cores())(function, missing):
+        for _, row in Workers(processes or cores(), writes=writes)(function, missing):
             journal.append(row)
             stage.advance(steps=row.get("environment_steps", 0))
     return {job.unit: journal[job.unit] for job in jobs}

@@ -12,11 +12,12 @@ import numpy as np
 
 from sdg.agents.primitives import primitive_skills
 from sdg.agents.unverifiable import UnjudgedWorld, is_judged
-from sdg.deduction.deduce import DeductionSettings, Equipment, Planner, deduce
+from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
-from sdg.deduction.protocols import Judge, Skill, World
-from sdg.deduction.robot import resolve_records
-from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
+from sdg.deduction.protocols import Skill
+from sdg.envs import domains
+from sdg.envs.domain import Domain
+from sdg.envs.world import World
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate
@@ -26,13 +27,20 @@ from sdg.gate.verdict import Gate
 class Task:
     """One episode to play: the level's layout and mission under `seed`; `repeat` varies the agent's own draws.
 
-    `instruction` replaces the level's own mission, in Baby Language or in any words.
+    `instruction` replaces the level's own mission, in words that the world can judge or in any others. `domain_name`
+    is one of `sdg.envs.domains`.
     """
 
     level: str
     seed: int
     repeat: int = 0
     instruction: str = ""
+    domain_name: str = domains.DEFAULT
+
+    @property
+    def domain(self) -> Domain:
+        """The kind of world that the level is of."""
+        return domains.domain(self.domain_name)
 
     @property
     def random_seed(self) -> int:
@@ -53,7 +61,7 @@ class Agent(Protocol):
         """Its name in tables."""
         ...
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         """Play a world that was just reset to the task's seed."""
         ...
 
@@ -81,38 +89,31 @@ def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int 
     return head | episode.row() | tail
 
 
-class PlayWorld(World, Protocol):
-    """A world that can begin again."""
-
-    def reset(self, seed: int) -> None:
-        """Begin the episode of this seed."""
-        ...
-
-
-def open_world(task: Task) -> tuple[str, PlayWorld]:
+def open_world(task: Task) -> tuple[str, World]:
     """The task's level name and its world, just reset; words that can't be verified in it make it unjudged.
 
     Raises ValueError for a level that doesn't exist and for an instruction that is no text of at most 500 characters.
     """
-    world = BabyAIWorld(task.level)
+    level = task.domain.level_name(task.level)
+    world = task.domain.open(level)
     try:
         begin(world, task)
     except ValueError:
-        return world.level, UnjudgedWorld(world, task.instruction)
-    return world.level, world
+        return level, UnjudgedWorld(world, task.instruction)
+    return level, world
 
 
-def begin(world: PlayWorld, task: Task) -> None:
+def begin(world: World, task: Task) -> None:
     """Reset a world to the task's beginning, its own words included."""
     world.reset(task.seed)
-    if task.instruction and isinstance(world, BabyAIWorld):
+    if task.instruction and is_judged(world):
         world.set_instruction(task.instruction)
 
 
-def rules_gate(skills: Mapping[str, Skill]) -> Gate:
+def rules_gate(skills: Mapping[str, Skill], domain: Domain) -> Gate:
     """The plain rules over these skills, in the chain where learned and model guards find their place."""
     usages = {name: skill.usage for name, skill in skills.items()}
-    return GuardChain(rules=[RulesGuard(usages, resolve=resolve_records)])
+    return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve)])
 
 
 @dataclass(frozen=True)
@@ -122,38 +123,37 @@ class PlannerAgent:
     name: str
     planner_of: Callable[[int], Planner]
     skills: Mapping[str, Skill]
-    judge: Judge
-    gate_of: Callable[[Mapping[str, Skill]], Gate] = rules_gate
+    gate_of: Callable[[Mapping[str, Skill], Domain], Gate] = rules_gate
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     restarts: bool = False
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
         return deduce(
             world,
             planner=self.planner_of(task.random_seed),
-            equipment=Equipment(self.skills, self.gate_of(self.skills), self.judge),
+            toolkit=Toolkit(task.domain, self.skills, self.gate_of(self.skills, task.domain)),
             seed=task.random_seed,
             settings=self.settings,
             restart=(lambda: begin(world, task)) if self.restarts else None,
         )
 
 
-def action_agent(planner_of: Callable[[int], Planner], *, judge: Judge, settings: DeductionSettings) -> PlannerAgent:
-    """SDG-action: the same planner, gate and budgets, with the six primitive actions in place of skills."""
-    return PlannerAgent("sdg-action", planner_of, primitive_skills(), judge, settings=settings)
+def action_agent(planner_of: Callable[[int], Planner], *, domain: Domain, settings: DeductionSettings) -> PlannerAgent:
+    """SDG-action: the same planner, gate and budgets, with the primitive actions in place of skills."""
+    return PlannerAgent("sdg-action", planner_of, primitive_skills(domain), settings=settings)
 
 
 @dataclass(frozen=True)
 class RandomAgent:
-    """Each of the six actions with equal chance, until the episode is over."""
+    """Each of the primitive actions with equal chance, until the episode is over."""
 
     name: str = "random"
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         """Act until the mission is done, failed or out of time."""
-        rng = np.random.default_rng(task.random_seed)
-        return act_out(world, lambda: int(rng.integers(len(ACTIONS))))
+        rng, numbers = np.random.default_rng(task.random_seed), [action.number for action in task.domain.actions]
+        return act_out(world, lambda: int(rng.choice(numbers)))
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class ReplayAgent:
     name: str
     actions_for: Callable[[str, int], list[int] | None] = field(repr=False)
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         """Act as told; an episode of no steps where nothing is told."""
         actions = iter(self.actions_for(task.level, task.seed) or ())
         return act_out(world, lambda: next(actions, None))
@@ -176,8 +176,8 @@ def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
     while (action := choose()) is not None:
         result = world.step(action)
         actions.append(action)
-        if result.terminated or result.truncated:
-            success = result.terminated and result.reward > 0
+        if result.done:
+            success = result.success
             cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
             break
     return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))

@@ -8,32 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sdg.agents.agents import PlayWorld, Task, act_out
+from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import OUT_OF_TIME, Episode, Interaction
-from sdg.deduction.protocols import World
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
+from sdg.envs.domain import Domain
 from sdg.envs.perception import Perception
+from sdg.envs.world import Action, World
+from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, one_line
 from sdg.prompts.replies import tidy
 
-CHOICES: Mapping[str, int] = {
-    "turn left": LEFT,
-    "turn right": RIGHT,
-    "go forward": FORWARD,
-    "pick up": PICKUP,
-    "drop": DROP,
-    "toggle": TOGGLE,
-}
-"""What the prompt calls the six actions."""
-
 REMEMBERED = 16
 """Latest turns that the model is told of, as in BALROG."""
-
-_NAMED = re.compile(r"\b(" + "|".join(name.replace(" ", "[ _-]?") for name in CHOICES) + r")\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -44,9 +33,9 @@ class ChatAgent:
     sampling: Sampling = field(default_factory=Sampling)
     name: str = "chat"
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         """Ask and act until the mission is done, failed or out of turns. Raises what the model raises."""
-        chat = _Chat(world, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
+        chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
         told = Interaction(
@@ -59,8 +48,8 @@ class ChatAgent:
 class _Chat:
     """One conversation: every turn is asked anew with the latest actions, so that prompts stay short."""
 
-    def __init__(self, world: World, model: LanguageModel, sampling: Sampling) -> None:
-        self._world, self._model, self._sampling = world, model, sampling
+    def __init__(self, world: World, domain: Domain, model: LanguageModel, sampling: Sampling) -> None:
+        self._world, self._domain, self._model, self._sampling = world, domain, model, sampling
         self._latest: deque[str] = deque(maxlen=REMEMBERED)
         self._before = ""
         self.turns = self.prompt_tokens = self.completion_tokens = 0
@@ -78,11 +67,11 @@ class _Chat:
             self.turns += 1
             self.prompt_tokens += reply.prompt_tokens
             self.completion_tokens += reply.completion_tokens
-            name = action_named(reply.text)
-            if name is not None:
-                self._latest.append(f"turn {self.turns}: {name}")
+            action = action_named(reply.text, self._domain.actions)
+            if action is not None:
+                self._latest.append(f"turn {self.turns}: {spoken(action)}")
                 self._before = known(self._world.perception())
-                return CHOICES[name]
+                return action.number
             self._latest.append(f"turn {self.turns}: your answer named no action, or several; the robot waited")
         return None
 
@@ -93,33 +82,41 @@ class _Chat:
     def _prompt(self) -> tuple[Message, ...]:
         return conversation(
             "chat",
+            role=self._domain.texts["role"],
+            choices="\n".join(f"- {spoken(action)}: {action.description}." for action in self._domain.actions),
+            actions=self._domain.texts["actions"],
             instruction=fenced(one_line(self._world.mission, 1000)),
-            actions=fenced("\n".join(self._latest) or "none yet"),
-            state=fenced(self._world.perception().describe() + "\n" + ahead(self._world.perception())),
+            latest=fenced("\n".join(self._latest) or "none yet"),
+            state=fenced(self._world.perception().describe()),
             turns_left=str(self.turns_left),
         )
 
 
-def action_named(reply: str) -> str | None:
+def spoken(action: Action) -> str:
+    """What the prompt calls an action."""
+    return action.spoken or action.name.replace("_", " ")
+
+
+def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that a reply names, or its last line does; None where there is none, or several."""
     last = tidy(reply).strip().rpartition("\n")[2]
     for text in (tidy(reply), last):
-        named = {re.sub(r"[ _-]", "", found.lower()) for found in _NAMED.findall(text)}
+        named = list(_named(text, actions))
         if len(named) == 1:
-            return next(name for name in CHOICES if name.replace(" ", "") in named)
+            return named[0]
     return None
 
 
+def _named(text: str, actions: Sequence[Action]) -> Iterable[Action]:
+    for action in actions:
+        words = "[ _-]?".join(map(re.escape, spoken(action).split()))
+        if re.search(rf"\b{words}\b", text, re.IGNORECASE):
+            yield action
+
+
 def known(perception: Perception) -> str:
-    """What the robot knows, without the step count: equal before and after an action that changed nothing."""
-    return perception.describe().partition(". ")[2]
+    """What the agent knows, without the step count: equal before and after an action that changed nothing."""
+    return without_clock(perception.describe())
 
 
-def ahead(perception: Perception) -> str:
-    """Whether the robot could go forward."""
-    functions = perception.functions()
-    free = functions["is_free"](functions["get_front_position"]())
-    return f"The cell straight ahead is {'free' if free else 'not free'}."
-
-
-__all__ = ["CHOICES", "ChatAgent", "action_named"]
+__all__ = ["ChatAgent", "action_named", "spoken"]

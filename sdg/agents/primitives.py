@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.domain import Domain
 from sdg.gate.rules import Usage
 from sdg.skills.subgoal import CheckFunction
 
@@ -20,7 +21,7 @@ class Constant:
 
     action: int
 
-    def act(self, memory: Memory, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
+    def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
         """The action."""
         return self.action
 
@@ -44,20 +45,6 @@ class Primitive:
         return CheckFunction("acted", _ONE_STEP)
 
 
-_ACTIONS = (
-    ("turn_left", LEFT, "turn left on the spot"),
-    ("turn_right", RIGHT, "turn right on the spot"),
-    ("move_forward", FORWARD, "move one cell ahead, if it is free"),
-    ("pick", PICKUP, "pick up the object in the cell straight ahead, if nothing is carried"),
-    ("put", DROP, "put the carried object down into the cell straight ahead, if it is empty"),
-    (
-        "toggle",
-        TOGGLE,
-        "open or close the door straight ahead; a locked one needs the key of its color in the hand",
-    ),
-)
-
-
-def primitive_skills() -> Mapping[str, Primitive]:
-    """The six actions by the names that SDG's appendix gives them."""
-    return {name: Primitive(name, description, Constant(action)) for name, action, description in _ACTIONS}
+def primitive_skills(domain: Domain) -> Mapping[str, Primitive]:
+    """A domain's actions by the names that programs call them by."""
+    return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in domain.actions}

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sdg.agents.unverifiable import is_judged
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction
-from sdg.deduction.program import ENTRY, NO_PROGRAM, Program, Ran, Scope, run_program
-from sdg.deduction.protocols import Judge, Skill, World
+from sdg.deduction.program import ENTRY, NO_PROGRAM, Program, ProgramResult, Scope, run_program
+from sdg.deduction.protocols import Skill
 from sdg.deduction.robot import Robot
+from sdg.envs.domain import Domain
+from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
@@ -83,19 +85,19 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Equipment:
-    """What a planner's robot acts with: skills by name, the gate before them and who judges their checks."""
+class Toolkit:
+    """What a planner's robot acts with in a domain: skills by name and the gate before them."""
 
+    domain: Domain
     skills: Mapping[str, Skill]
     gate: Gate
-    judge: Judge
 
 
 def deduce(
     world: World,
     *,
     planner: Planner,
-    equipment: Equipment,
+    toolkit: Toolkit,
     seed: int,
     settings: DeductionSettings = DeductionSettings(),
     restart: Callable[[], None] | None = None,
@@ -107,18 +109,18 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    robot = _embody(world, equipment, rng=rng, attempts=settings.attempts)
+    robot = _embody(world, toolkit, rng=rng, attempts=settings.attempts)
     interactions: list[Interaction] = []
-    actions: list[int] = []
+    actions: list[Any] = []
     for attempt in range(settings.interactions):
         if attempt and restart is not None:
             actions += robot.actions
             restart()
-            robot = _embody(world, equipment, rng=rng, attempts=settings.attempts)
+            robot = _embody(world, toolkit, rng=rng, attempts=settings.attempts)
         reply = planner.write(
-            world.mission, skills=tuple(equipment.skills.values()), failure=_failure(interactions, robot, world)
+            world.mission, skills=tuple(toolkit.skills.values()), failure=_failure(interactions, robot, world)
         )
-        played = _interact(reply, world, robot=robot, gate=equipment.gate, settings=settings)
+        played = _interact(reply, world, robot=robot, gate=toolkit.gate, settings=settings)
         cut = cut_off(reply, planner.sampling.max_tokens) if played.cause == NO_PROGRAM else ""
         interactions.append(replace(played, error=f"{played.error}\n{cut}".rstrip()))
         if robot.ending.done or (robot.ending.over and restart is None):
@@ -138,8 +140,8 @@ def deduce(
     )
 
 
-def _embody(world: World, equipment: Equipment, *, rng: np.random.Generator, attempts: int) -> Robot:
-    return Robot(world, equipment.skills, judge=equipment.judge, rng=rng, attempts=attempts)
+def _embody(world: World, toolkit: Toolkit, *, rng: np.random.Generator, attempts: int) -> Robot:
+    return Robot(world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=attempts)
 
 
 def _failure(interactions: Sequence[Interaction], robot: Robot, world: World) -> Failure | None:
@@ -160,7 +162,7 @@ def _interact(reply: Completion, world: World, *, robot: Robot, gate: Gate, sett
     try:
         source = needed(extract_code(reply.text), ENTRY)
     except Refused as refusal:
-        source, ran = tidy(reply.text), Ran(str(refusal), NO_PROGRAM, ())
+        source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
     else:
         scope = Scope(robot, GatedExecutor(robot, gate))
         ran = run_program(Program(source, world.mission), scope, budget=settings.budget)
@@ -178,7 +180,7 @@ def _interact(reply: Completion, world: World, *, robot: Robot, gate: Gate, sett
     )
 
 
-def _judge(ran: Ran, robot: Robot) -> tuple[str, str]:
+def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
     if robot.ending.done:
         return "", ""

@@ -46,14 +46,14 @@ class Interaction:
 class Episode:
     """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES.
 
-    `forgot` has the steps before which the visited rooms were forgotten.
+    `forgot` has the steps before which the robot forgot where it had been.
     Where the world can't judge (`judged` False) nothing is claimed: the row's success is None.
     """
 
     instruction: str
     success: bool
     cause: str
-    actions: tuple[int, ...]
+    actions: tuple[Any, ...]
     max_steps: int
     interactions: tuple[Interaction, ...] = ()
     llm_calls: int = 0

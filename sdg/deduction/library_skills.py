@@ -6,22 +6,21 @@ What a skill needs is learned, not told: where its members began and how they en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from sdg.deduction.robot import resolve_records
-from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
+from sdg.envs.domain import Domain, Language
+from sdg.envs.domains import domain_of_data
+from sdg.envs.perception import Element
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy, random_policy
-from sdg.skills.policy.paper_model import policy_of
-from sdg.skills.search.skill_calls import USAGES
+from sdg.skills.search.skill_calls import USAGES, library_policy
 from sdg.skills.subgoal import CheckFunction
 
 
@@ -32,6 +31,7 @@ class Option:
     stored: StoredSkill
     policy: Policy
     usage: Usage
+    domain: Domain
 
     @property
     def name(self) -> str:
@@ -65,26 +65,23 @@ class Option:
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
-        return asked_about(self.stored, argument)
+        return asked_about(self.stored, argument, self.domain.language)
 
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:
     """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
-    return _options(library, lambda name: policy_of(library.weights[name]))
+    return _options(library, lambda skill: library_policy(library, skill))
 
 
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
     """The same skills with random weights: the row of Table 1 that shows what is owed to learning."""
-    rng = np.random.default_rng(seed)
-    return _options(library, lambda name: random_policy(rng))
+    rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
+    return _options(library, lambda skill: random_policy(inputs, rng))
 
 
-def _options(library: SkillLibrary, policy_of: Callable[[str], Policy]) -> dict[str, Option]:
-    usages = _stored_usages(library)
-    return {
-        skill.name: Option(skill, policy_of(skill.name), usages.get(skill.name, Usage(skill.takes_argument)))
-        for skill in library.skills
-    }
+def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
+    usages, domain = _stored_usages(library), domain_of_data(library.domain)
+    return {skill.name: Option(skill, policy_of(skill), usages[skill.name], domain) for skill in library.skills}
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
@@ -99,13 +96,13 @@ def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
     return usages
 
 
-def learn_usage(members: Iterable[tuple[Experience, str]], *, takes_argument: bool) -> Usage:
+def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool) -> Usage:
     """What all members (with their arguments) have in common at their beginning and their end.
 
     Each is replayed in its own world. Nothing is claimed of members that were true already or of fewer than three: a
     rule that refuses needs more than one witness.
     """
-    witnesses = [_witness(experience, argument) for experience, argument in members if experience.actions]
+    witnesses = [_witness(experience, argument, domain) for experience, argument in members if experience.actions]
     if len(witnesses) < 3:
         return Usage(takes_argument)
     return Usage(
@@ -128,24 +125,24 @@ class _Witness:
     held_after: bool
 
 
-def _witness(experience: Experience, argument: str) -> _Witness:
-    world = BabyAIWorld(experience.level, lift_time_limit=True)
+def _witness(experience: Experience, argument: str, domain: Domain) -> _Witness:
+    world = domain.open(experience.level, lift_time_limit=True)
     world.reset(experience.seed)
     for action in experience.restore_actions:
         world.step(action)
-    before = world.perception().get_observed_objects()
+    before = world.perception().elements()
     for action in experience.actions:
         world.step(action)
-    after = world.perception().get_observed_objects()
-    return _Witness(_is_seen(argument, before), _is_holding(before), _is_holding(after))
+    after = world.perception().elements()
+    return _Witness(_is_seen(argument, before, domain.language), _is_holding(before), _is_holding(after))
 
 
-def _is_seen(argument: str, things: list[Object]) -> bool:
+def _is_seen(argument: str, things: Sequence[Element], language: Language) -> bool:
     try:
-        return bool(resolve_records(argument, things)) if argument else False
+        return bool(language.resolve(argument, things)) if argument else False
     except ValueError:
         return False
 
 
-def _is_holding(things: list[Object]) -> bool:
+def _is_holding(things: Sequence[Element]) -> bool:
     return any(thing.held for thing in things)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sdg.deduction.robot import Robot, describe_argument
-from sdg.envs.perception import Object
 from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.skills.sandbox.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature
@@ -27,7 +26,7 @@ SOURCE_BYTES = 16 * 1024
 ENTRY = "program"
 """The function that a program defines."""
 
-ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "door", "name", "description", "target", "argument"})
+ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "name", "description", "target", "argument"})
 """Keywords under which a skill's one argument is understood; models don't always give it by position."""
 
 # Why a program came to nothing by its own fault.
@@ -65,7 +64,7 @@ class TooManyCalls(BaseException):
 
 
 class TooDeep(BaseException):
-    """The program left the skill that it calls no room on the stack: its fault, though ours is what fails."""
+    """The program left the skill that it calls no space on the stack: its fault, though ours is what fails."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -104,21 +103,29 @@ class Scope:
         self._robot, self._executor = robot, executor
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
-        """Skills, perception functions and `forget_visited_rooms` by name."""
+        """Skills, perception functions and `Domain.forgets` by name."""
         perception = {name: self._live(name) for name in self._robot.functions()}
         skills = {name: self._skill(name) for name in self._robot.skills}
-        return perception | {"forget_visited_rooms": self._robot.forget_visited_rooms} | skills
+        return perception | self._forgets() | skills
 
     def guard(self, *, budget: int) -> Guard:
         """The guard that knows these names, how each is called, and the error that a refused command raises."""
         functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.functions())
-        functions["forget_visited_rooms"] = self._robot.forget_visited_rooms
+        functions |= self._forgets()
         for name, skill in self._robot.skills.items():
             wanted = int(skill.takes_argument)
             functions[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES)
         return Guard(
-            functions, records=(Object,), errors=(CommandError,), budget_steps=budget, source_bytes=SOURCE_BYTES
+            functions,
+            records=self._robot.domain.perceivable.records,
+            errors=(CommandError,),
+            budget_steps=budget,
+            source_bytes=SOURCE_BYTES,
         )
+
+    def _forgets(self) -> dict[str, Callable[..., object]]:
+        name = self._robot.domain.forgets
+        return {name: self._robot.forget} if name else {}
 
     def _live(self, name: str) -> Callable[..., object]:
         """A perception function that always answers from the latest snapshot."""
@@ -163,11 +170,11 @@ class Scope:
         wanted = int(self._robot.skills[name].takes_argument)
         if len(arguments) != wanted:
             raise IllegalCommand(f"takes {wanted} argument{'' if wanted == 1 else 's'}, got {len(arguments)}")
-        return describe_argument(arguments[0]) if arguments else ""
+        return describe_argument(arguments[0], self._robot.domain) if arguments else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramResult:
     """How a program ended: `error` and `cause` are empty when it ran to its end or the episode did before."""
 
     error: str
@@ -175,7 +182,7 @@ class Ran:
     calls: tuple[Call, ...]
 
 
-def run_program(program: Program, scope: Scope, *, budget: int) -> Ran:
+def run_program(program: Program, scope: Scope, *, budget: int) -> ProgramResult:
     """Compile and run a program behind the guard, with the names of `scope` and `budget` steps of generated code.
 
     What the program does wrong is in the result. Raises what failed below it, for whose fault see `Fault`.
@@ -183,9 +190,9 @@ def run_program(program: Program, scope: Scope, *, budget: int) -> Ran:
     try:
         guarded = scope.guard(budget=budget).load(program.source, entry=ENTRY)
     except Refused as error:
-        return Ran(quoted(str(error), program, error.line), NO_PROGRAM, ())
+        return ProgramResult(quoted(str(error), program, error.line), NO_PROGRAM, ())
     error_text, cause = _run(guarded, scope, program=program)
-    return Ran(error_text, cause, tuple(scope.calls))
+    return ProgramResult(error_text, cause, tuple(scope.calls))
 
 
 def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]:

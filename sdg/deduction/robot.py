@@ -5,32 +5,27 @@ A robot is never handed to generated code; programs reach it only through `sdg.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from sdg.deduction.protocols import Judge, Skill, World
-from sdg.envs.babyai.cells import COLOURS, TYPES
-from sdg.envs.babyai.perception.description import LOCATIONS, Target, parse
-from sdg.envs.babyai.practice.features import NO_TARGET
-from sdg.envs.perception import Object, Observation, Perception
-from sdg.gate.executor import IllegalCommand, Performed
+from sdg.deduction.protocols import Skill
+from sdg.envs.domain import Domain
+from sdg.envs.perception import Element, Observation, Perception
+from sdg.envs.world import World
+from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
+from sdg.skills.checks.reward import compiled
 from sdg.skills.sandbox.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200
 PATIENCE = 12
-"""Steps without a newly seen cell after which an attempt at something that was never seen is given up."""
+"""Steps without anything new after which an attempt at something that was never seen is given up."""
 
 FRUITLESS_ATTEMPTS = 2
-"""Attempts in a row, none of which showed a new cell, after which such a skill is given up."""
-
-NOTHING_TO_SEE = "nothing like it was ever seen, and no new place comes into view from here"
-ELSEWHERE = "it lies in another room and nothing new came into view: go through doors to that room first"
-STRAYED = "it ended in another room than it began in"
-NOTHING = Target(*NO_TARGET)
-"""What skills that take no argument are shown: a target that marks nothing, as in training."""
+"""Attempts in a row, none of which showed anything new, after which such a skill is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +45,22 @@ class Ending:
 class Robot:
     """Carries out skills in one world, several attempts each, and keeps the actions of the episode.
 
-    `forgot` has the steps (since reset) at which the visited rooms were forgotten: with them and the actions, what the
-    robot knew at any time can be made again.
+    `forgot` has the steps (since reset) at which it forgot where it had been: with them and the actions, what the robot
+    knew at any time can be made again.
     """
 
     def __init__(
-        self, world: World, skills: Mapping[str, Skill], *, judge: Judge, rng: np.random.Generator, attempts: int = 5
+        self, world: World, skills: Mapping[str, Skill], *, domain: Domain, rng: np.random.Generator, attempts: int = 5
     ) -> None:
         if attempts < 1:
             raise ValueError(f"a skill needs at least one attempt, got {attempts}")
         self.skills = dict(skills)
+        self.domain = domain
         self.attempts = attempts
-        self.actions: list[int] = []
+        self.actions: list[Any] = []
         self.forgot: list[int] = []
         self.ending = Ending()
-        self._world, self._judge, self._rng = world, judge, rng
+        self._world, self._sense, self._rng = world, domain.persistence, rng
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
         self._functions: Mapping[str, Callable[..., object]] | None = None
@@ -83,86 +79,81 @@ class Robot:
 
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""
-        seen: object = self.functions()["get_observed_objects"]()
-        elements = tuple(thing for thing in seen if isinstance(thing, Object)) if isinstance(seen, Sequence) else ()
-        return Observation(text=self.perception().describe(), elements=elements)
+        return Observation(text=self.perception().describe(), elements=tuple(self.perception().elements()))
 
-    def forget_visited_rooms(self) -> None:
-        """Forget which rooms were visited, but for the one the robot is in."""
-        self._world.forget_visited_rooms()
+    def forget(self) -> None:
+        """Forget where it has been."""
+        self._world.forget()
         self.forgot.append(len(self.actions))
         self._snapshot = self._functions = None
 
-    def perform(self, command: Command) -> Performed:
+    def perform(self, command: Command) -> SkillResult:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
-        What was never seen isn't looked for longer than new places come into view: it must be elsewhere; nor is what
-        is known to lie in another room. An attempt that ends in another room is the last: skills are practised within
-        a room, and there are ways back.
+        The domain's `Persistence` says when it is given up earlier: what was never seen isn't looked for longer than
+        anything new comes into view, nor is what is known to lie elsewhere. One that ends in another place is the last:
+        skills are practised within one.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
         skill = self._skill(command)
-        self._target(command)
+        self._require_description(command)
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, room = len(self.actions), self._room()
+        began, place = len(self.actions), self._place()
         if fires(self.perception()):
-            return Performed(True, 0, 0)
+            return SkillResult(True, 0, 0)
         fruitless = 0
         for attempt in range(1, self.attempts + 1):
-            seen = self._cells_seen()
+            seen = self._known()
             if self._attempt(skill, command, fires=fires):
-                return Performed(True, len(self.actions) - began, attempt)
+                return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
-            if self._room() != room:
-                return Performed(False, len(self.actions) - began, attempt, STRAYED)
-            fruitless = fruitless + 1 if self._cells_seen() == seen else 0
-            if fruitless == FRUITLESS_ATTEMPTS and not self._knows(command):
-                return Performed(False, len(self.actions) - began, attempt, NOTHING_TO_SEE)
-            if fruitless and self._lies_elsewhere(command):
-                return Performed(False, len(self.actions) - began, attempt, ELSEWHERE)
-        return Performed(False, len(self.actions) - began, attempt)
+            fruitless = fruitless + 1 if self._known() == seen else 0
+            if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
+                return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
+        return SkillResult(False, len(self.actions) - began, attempt)
 
     def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
         """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
-        target, seen, idle = self._target(command).row(), self._cells_seen(), 0
+        target, seen, idle = self.domain.language.row(command.argument), self._known(), 0
         for _ in range(skill.horizon):
             if self.ending.over:
                 return False
             self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
             if fires(self.perception()):
                 return True
-            seen, idle = self._cells_seen(), idle + 1 if self._cells_seen() == seen else 0
-            if idle >= PATIENCE and not self._knows(command):
+            seen, idle = self._known(), idle + 1 if self._known() == seen else 0
+            if idle >= PATIENCE and not self._is_seen(command):
                 return False
         return False
 
-    def _room(self) -> object:
-        return self.functions()["get_current_room"]()
+    def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
+        """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
+        if self._place() != place:
+            return "strayed"
+        if fruitless == FRUITLESS_ATTEMPTS and not self._is_seen(command):
+            return "unseen"
+        elsewhere = fruitless and command.argument and self._sense.is_elsewhere(self.perception(), command.argument)
+        return "elsewhere" if elsewhere else ""
 
-    def _cells_seen(self) -> int:
-        return int(np.count_nonzero(self._world.memory.cells[0]))
+    def _place(self) -> Hashable:
+        return self._sense.place(self.perception())
 
-    def _knows(self, command: Command) -> bool:
+    def _known(self) -> int:
+        return self._sense.known(self._world.memory)
+
+    def _is_seen(self, command: Command) -> bool:
         """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
-        return not command.argument or bool(self.functions()["find_objects"](command.argument))
+        return not command.argument or self._sense.is_known(self.perception(), command.argument)
 
-    def _lies_elsewhere(self, command: Command) -> bool:
-        """Whether what the command is about was seen, in other rooms only. Doors are of two rooms at once."""
-        seen = self.functions()["find_objects"](command.argument) if command.argument else ()
-        found = [thing for thing in seen if isinstance(thing, Object)] if isinstance(seen, Sequence) else []
-        return bool(found) and all(
-            thing.type != "door" and not thing.held and thing.room != self._room() for thing in found
-        )
-
-    def _step(self, action: int) -> None:
+    def _step(self, action: Any) -> None:
         result = self._world.step(action)
-        self.actions.append(int(action))
+        self.actions.append(np.asarray(action).tolist())
         self._snapshot = self._functions = None
-        done = result.terminated and result.reward > 0
-        self.ending = Ending(done, result.terminated and not done, result.truncated and not result.terminated)
+        lost = result.terminated and not result.success
+        self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
 
     def _skill(self, command: Command) -> Skill:
         skill = self.skills.get(command.name)
@@ -174,9 +165,10 @@ class Robot:
             raise IllegalCommand(f"{command.name} takes {'one argument' if skill.takes_argument else 'no argument'}")
         return skill
 
-    def _target(self, command: Command) -> Target:
+    def _require_description(self, command: Command) -> None:
         try:
-            return parse(command.argument) if command.argument else NOTHING
+            if command.argument:
+                self.domain.language.parse(command.argument)
         except ValueError as error:
             raise IllegalCommand(str(error)) from error
 
@@ -185,9 +177,9 @@ class Robot:
             try:
                 check = skill.check(command.argument)
             except ValueError as error:
-                advice = "name one color and type, or give a record"
+                advice = f"name it like {self.domain.language.example!r}, or give a record"
                 raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
-            self._checks[command] = _false_on_error(self._judge(check))
+            self._checks[command] = _false_on_error(compiled(check, self.domain))
         return self._checks[command]
 
 
@@ -203,37 +195,17 @@ def _false_on_error(fires: Callable[[Perception], bool]) -> Callable[[Perception
     return judge
 
 
-def describe_argument(argument: object) -> str:
-    """What a program handed to a skill, as text: a description as it stands, or a record as 'name #id'.
+def describe_argument(argument: object, domain: Domain) -> str:
+    """What a program handed to a skill, as text: a description as it stands, or the name of a record.
 
     Raises IllegalCommand for anything else; never calls str() on what generated code made.
     """
-    if isinstance(argument, Object):
-        return f"{argument.name} #{argument.id}"
+    if isinstance(argument, domain.perceivable.records):
+        return domain.language.name_of(cast(Element, argument))
     if isinstance(argument, str) and len(argument) > MAX_ARGUMENT_CHARS:
         raise IllegalCommand(f"an argument has at most {MAX_ARGUMENT_CHARS} characters, not {len(argument)}")
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
     given = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
-    raise IllegalCommand(f"an argument is a description such as 'the red ball' or an object record, not {given}")
-
-
-def resolve_records(argument: str, elements: Sequence[Object]) -> Sequence[Object]:
-    """The records that a description fits, for guards; ValueError with the grammar when it is none.
-
-    Location words are judged by the side alone: a record doesn't say in which room the mission began, and a guard must
-    not refuse what may be right.
-    """
-    target = parse(argument)
-    return [thing for thing in elements if _fits(thing, target)]
-
-
-def _fits(thing: Object, target: Target) -> bool:
-    x, y = thing.start_position
-    side = {"": True, "on your left": x < 0, "on your right": x > 0, "in front of you": y > 0, "behind you": y < 0}
-    return (
-        target.type in (-1, TYPES.index(thing.type))
-        and target.color in (-1, COLOURS.index(thing.color))
-        and target.id in (-1, thing.id)
-        and side[LOCATIONS[target.location]]
-    )
+    example = f"a description such as {domain.language.example!r}"
+    raise IllegalCommand(f"an argument is {example} or an object record, not {given}")

@@ -1,6 +1,6 @@
 """The only way to act: ask the gate, act, ask the gate again (ResponsibleTA, section 3).
 
-Robots and browsers have the same executor. What goes wrong in an expected way is a value (`Outcome`); functions that
+Whatever acts has the same executor. What goes wrong in an expected way is a value (`Outcome`); functions that
 generated programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
 """
 
@@ -21,7 +21,7 @@ class IllegalCommand(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Performed:
+class SkillResult:
     """What became of a command: did its check fire, in how many steps and attempts (0 steps: it was so already).
 
     `note` may say why it was given up.
@@ -40,7 +40,7 @@ class Body(Protocol):
         """What a guard is shown of this moment."""
         ...
 
-    def perform(self, command: Command) -> Performed:
+    def perform(self, command: Command) -> SkillResult:
         """Carry out a command. Raises IllegalCommand where there is no way to."""
         ...
 
@@ -81,7 +81,7 @@ class GatedExecutor:
         complete = self._complete(command, performed, before=before)
         return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=(feasible, complete))
 
-    def _complete(self, command: Command, performed: Performed, *, before: Observation) -> Verdict:
+    def _complete(self, command: Command, performed: SkillResult, *, before: Observation) -> Verdict:
         # Nothing was done, so nothing can have changed: the check's own word is all there is to judge.
         if performed.steps == 0:
             return _NO_STEP

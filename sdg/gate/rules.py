@@ -1,6 +1,6 @@
 """The plain guard: what can be refused for certain, in words that a model can act on.
 
-It knows neither grids nor browsers. What commands there are and what each one needs is handed to it (`Usage`), and so
+It knows no kind of world. What commands there are and what each one needs is handed to it (`Usage`), and so
 is what an argument can mean (`Resolver`); a skill library learns the first from where its members began and ended.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sdg.envs.perception import Object, Observation
+from sdg.envs.perception import Element, Observation
 from sdg.gate.verdict import Command, Verdict
 
 _CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ class Usage:
 class Resolver(Protocol):
     """What an argument means in a world."""
 
-    def __call__(self, argument: str, elements: Sequence[Object]) -> Sequence[Object]:
+    def __call__(self, argument: str, elements: Sequence[Element]) -> Sequence[Element]:
         """The elements that `argument` describes. ValueError with the grammar when it describes nothing at all."""
         ...
 
@@ -44,6 +44,7 @@ class RulesGuard:
     """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand; doubts what changed nothing."""
 
     source = "rules"
+    kind = "rules"
 
     def __init__(self, usages: Mapping[str, Usage], *, resolve: Resolver) -> None:
         self.usages = dict(usages)
@@ -67,11 +68,11 @@ class RulesGuard:
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """A command after which everything is as it was had no effect."""
         # Time always passes; a text that differs in its step count alone tells of no change.
-        if before.elements == after.elements and _CLOCK.sub("", before.text) == _CLOCK.sub("", after.text):
+        if before.elements == after.elements and without_clock(before.text) == without_clock(after.text):
             return _refuse(f"{command} changed nothing that can be seen")
         return Verdict(True, "something changed")
 
-    def _target(self, command: Command, usage: Usage, found: Sequence[Object]) -> Verdict | None:
+    def _target(self, command: Command, usage: Usage, found: Sequence[Element]) -> Verdict | None:
         if found or not usage.needs_seen_target:
             return None
         finders = [name for name, other in self.usages.items() if other.takes_argument and not other.needs_seen_target]
@@ -85,6 +86,11 @@ class RulesGuard:
         if not usage.grasps or held is None or held in self.resolve(command.argument, (held,)):
             return None
         return _refuse(f"{command} needs an empty hand, and the {held.name} is carried: put it down first")
+
+
+def without_clock(text: str) -> str:
+    """A description of a moment without its step count: equal before and after what changed nothing."""
+    return _CLOCK.sub("", text)
 
 
 def _refuse(reason: str) -> Verdict:

@@ -30,7 +30,7 @@ class Verdict:
 
 
 class Gate(Protocol):
-    """The feasibility predictor and the completeness verifier; it knows neither grids nor browsers."""
+    """The feasibility predictor and the completeness verifier; it knows no kind of world."""
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """May this command be executed on what is observed now?"""

@@ -5,14 +5,17 @@ Nothing is run here: checks are compiled behind the guard, so that a refusal is 
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from sdg.envs.domain import Domain
+from sdg.envs.perception import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
-from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, functions_in, tidy
+from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
 from sdg.prompts.sources import needed
 from sdg.skills.checks.reward import compiled
 from sdg.skills.sandbox.guard import Refused
@@ -22,23 +25,10 @@ MAX_GOALS = 40
 MAX_REFUSALS = 5
 """Checks whose refusals are told in one turn."""
 
-_GOAL_LINE = re.compile(
-    r"^[ \t>#*_-]*(?:goal|subgoal|sub-goal|step)[ \t]*#?(\d+)?[ \t]*[*_]*[ \t]*[:.)–—-][ \t*_]*(.*?)[ \t*_]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_GOAL_HEADING = re.compile(
-    r"^[ \t>#*_-]*(?:goal|subgoal|sub-goal|step)[ \t]*#?(\d+)?[ \t*_:.)–—-]*\n"
-    r"[ \t>*_-]*(?!def[ \t])([^\s`~#>*_-][^\n`]*?)[ \t*_]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A goal's number on one line, its text on the next."""
-_NUMBER_LINE = re.compile(r"^[ \t*_]*(\d+)[ \t]*[.):][ \t*_]*(.*?)[ \t*_]*$", re.MULTILINE)
-_WRAPPING = re.compile(
-    r"\A\s*(?:`{3,}|~{3,})[ \t]*(?:markdown|md|text|plaintext|txt)?[ \t]*\n"
-    r"(?=(?:(?!```|~~~).*\n)+[ \t>]*(?:```|~~~)[ \t]*py)"
-)
-"""A fence around the whole answer, with the fences of its code inside."""
-_CHECK_NAME = re.compile(r"check\w*|goal\w*|is_\w+|f_?\d+", re.IGNORECASE)
+_WORDS = ("subgoal", "sub-goal", "goal", "step")
+_MARKS = " \t*_"
+_SIGNS = ":.)\u2013\u2014-"
+_WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 
 
 class HypothesisError(ValueError):
@@ -64,7 +54,7 @@ def hypothesize(
     instruction: str,
     *,
     model: LanguageModel,
-    perception_api: str,
+    domain: Domain,
     sampling: Sampling = Sampling(),
     feedback: Feedback | None = None,
     skills: str = "",
@@ -75,12 +65,12 @@ def hypothesize(
     `skills` are those that an earlier cycle learned, a line each ("" for none).
     Raises HypothesisError when no reply can be read, and whatever `model.complete` raises.
     """
-    messages = list(prompt(instruction, perception_api=perception_api, feedback=feedback, skills=skills))
+    messages = list(prompt(instruction, domain=domain, feedback=feedback, skills=skills))
     for turn in range(repairs + 1):
         reply = model.complete(messages, sampling=sampling)
         try:
             hypothesis = parse(reply.text, instruction=instruction)
-            problem = _refusals(hypothesis)
+            problem = _refusals(hypothesis, domain)
             if not problem or turn == repairs:
                 return hypothesis
         except HypothesisError as error:
@@ -92,14 +82,21 @@ def hypothesize(
 
 
 def prompt(
-    instruction: str, *, perception_api: str, feedback: Feedback | None = None, skills: str = ""
+    instruction: str, *, domain: Domain, feedback: Feedback | None = None, skills: str = ""
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     told = "" if feedback is None else _told(feedback)
     if skills:
         told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     task = fenced(one_line(instruction, 1000))
-    return conversation("hypothesis", instruction=task, perception_api=perception_api, feedback=told)
+    return conversation(
+        "hypothesis",
+        instruction=task,
+        role=domain.texts["role"],
+        unfolding=domain.texts["unfolding"],
+        perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
+        feedback=told,
+    )
 
 
 def parse(reply: str, *, instruction: str) -> Hypothesis:
@@ -110,7 +107,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     checks, checks of several goals in one block, and helpers that stand with another goal. A goal line without a check
     function is an error.
     """
-    clean = _WRAPPING.sub("", tidy(reply))
+    clean = _unwrapped(tidy(reply))
     if not clean.strip():
         raise HypothesisError("The answer is empty.", reply)
     blocks = code_blocks(clean)
@@ -128,12 +125,12 @@ def _told(feedback: Feedback) -> str:
     return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), **shown) + "\n"
 
 
-def _refusals(hypothesis: Hypothesis) -> str:
+def _refusals(hypothesis: Hypothesis, domain: Domain) -> str:
     """What the guard says of the checks that it refuses, all at once: there are few turns to mend them."""
     told = []
     for number, subgoal in enumerate(hypothesis.subgoals, 1):
         try:
-            compiled(subgoal.check)
+            compiled(subgoal.check, domain)
         except Refused as refusal:
             told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
     return "\n".join(told[:MAX_REFUSALS])
@@ -145,23 +142,60 @@ def _repair_turn(problem: str) -> tuple[Message, ...]:
 
 def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
     """The goal lines outside of code; where there are none, those that are comments in it."""
-
-    def outside(match: re.Match[str]) -> bool:
-        return not any(block.start <= match.start() < block.end for block in blocks)
-
-    for pattern in (_GOAL_LINE, _GOAL_HEADING, _NUMBER_LINE):
-        found = [match for match in pattern.finditer(reply) if match.group(2).strip() and outside(match)]
+    lines, offsets = reply.split("\n"), [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    inside = {
+        place for block in blocks for place in range(bisect_left(offsets, block.start), bisect_left(offsets, block.end))
+    }
+    outside = [place for place in range(len(lines)) if place not in inside]
+    for read, places in ((_goal, outside), (_heading, outside), (_numbered, outside), (_goal, range(len(lines)))):
+        goals = ((place, *goal) for place in places if (goal := read(lines, place)) is not None)
+        found = list(islice(goals, 5 * MAX_GOALS))  # more than anybody asks for: the rest would only take time
         if found:
-            return _spans(found, len(reply))
-    return _spans([match for match in _GOAL_LINE.finditer(reply) if match.group(2).strip()], len(reply))
+            stops = [offsets[place] for place, *_ in found[1:]] + [len(reply)]
+            return [
+                _Goal(number, one_line(said), offsets[place + used] - 1, stop)
+                for (place, number, said, used), stop in zip(found, stops, strict=True)
+            ]
+    return []
 
 
-def _spans(lines: Sequence[re.Match[str]], end: int) -> list[_Goal]:
-    stops = [match.start() for match in lines[1:]] + [end] * bool(lines)
-    return [
-        _Goal(match.group(1) or "", one_line(match.group(2)), match.end(), stop)
-        for match, stop in zip(lines, stops, strict=True)
-    ]
+def _goal(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
+    """Number, text and lines used of `Goal 1: ...`, however it is marked."""
+    rest = lines[place].lstrip(" \t>#*_-")
+    word = next((word for word in _WORDS if rest[: len(word)].lower() == word), None)
+    if word is None:
+        return None
+    number, rest = leading_number(rest[len(word) :].lstrip(" \t").removeprefix("#"))
+    rest = rest.lstrip(_MARKS)
+    said = rest[1:].strip(_MARKS)
+    return (number, said, 1) if rest and rest[0] in _SIGNS and said else None
+
+
+def _heading(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
+    """A goal's number on one line, its text on the next."""
+    following = lines[place + 1].lstrip(" \t>*_-") if place + 1 < len(lines) else ""
+    if following.startswith(("def ", "def\t")) or following[:1] in ("", "`", "~", "#", ">") or "`" in following:
+        return None
+    found = _goal([lines[place].rstrip(_MARKS + _SIGNS) + ": ."], 0)
+    return (found[0], following.strip(_MARKS), 2) if found is not None and found[1] == "." else None
+
+
+def _numbered(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
+    """`1. ...`"""
+    number, rest = leading_number(lines[place].lstrip(_MARKS))
+    rest = rest.lstrip(" \t")
+    said = rest[1:].strip(_MARKS)
+    return (number, said, 1) if number and rest[:1] in (".", ")", ":") and said else None
+
+
+def _unwrapped(reply: str) -> str:
+    """A reply without the fence around the whole of it, where there are fences of code inside."""
+    first, _, rest = reply.lstrip().partition("\n")
+    fence = fence_of(first)
+    inner = next((found for line in rest.split("\n")[1:] if (found := fence_of(line))), None)
+    return rest if fence and fence[1] in _WRAPPINGS and inner and inner[1].startswith("py") else reply
 
 
 def _told_once(goals: Sequence[_Goal], blocks: Sequence[CodeBlock]) -> list[_Goal]:
@@ -187,12 +221,20 @@ def _subgoal(goal: _Goal, number: int, *, blocks: Sequence[CodeBlock], reply: st
 
 def _unfenced(stretch: str) -> list[str]:
     """Functions written without a fence: the def line and the indented lines that follow."""
-    return [match.group(0).rstrip() for match in re.finditer(r"^def .*\n(?:(?:[ \t]+.*)?\n?)*", stretch, re.MULTILINE)]
+    found: list[list[str]] = []
+    for line in stretch.split("\n"):
+        if line.startswith("def "):
+            found.append([line])
+        elif found and found[-1] and (line[:1] in (" ", "\t") or not line):
+            found[-1].append(line)
+        elif found:
+            found.append([])
+    return ["\n".join(lines).rstrip() for lines in found if lines]
 
 
 def _check_name(source: str, number: int) -> str:
     names = functions_in(source)
     if f"check_{number}" in names:
         return f"check_{number}"
-    likely = [name for name in names if _CHECK_NAME.fullmatch(name)]
+    likely = [name for name in names if name.lower().startswith(("check", "goal", "is_"))]
     return (likely or list(names))[-1]

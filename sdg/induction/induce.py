@@ -15,16 +15,16 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.batch import Layouts
+from sdg.envs.domain import Domain
 from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
 from sdg.skills.experience import Experience
+from sdg.skills.learning.train import Point, Trained, TrainSettings, open_starts, train
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_room, restored_starts
-from sdg.skills.practice.reachable import shortest
-from sdg.skills.practice.starts import Starts, join, wandered
-from sdg.skills.practice.train import Point, Trained, TrainSettings, open_starts, train
+from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_place, restored_starts
+from sdg.skills.practice.starts import Starts, join, perturb_starts
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import SkillCall
 
@@ -34,6 +34,9 @@ WANDER = 6
 
 MOST_TRUSTED = 60
 """Held-out starts that judge a skill alone; fewer are helped out by others."""
+
+FEWEST_JUDGES = 8
+"""Held-out starts below which a skill is judged where it was practised: the figure of the first round alone."""
 
 VALIDATION_TRIES = 800
 """Fresh layouts on which a start for validation is sought; not all are reached."""
@@ -51,7 +54,7 @@ class InduceSettings:
     """largest number of clusters tried"""
     validation_share: Share = 0.2
     """share of a cluster's subgoals kept for validation"""
-    use_unconfirmed: bool = True
+    use_unconfirmed: bool = False
     """learn from reached subgoals of hypotheses that failed later, too"""
     first_timesteps: Count = 40_000
     """most environment steps of round 1, on restored states"""
@@ -132,6 +135,11 @@ def discover(
     `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
     """
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    if experiences and not chosen:
+        raise ValueError(
+            "nothing was verified, so there is nothing to learn from; with induce.use_unconfirmed=true what was "
+            "reached of hypotheses that failed later is taken, too"
+        )
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
     reviewed = review(items, clustering.labels)
@@ -181,8 +189,9 @@ class Practice:
     settings: InduceSettings
     seed: int
     earlier: Mapping[int, Policy]
-    training_banks: Mapping[str, LevelBank]
-    validation_banks: Mapping[str, LevelBank]
+    domain: Domain
+    training_layouts: Mapping[str, Layouts]
+    validation_layouts: Mapping[str, Layouts]
     asked: Starts | None = None
     """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
     asked_held_out: Starts | None = None
@@ -199,39 +208,44 @@ class Practice:
         return not self.earlier
 
 
-def practise(job: Practice, *, heard: Callable[[Point], None] = lambda point: None) -> Trained | None:
+def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
     """Learn one skill; None when none of its starts leaves anything to be done."""
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
-    starts = _open([restored_starts(training)])
-    judged = _open([restored_starts(held_out)]) if held_out else None
+    starts = _open([restored_starts(training, job.domain)])
+    judged = _open([restored_starts(held_out, job.domain)]) if held_out else None
     if not job.is_first:
-        fresh = _reached(job, training, banks=job.training_banks, count=job.settings.fresh_starts, seed=job.seed)
-        tested = _reached(job, job.members, banks=job.validation_banks, count=VALIDATION_TRIES, seed=job.seed + 1)
+        fresh = _reached(job, training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
+        tested = _reached(job, job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
-        starts = _solvable(_with_asked(starts, job.asked, seed=job.seed), horizon=job.settings.train.horizon)
+        starts = _with_asked(starts, job.asked, seed=job.seed)
         judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
-    judged = judged if judged is not None and len(judged) >= 8 else starts
-    judged = judged.take(np.arange(min(len(judged), job.settings.train.validation_starts)))
-    return train(
-        starts,
-        judged,
-        _in_its_room(job),
-        seed=job.seed,
-        warm=job.earlier.get(job.label),
-        good_enough=job.good_enough,
-        heard=heard,
+    judged = judged if judged is not None and len(judged) >= FEWEST_JUDGES else starts
+    judged = judged.take(
+        np.random.default_rng(job.seed).permutation(len(judged))[: job.settings.train.validation_starts]
     )
+    plays = np.tile(np.arange(len(judged)), max(1, job.settings.train.validation_starts // len(judged)))
+    trained = train(
+        starts,
+        judged.take(plays),
+        _in_its_place(job),
+        seed=job.seed,
+        init_policy=job.earlier.get(job.label),
+        good_enough=job.good_enough,
+        on_evaluation=on_evaluation,
+    )
+    # Each start counts once: what is played again and again says nothing new of the skill.
+    return replace(trained, best=replace(trained.best, episodes=len(judged)))
 
 
-def _in_its_room(job: Practice) -> TrainSettings:
-    """How a skill about no thing is practised that kept to its room when it was grounded.
+def _in_its_place(job: Practice) -> TrainSettings:
+    """How a skill about no thing is practised that kept to its place when it was grounded.
 
-    Its check speaks of the place ("nothing unseen here") and is soon true next door: that is not what it was for.
+    Its check speaks of the place ("nothing unseen here") and is soon true elsewhere: that is not what it was for.
     """
     about_a_place = not any(member.stage.argument for member in job.members)
-    return replace(job.settings.train, stays=about_a_place and keeps_to_its_room(job.members))
+    return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
 
 
 def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
@@ -239,43 +253,36 @@ def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> St
     if asked is None:
         return starts
     others = [starts] if starts is not None else []
-    near = [wandered(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
+    near = [perturb_starts(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
     return _open([*others, asked, *near])
 
 
-def _solvable(starts: Starts | None, *, horizon: int) -> Starts | None:
-    """Without the starts that a search can't solve: what nobody reaches takes a whole horizon and teaches nothing.
-
-    The search opens no doors; where it solves less than half, opening them belongs to the skill, and all starts stay.
-    """
-    if starts is None:
-        return None
-    left = np.flatnonzero(shortest(starts, limit=horizon) > 0)
-    return starts.take(left) if 2 * len(left) >= len(starts) else starts
-
-
 def _judges(others: Starts | None, job: Practice) -> Starts | None:
-    """Held-out starts that a search can solve: what planners asked for, and others where that is too little.
+    """Held-out starts: what planners asked for, and others as far as that is too little.
 
-    Each is played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
+    They are played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
     """
     asked = job.asked_held_out
-    parts = [] if asked is None else [asked] * max(1, job.settings.train.validation_starts // len(asked))
-    if (asked is None or len(asked) < MOST_TRUSTED) and others is not None:
-        parts.append(others)
-    if not parts:
-        return None
-    everything = join(parts)
-    order = np.random.default_rng(job.seed).permutation(len(everything))
-    judged = everything.take(np.sort(order[: 2 * job.settings.train.validation_starts]))
-    return judged.take(np.flatnonzero(shortest(judged, limit=job.settings.train.horizon) > 0))
+    missing = MOST_TRUSTED - (0 if asked is None else len(asked))
+    parts = [] if asked is None else [asked]
+    if others is not None and missing > 0:
+        order = np.random.default_rng(job.seed).permutation(len(others))
+        parts.append(others if asked is None else others.take(np.sort(order[:missing])))
+    return join(parts) if parts else None
 
 
 def _reached(
-    job: Practice, members: Sequence[Member], *, banks: Mapping[str, LevelBank], count: int, seed: int
+    job: Practice, members: Sequence[Member], *, layouts: Mapping[str, Layouts], count: int, seed: int
 ) -> Starts | None:
-    horizon = job.settings.train.horizon
-    return fresh_starts(members, job.earlier, banks=banks, count=count, horizon=horizon, seed=seed)
+    return fresh_starts(
+        members,
+        job.earlier,
+        domain=job.domain,
+        layouts=layouts,
+        count=count,
+        horizon=job.settings.train.horizon,
+        seed=seed,
+    )
 
 
 def _open(parts: Sequence[Starts]) -> Starts | None:

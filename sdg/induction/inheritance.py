@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sdg.induction.induce import Discovery, InduceSettings
+from sdg.skills.learning.train import Point
 from sdg.skills.library.library import Skill, SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.policy.paper_model import policy_of
-from sdg.skills.practice.train import Point
+from sdg.skills.search.skill_calls import library_policy
 
 IN_COMMON = 0.5
 """Share of the earlier skill's members, or of the cluster's, that has to be in both."""
@@ -23,7 +23,7 @@ PATIENCE = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Heirloom:
+class InheritedSkill:
     """An earlier skill that a cluster takes over."""
 
     skill: Skill
@@ -39,19 +39,19 @@ class Heirloom:
         return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
 
 
-def hurried(settings: InduceSettings) -> InduceSettings:
+def with_short_patience(settings: InduceSettings) -> InduceSettings:
     """The settings for a skill that is learned further."""
     train = settings.train
     return replace(settings, train=replace(train, patience=min(PATIENCE, train.patience)))
 
 
-def heirlooms(found: Discovery, earlier: SkillLibrary | None) -> dict[int, Heirloom]:
+def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int, InheritedSkill]:
     """Cluster number -> the earlier skill that it is; clusters that are new are absent."""
     if earlier is None:
         return {}
     matches = {label: _match(found, label, earlier) for label in found.members}
     return {
-        label: Heirloom(skill, policy_of(earlier.weights[skill.name]))
+        label: InheritedSkill(skill, library_policy(earlier, skill))
         for label, skill in matches.items()
         if skill is not None
     }
@@ -69,4 +69,4 @@ def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
     return best if best is not None and shares[best] >= IN_COMMON else None
 
 
-__all__ = ["IN_COMMON", "PATIENCE", "WEAK", "Heirloom", "heirlooms", "hurried"]
+__all__ = ["IN_COMMON", "PATIENCE", "WEAK", "InheritedSkill", "inherited_skills", "with_short_patience"]

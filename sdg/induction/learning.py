@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, Practice, discover, practise
-from sdg.induction.inheritance import Heirloom, heirlooms, hurried
+from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates
 from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder, records
+from sdg.run.files import RunError
 from sdg.run.layouts import Worlds
-from sdg.run.plan import Parallel, Plan, Progress, Row
+from sdg.run.plan import Parallel, Plan, Progress
+from sdg.run.records import SkillRow
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
+from sdg.skills.learning.train import Trained
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.train import Trained
 from sdg.skills.search.skill_calls import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 
@@ -64,6 +67,7 @@ class Learning:
         with self.progress.stage(name, total=1, unit="clustering") as stage:
             calls = translate(
                 [experience.subgoal.description for experience in experiences],
+                domain=self.plan.domain,
                 model=self.model,
                 sampling=self.plan.sampling(*self._names("translate")),
             )
@@ -72,35 +76,44 @@ class Learning:
             stage.advance()
         return found
 
-    def practise(self, found: Discovery) -> dict[int, Row]:
+    def practise(self, found: Discovery) -> dict[int, SkillRow]:
         """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
-        rows: dict[int, Row] = {}
+        rows: dict[int, SkillRow] = {}
         for number in ROUNDS:
             rows |= self._round(number, found, earlier=self.policies(rows))
         return rows
 
     def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
-        """Practise every cluster and put what was learned into a library. Raises ValueError when nothing was."""
+        """Practise every cluster and put what was learned into a library. Raises RunError when nothing was."""
         rows = self.practise(found)
         if not rows:
-            raise ValueError("no skill could be learned: nothing that was grounded leaves anything to be done")
+            raise RunError("no skill could be learned: nothing that was grounded leaves anything to be done")
         learned = self._library(found, rows, reserved=reserved)
         if self.rehearse is None:
             return learned
-        labels = [label for label in sorted(rows) if templates(found.members[label])]
+        labels = [label for label in sorted(rows) if templates(found.members[label], self.plan.domain.language)]
         asked = rehearsed(learned, labels, self.rehearse(learned, self.cycle))
         rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
         return self._library(found, rows, reserved=reserved)
 
-    def _library(self, found: Discovery, rows: Mapping[int, Row], *, reserved: Collection[str]) -> SkillLibrary:
+    def _library(self, found: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]) -> SkillLibrary:
         measured = {label: self._measured(label, rows[label], found=found) for label in rows}
         policies = self.policies(rows)
-        learned = library(found, policies, measured=measured, reserved=reserved, provenance=self._provenance())
+        learned = library(
+            found,
+            policies,
+            measured=measured,
+            reserved=reserved,
+            provenance=self._provenance(),
+            domain=self.plan.domain,
+            learner=self.plan.induce.train.learner,
+        )
         return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
 
-    def policies(self, rows: Mapping[int, Row]) -> dict[int, Policy]:
+    def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` speak of."""
-        return {label: records.load_policy(self.folder.path, row["unit"]) for label, row in rows.items()}
+        domain, learner = self.plan.domain, self.plan.induce.train.learner
+        return {label: records.load_policy(self.folder.path, row.unit, domain, learner) for label, row in rows.items()}
 
     def _provenance(self) -> dict[str, Any]:
         about = {
@@ -108,7 +121,7 @@ class Learning:
             "instructions_per_level": self.plan.instructions,
             "seed": self.plan.seed,
             "model": self.model.name,
-            "searched_steps": sum(row["searched_steps"] for row in self.folder.journal("verifications")),
+            "searched_steps": sum(row.searched_steps for row in records.verifications(self.folder)),
         }
         return about if self.plan.cycles == 1 else about | {"cycle": self.cycle}
 
@@ -126,18 +139,18 @@ class Learning:
         *,
         earlier: Mapping[int, Policy],
         asked: Mapping[int, Rehearsed] | None = None,
-    ) -> dict[int, Row]:
+    ) -> dict[int, SkillRow]:
         """One round of every skill; after rehearsals, of those that were asked for."""
-        journal = self.folder.journal("skills")
+        journal = records.skills(self.folder)
         wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
         units = {label: self._unit(number, label) for label in wanted}
         missing = [label for label, unit in units.items() if unit not in journal]
-        known = heirlooms(found, self.earlier)
+        known = inherited_skills(found, self.earlier)
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
         with self.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(missing)) as stage:
             for label in missing if number == 1 else ():
                 if label in known:
-                    journal.append(self._keep_heirloom(units[label], found.name(label), known[label]))
+                    journal.append(self._keep_inherited(units[label], found.name(label), known[label]))
                     stage.advance()
             jobs = [
                 self._practice(number, label, found=found, earlier=earlier, known=known.get(label))
@@ -147,70 +160,65 @@ class Learning:
             jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
             for job, trained in self.parallel(_practise, jobs):
                 row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
-                stage.advance(steps=row["environment_steps"])
-        return {label: journal[unit] for label, unit in units.items() if not journal[unit]["skipped"]}
+                stage.advance(steps=row.environment_steps)
+        return {label: journal[unit] for label, unit in units.items() if not journal[unit].skipped}
 
     def _practice(
-        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: Heirloom | None
+        self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: InheritedSkill | None
     ) -> Practice:
         levels = sorted({member.level for member in found.members[label]}) if number > 1 else []
         settings = self.plan.induce.of_round(number)
         return Practice(
             label=label,
             members=found.members[label],
-            settings=settings if known is None else hurried(settings),
+            settings=settings if known is None else with_short_patience(settings),
             seed=self.plan.seed_of(*self._names("skill", number, label)),
             earlier=dict(earlier),
-            training_banks={level: self.worlds.training(level) for level in levels},
-            validation_banks={level: self.worlds.validation(level) for level in levels},
+            domain=self.plan.domain,
+            training_layouts={level: self.worlds.training(level) for level in levels},
+            validation_layouts={level: self.worlds.validation(level) for level in levels},
             good_enough=None if known is None else known.good_enough(settings.train.target_success),
         )
 
-    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> Row:
+    def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> SkillRow:
         """Weights first, then the row that says they are there; a text says why there are none."""
         if trained is None or isinstance(trained, str):
-            return {
-                "unit": unit,
-                "name": name,
-                "skipped": trained or "no start leaves anything to be done",
-                "environment_steps": 0,
-            }
-        records.save_policy(self.folder.path, unit, trained.policy)
+            return SkillRow(unit, name, trained or "no start leaves anything to be done", 0)
+        records.save_policy(self.folder.path, unit, trained.weights)
         self.folder.metrics.begin(f"skill/{unit}")
         for point in trained.curve:
-            self.folder.metrics.write({"skill": name} | records.point(point))
+            self.folder.metrics.write({"skill": name} | asdict(point))
         self.folder.metrics.close()
-        return {"unit": unit, "name": name, "skipped": "", "environment_steps": trained.environment_steps} | {
-            "best": records.point(trained.best)
-        }
+        return SkillRow(unit, name, "", trained.environment_steps, trained.best)
 
-    def _keep_heirloom(self, unit: str, name: str, known: Heirloom) -> Row:
+    def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> SkillRow:
         """The first round of a skill that an earlier cycle learned: its policy as it was left."""
-        records.save_policy(self.folder.path, unit, known.policy)
-        head = {"unit": unit, "name": name, "skipped": "", "environment_steps": 0, "inherited": known.skill.name}
-        return head | {"best": records.point(known.point())}
+        records.save_policy(self.folder.path, unit, known.policy.weights)
+        return SkillRow(unit, name, "", 0, known.point(), inherited=known.skill.name)
 
-    def _measured(self, label: int, row: Row, *, found: Discovery) -> dict[str, Any]:
+    def _measured(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
         """Success on the held-out starts of the last round, and the steps of all rounds and cycles."""
-        best = row["best"]
-        sure = wilson_interval(round(best["validation_success"] * best["episodes"]), best["episodes"])
-        journal = self.folder.journal("skills")
+        best = row.best
+        assert best is not None, "rows that were skipped have no library"
+        sure = wilson_interval(round(best.validation_success * best.episodes), best.episodes)
+        journal = records.skills(self.folder)
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
-        known = heirlooms(found, self.earlier).get(label)
-        spent = sum(journal[unit]["environment_steps"] for unit in units if unit in journal)
+        known = inherited_skills(found, self.earlier).get(label)
+        spent = sum(journal[unit].environment_steps for unit in units if unit in journal)
         return {
-            "success_rate": best["validation_success"],
+            "success_rate": best.validation_success,
             "low": sure.low,
             "high": sure.high,
-            "episodes": best["episodes"],
+            "episodes": best.episodes,
             "environment_steps": spent + (known.skill.environment_steps if known else 0),
-            "horizon": int(np.clip(2 * np.ceil(best["steps_99"]), LEAST_HORIZON, self.plan.induce.train.horizon)),
+            "horizon": int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, self.plan.induce.train.horizon)),
         }
 
 
 def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
     """The library with what followed what in the hypotheses: a search that chains skills draws from it."""
-    kept = [label for label in labels if templates(found.members[label])]
+    language = domain_of_data(learned.domain).language
+    kept = [label for label in labels if templates(found.members[label], language)]
     names = {label: skill.name for label, skill in zip(kept, learned.skills, strict=True)}
     follows: dict[str, Counter[str]] = {}
     for label, members in found.members.items():

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sdg.deduction.library_skills import learn_usage, stored_form
+from sdg.envs.domain import Domain, Language
+from sdg.gate.rules import Usage
 from sdg.induction.induce import Discovery
 from sdg.skills.checks.template import Unfit, mentioned, rewrite
 from sdg.skills.experience import Experience
@@ -18,8 +20,6 @@ from sdg.skills.subgoal import Subgoal
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
-SLOT = "red key"
-"""Any description: checks are compared with it in place of their own argument."""
 
 
 def library(
@@ -29,6 +29,8 @@ def library(
     measured: Mapping[int, Mapping[str, Any]],
     reserved: Collection[str],
     provenance: Mapping[str, Any],
+    domain: Domain,
+    learner: str,
 ) -> SkillLibrary:
     """A skill for each cluster that has a policy and a check that can be asked about something else.
 
@@ -37,12 +39,13 @@ def library(
     """
     entries: dict[int, Skill] = {}
     for label in sorted(policies):
-        checks = templates(found.members[label])
+        checks = templates(found.members[label], domain.language)
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken)
-    usages = {entry.name: _usage(found.members[label], entry) for label, entry in entries.items()}
+            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
+    usages = {entry.name: _usage(found.members[label], entry, domain) for label, entry in entries.items()}
     return SkillLibrary(
+        domain=domain.name,
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
         provenance=dict(provenance) | {USAGES: stored_form(usages)},
@@ -56,6 +59,7 @@ def _entry(
     checks: tuple[CheckTemplate, ...],
     measured: Mapping[str, Any],
     taken: set[str],
+    learner: str,
 ) -> Skill:
     members = found.members[label]
     arguments = Counter(member.stage.argument for member in members)
@@ -74,20 +78,24 @@ def _entry(
         success_interval=(measured["low"], measured["high"]),
         episodes=measured["episodes"],
         environment_steps=measured["environment_steps"],
+        learner=learner,
     )
 
 
-def templates(members: Sequence[Member]) -> tuple[CheckTemplate, ...]:
-    """The members' checks, commonest question first; those that name other things of their mission are left out."""
+def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
+    """The members' checks, commonest question first; those that name other things of their mission are left out.
+
+    They are compared with the language's example in place of their own arguments.
+    """
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
     for member in members:
         argument, check = member.stage.argument, member.stage.check
         try:
-            shape = rewrite(check, {argument: SLOT} if argument else {})
+            shape = rewrite(check, {argument: language.example} if argument else {}, language)
         except (Unfit, ValueError):
             continue
-        if argument and len(mentioned(shape)) > 1:
+        if argument and len(mentioned(shape, language)) > 1:
             continue
         body = shape.source.split("\n", 1)[-1]
         counts[body] += 1
@@ -96,9 +104,9 @@ def templates(members: Sequence[Member]) -> tuple[CheckTemplate, ...]:
     return tuple(examples[body] for body in ranked[:MAX_TEMPLATES])
 
 
-def _usage(members: Sequence[Member], entry: Skill) -> Any:
+def _usage(members: Sequence[Member], entry: Skill, domain: Domain) -> Usage:
     witnesses = [(_experience(member), member.stage.argument) for member in members]
-    return learn_usage(witnesses, takes_argument=entry.takes_argument)
+    return learn_usage(witnesses, domain=domain, takes_argument=entry.takes_argument)
 
 
 def _experience(member: Member) -> Experience:

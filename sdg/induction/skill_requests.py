@@ -1,8 +1,8 @@
-"""What planners ask of skills: the states in which commands begin when programs run, as starts of the batch engine."""
+"""What planners ask of skills: the states in which commands begin when programs run, as starts of practice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,46 +10,84 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.protocols import Skill
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.domain import Domain
 from sdg.gate.verdict import Command
-from sdg.skills.practice.starts import Starts, join, replayed, target_row
+from sdg.run.rows import from_json
+from sdg.skills.practice.starts import Starts, join, replayed
 from sdg.skills.subgoal import CheckFunction
 
-Row = Mapping[str, Any]
+EpisodeRow = Mapping[str, Any]
+"""A journal row of an episode (`Episode.row`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What is read of a call: the skill, its argument, the step at which it began, whether it was refused."""
+
+    name: str
+    argument: str
+    began: int
+    refused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interacted:
+    """What is read of an interaction."""
+
+    calls: tuple[Called, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What is read of an episode's row."""
+
+    level: str
+    seed: int
+    actions: tuple[Any, ...]
+    forgot: tuple[int, ...]
+    trace: tuple[Interacted, ...]
+
+    def carried_out(self) -> Iterator[Called]:
+        """The calls that weren't refused."""
+        return (call for interaction in self.trace for call in interaction.calls if not call.refused)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """One command as it was given: the row of its episode, the step at which it began, and what it aimed at."""
+class SkillRequest:
+    """One command as it was given: its episode, the step at which it began, and what it aimed at."""
 
-    row: Row
+    episode: Played
     began: int
     command: Command
     check: CheckFunction
 
 
-def commands_of(rows: Sequence[Row], check_of: Callable[[Command], CheckFunction | None]) -> list[Asked]:
-    """The commands of these episodes, level by level.
+def skill_requests(
+    rows: Sequence[EpisodeRow], check_of: Callable[[Command], CheckFunction | None]
+) -> list[SkillRequest]:
+    """The commands of these episodes, level by level. Raises ValueError for what is no row of an episode.
 
-    `rows` are journal rows of episodes. `check_of` says what a command aims at, or None for one that is of no interest.
+    `check_of` says what a command aims at, or None for one that is of no interest.
     """
+    episodes = [from_json(Played, row) for row in rows]
     found = []
-    for level in dict.fromkeys(row["level"] for row in rows):
-        for row in rows:
-            for command, began in _commands(row) if row["level"] == level else ():
+    for level in dict.fromkeys(episode.level for episode in episodes):
+        for episode in episodes:
+            for call in episode.carried_out() if episode.level == level else ():
+                command = Command(call.name, call.argument)
                 check = check_of(command)
-                found += [Asked(row, began, command, check)] if check is not None else []
+                found += [SkillRequest(episode, call.began, command, check)] if check is not None else []
     return found
 
 
-def starts_of(asked: Sequence[Asked]) -> Starts | None:
-    """Where these commands (of one level after the other, as in `commands_of`) began, in their order; None of none."""
-    levels = dict.fromkeys(each.row["level"] for each in asked)
-    parts = [_starts_in(level, [each for each in asked if each.row["level"] == level]) for level in levels]
+def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
+    """Where these commands (level by level, as in `skill_requests`) began, in their order; None of none."""
+    levels = dict.fromkeys(each.episode.level for each in asked)
+    parts = [_starts_in(level, [each for each in asked if each.episode.level == level], domain) for level in levels]
     return join(parts) if parts else None
 
 
-def commands_of_skill(rows: Sequence[Row], skill: Skill) -> list[Asked]:
+def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillRequest]:
     """One skill's commands, each with the check that this skill has for its argument."""
 
     @cache
@@ -59,34 +97,29 @@ def commands_of_skill(rows: Sequence[Row], skill: Skill) -> list[Asked]:
         except ValueError:
             return None
 
-    return commands_of(rows, aim)
+    return skill_requests(rows, aim)
 
 
-def asked_of_skill(rows: Sequence[Row], skill: Skill) -> Starts | None:
+def starts_of_skill(rows: Sequence[EpisodeRow], skill: Skill, domain: Domain) -> Starts | None:
     """Where one skill's commands began; None where none was given."""
-    return starts_of(commands_of_skill(rows, skill))
+    return starts_of(requests_of_skill(rows, skill), domain)
 
 
-def _starts_in(level: str, asked: Sequence[Asked]) -> Starts:
-    seeds = sorted({each.row["seed"] for each in asked})
-    rows = list({id(each.row): each.row for each in asked}.values())
-    number = {id(row): i for i, row in enumerate(rows)}
-    state, memory = replayed(
-        LevelBank.build(level, seeds),
-        [seeds.index(row["seed"]) for row in rows],
-        actions=[row["actions"] for row in rows],
-        moments=[(number[id(each.row)], each.began) for each in asked],
-        forgot=[row["forgot"] for row in rows],
+def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Starts:
+    seeds = sorted({each.episode.seed for each in asked})
+    episodes = list({id(each.episode): each.episode for each in asked}.values())
+    number = {id(episode): i for i, episode in enumerate(episodes)}
+    moments = replayed(
+        domain,
+        domain.layouts(level, seeds),
+        [seeds.index(episode.seed) for episode in episodes],
+        actions=[episode.actions for episode in episodes],
+        moments=[(number[id(each.episode)], each.began) for each in asked],
+        forgot=[episode.forgot for episode in episodes],
     )
     checks = {check: number for number, check in enumerate(dict.fromkeys(each.check for each in asked))}
-    targets = np.stack([target_row(each.command.argument) for each in asked])
-    return Starts(state, memory, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
+    targets = np.stack([domain.language.row(each.command.argument) for each in asked])
+    return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
 
 
-def _commands(row: Row) -> list[tuple[Command, int]]:
-    """The commands that were carried out, with the step at which each began."""
-    calls = [call for interaction in row["trace"] for call in interaction["calls"] if not call["refused"]]
-    return [(Command(call["name"], call["argument"]), call["began"]) for call in calls]
-
-
-__all__ = ["Asked", "asked_of_skill", "commands_of", "commands_of_skill", "starts_of"]
+__all__ = ["EpisodeRow", "SkillRequest", "requests_of_skill", "skill_requests", "starts_of", "starts_of_skill"]

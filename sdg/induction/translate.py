@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line
-from sdg.prompts.replies import tidy
+from sdg.prompts.replies import leading_number, tidy
 from sdg.skills.subgoal import SkillCall
 
 BATCH = 40
 """How many subgoals are asked at once, so that a reply stays under the usual limit of tokens."""
 
-_LINE = re.compile(
-    r"^[ \t>*`-]*(\d+)[ \t]*[.):][ \t`*]*([A-Za-z][\w \t-]*?)[ \t`*]*(?:\|[ \t`]*([^|\n]*?)[ \t`*]*)?\|?[ \t]*$",
-    re.MULTILINE,
-)
-_CALL = re.compile(r"^([ \t>*`-]*\d+[ \t]*[.):][ \t`*]*\w+)[ \t]*\([ \t]*([^()\n]*?)[ \t]*\)[ \t`*]*$", re.MULTILINE)
-_TABLE_ROW = re.compile(r"^[ \t]*\|[ \t]*(\d+)[.)]?[ \t]*\|", re.MULTILINE)
-_UNNUMBERED = re.compile(r"^[ \t>*`-]*(?=[a-z]\w*[ \t`*]*\|)", re.MULTILINE)
+_MARKS = " \t`*"
 _NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
 
 
-def translate(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling = Sampling()) -> tuple[SkillCall, ...]:
+def translate(
+    texts: Sequence[str], *, domain: Domain, model: LanguageModel, sampling: Sampling = Sampling()
+) -> tuple[SkillCall, ...]:
     """One SkillCall for each text, in order. Equal texts are asked once.
 
     A line that is missing from the reply is asked again once, by itself; if it is missing still, the subgoal's own
@@ -32,52 +28,82 @@ def translate(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling 
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
     known: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
-        known |= _asked(distinct[start : start + BATCH], model=model, sampling=sampling)
+        known |= _asked(distinct[start : start + BATCH], domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in known:
-            known |= _asked([text], model=model, sampling=sampling)
+            known |= _asked([text], domain=domain, model=model, sampling=sampling)
     return tuple(known.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
-def prompt(texts: Sequence[str]) -> tuple[Message, ...]:
+def prompt(texts: Sequence[str], *, domain: Domain) -> tuple[Message, ...]:
     """The conversation that asks for translations."""
-    return conversation("translate", subgoals=fenced(numbered(texts)))
+    return conversation("translate", translation=domain.texts["translation"], subgoals=fenced(numbered(texts)))
 
 
 def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
     """Line number (1 to `count`) -> SkillCall, for the lines that can be read; the first of equal numbers counts.
 
-    Rows of a table, calls such as `discover("box")`, and as many lines as there should be but without numbers are read
+    Rows of a table, calls such as `discover("it")`, and as many lines as there should be but without numbers are read
     like the lines that were asked for.
     """
+    lines = tidy(reply).split("\n")
     calls: dict[int, SkillCall] = {}
-    for match in _LINE.finditer(_as_asked(tidy(reply), count)):
-        number, api = int(match.group(1)[:6]), snake(match.group(2))
-        if 1 <= number <= count and api:
-            calls.setdefault(number, SkillCall(api, _argument(match.group(3) or "")))
-    return calls
+    for line in lines:
+        number, rest = _number(line)
+        call = _call(rest) if number else None
+        if call is not None and 1 <= int(number) <= count:
+            calls.setdefault(int(number), call)
+    if calls:
+        return calls
+    plain = [line.lstrip(" \t>*`-") for line in lines]
+    plain = [line for line in plain if "|" in line and line.partition("|")[0].strip(_MARKS).isidentifier()]
+    found = [call for line in plain if line[0].islower() and (call := _call(line)) is not None]
+    return dict(enumerate(found, 1)) if len(found) == count else {}
 
 
-def _as_asked(reply: str, count: int) -> str:
-    lines = _CALL.sub(r"\1 | \2", _TABLE_ROW.sub(r"\1. ", reply))
-    if _LINE.search(lines) or len(_UNNUMBERED.findall(lines)) != count:
-        return lines
-    numbers = iter(range(1, count + 1))
-    return _UNNUMBERED.sub(lambda _: f"{next(numbers)}. ", lines)
+def _number(line: str) -> tuple[str, str]:
+    """The number that a line or a row of a table begins with ("" for none), and what follows it."""
+    row = line.strip(" \t")
+    number, rest = leading_number(row[1:].lstrip(" \t") if row.startswith("|") else row.lstrip(" \t>*`-"))
+    rest = rest.lstrip(" \t")
+    if row.startswith("|"):
+        rest = rest[1:].lstrip(" \t") if rest[:1] in (".", ")") else rest
+        return (number, rest[1:]) if rest.startswith("|") else ("", line)
+    return (number, rest[1:]) if rest[:1] in (".", ")", ":") else ("", line)
+
+
+def _call(text: str) -> SkillCall | None:
+    """`api | argument` or `api("argument")`, None for anything else."""
+    cells = [cell.strip(_MARKS) for cell in text[:1000].split("|")]
+    if len(cells) > 1 and not cells[-1]:
+        del cells[-1]
+    if len(cells) == 1 and cells[0].endswith(")") and cells[0].count("(") == cells[0].count(")") == 1:
+        cells = cells[0][:-1].split("(")
+    api, argument = (cells[0].strip(), cells[1]) if len(cells) == 2 else (cells[0], "")
+    plain = api[:1].isascii() and api[:1].isalpha() and all(sign.isalnum() or sign in "_ \t-" for sign in api)
+    name = snake(api) if plain and len(cells) <= 2 else ""
+    return SkillCall(name, _argument(argument)) if name else None
 
 
 def snake(words: str) -> str:
     """Words as an identifier: lower case, at most eight words and 60 characters; "" when there is no letter in them."""
-    parts = re.findall(r"[a-z][a-z0-9]*", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", words).lower())
+    text = words[:1000]
+    spaced = "".join(
+        f" {sign}" if sign.isupper() and before.isascii() and (before.islower() or before.isdigit()) else sign
+        for before, sign in zip(f" {text}", text, strict=False)
+    )
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in spaced.lower())
+    parts = [part for word in plain.split() if (part := word.lstrip("0123456789"))]
     return "_".join(parts[:8])[:60]
 
 
 def _argument(text: str) -> str:
     plain = one_line(text.strip().strip("\"'`()<>[]"), 80)
-    plain = re.sub(r"^(?:the|an|a)\s+", "", plain, flags=re.IGNORECASE)
+    article, _, rest = plain.partition(" ")
+    plain = rest.lstrip() if article.lower() in ("the", "an", "a") and rest.strip() else plain
     return "" if plain.lower() in _NOTHING else plain
 
 
-def _asked(texts: Sequence[str], *, model: LanguageModel, sampling: Sampling) -> dict[str, SkillCall]:
-    reply = model.complete(prompt(texts), sampling=sampling).text
+def _asked(texts: Sequence[str], *, domain: Domain, model: LanguageModel, sampling: Sampling) -> dict[str, SkillCall]:
+    reply = model.complete(prompt(texts, domain=domain), sampling=sampling).text
     return {texts[number - 1]: call for number, call in parse(reply, count=len(texts)).items()}

@@ -1,10 +1,15 @@
-"""A budget of tokens and money that stops a run before it is overdrawn by more than one reply."""
+"""A budget of tokens and money that stops a run before it is overdrawn by more than one reply.
+
+Many questions may be under way at once. Near the limit, where those under way might spend it all, the next one waits
+for them; with several processes each of them may overdraw it by a reply.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +20,18 @@ from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, Mo
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Money for a million tokens, in whatever unit the budget is in."""
+    """Money for a million tokens, in the budget's unit; `cached` for those that the server's prompt cache held."""
 
     prompt: float = 0.0
     completion: float = 0.0
+    cached: float | None = None
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """What these tokens cost."""
-        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+    def of(self, prompt_tokens: int, completion_tokens: int, *, cached_tokens: int = 0) -> float:
+        """What these tokens cost; the cached ones are among those of the prompt."""
+        known = min(cached_tokens, prompt_tokens)
+        cached = self.prompt if self.cached is None else self.cached
+        money = (prompt_tokens - known) * self.prompt + known * cached + completion_tokens * self.completion
+        return money / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,8 @@ class Budgeted:
     def __init__(self, model: LanguageModel, limits: Limits, *, prices: Prices, ledger: Path | None = None) -> None:
         self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
         self._spent = Spent()
+        self._under_way = 0
+        self._turn = threading.Condition()
 
     @property
     def name(self) -> str:
@@ -63,12 +74,36 @@ class Budgeted:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """What the model says. Raises BudgetExceeded instead of asking once a limit is reached."""
-        self._check(self.spent)
-        completion = self._model.complete(messages, sampling=sampling)
-        if not completion.cached:
-            prompt, reply = exchange.tokens_of(messages, completion)
-            self._spent = self._add(Spent(prompt + reply, self._prices.of(prompt, reply)))
+        asked, _ = exchange.tokens_of(messages, Completion("", ""))
+        most = Spent(asked + sampling.max_tokens, self._prices.of(asked, sampling.max_tokens))
+        with self._turn:
+            self._turn.wait_for(lambda: not self._under_way or self._has_room(most))
+            self._check(self.spent)
+            self._under_way += 1
+        try:
+            completion = self._model.complete(messages, sampling=sampling)
+        except BaseException:
+            self._settle(Spent())
+            raise
+        prompt, reply = exchange.tokens_of(messages, completion)
+        cost = self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens)
+        self._settle(Spent() if completion.cached else Spent(prompt + reply, cost))
         return completion
+
+    def _settle(self, cost: Spent) -> None:
+        with self._turn:
+            self._under_way -= 1
+            self._turn.notify_all()
+            if cost.tokens:
+                self._spent = self._add(cost)
+
+    def _has_room(self, most: Spent) -> bool:
+        """Whether the questions under way and one more may all cost `most` within the limits."""
+        spent, questions = self.spent, self._under_way + 1
+        tokens, money = self._limits.tokens, self._limits.money
+        return (tokens is None or spent.tokens + questions * most.tokens <= tokens) and (
+            money is None or spent.money + questions * most.money <= money
+        )
 
     def _check(self, spent: Spent) -> None:
         tokens, money = self._limits.tokens, self._limits.money
@@ -83,25 +118,25 @@ class Budgeted:
         if self._ledger is None:
             return Spent(self._spent.tokens + more.tokens, self._spent.money + more.money)
         try:
-            with open(self._ledger, "a+", encoding="utf-8") as file:
+            with exchange.open_to_append(self._ledger) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
+                exchange.cut_torn_line(file)
                 file.seek(0)
-                total = _sum(file.read().splitlines())
+                total = _sum(file.readall().splitlines())
                 if more.tokens:
-                    file.write(json.dumps({"tokens": more.tokens, "money": more.money}) + "\n")
-                    file.flush()
+                    file.write(json.dumps({"tokens": more.tokens, "money": more.money}).encode() + b"\n")
                     os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The ledger {self._ledger} can't be used: {error.strerror or error}.") from error
         return Spent(total.tokens + more.tokens, total.money + more.money)
 
 
-def _sum(lines: Sequence[str]) -> Spent:
+def _sum(lines: Sequence[bytes]) -> Spent:
     tokens, money = 0, 0.0
     for line in lines:
         try:
             entry = json.loads(line)
             tokens, money = tokens + int(entry["tokens"]), money + float(entry["money"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
             continue  # a torn line: a kill between two writes
     return Spent(tokens, money)

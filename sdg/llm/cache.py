@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from sdg.envs.files import open_regular
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+_QUERY = "SELECT reply FROM replies WHERE key = ? AND length(reply) <= ?"
+_OURS = (("table", "replies"), ("index", "sqlite_autoindex_replies_1"))
 _BUSY_SECONDS = 30.0
+_MOST_STEPS = 10_000_000
+"""Instructions of sqlite that one connection may take: a look-up takes some dozens."""
+_MOST_CHARACTERS = 1 << 22
 
 
 class Cached:
@@ -25,9 +32,11 @@ class Cached:
     def __init__(self, model: LanguageModel, path: Path) -> None:
         self._model, self._path = model, path
         try:
+            os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
             with contextlib.closing(self._connect()) as connection, connection:
                 connection.execute(_TABLE)
-        except sqlite3.Error as error:
+                _refuse_strange(connection)
+        except (OSError, sqlite3.Error) as error:
             raise ModelError(
                 f"The cache {path} can't be used ({error}): delete it, or set model.cache to false."
             ) from error
@@ -50,13 +59,26 @@ class Cached:
         return completion
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+        """A connection on which no query works for long: a file from elsewhere may hold anything."""
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        steps = iter(range(_MOST_STEPS // 1000))
+        connection.set_progress_handler(lambda: next(steps, None) is None, 1000)
+        return connection
 
     def _look_up(self, key: str) -> str | None:
         with contextlib.closing(self._connect()) as connection:
-            row = connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            row = connection.execute(_QUERY, (key, _MOST_CHARACTERS)).fetchone()
         return str(row[0]) if row else None
 
     def _remember(self, key: str, reply: str) -> None:
         with contextlib.closing(self._connect()) as connection, connection:
             connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+
+
+def _refuse_strange(connection: sqlite3.Connection) -> None:
+    """Raises sqlite3.DatabaseError for a file that holds more than our table: views and triggers act."""
+    found = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+    strange = [f"{kind} {name}" for kind, name in found if (kind, name) not in _OURS]
+    if strange:
+        raise sqlite3.DatabaseError(f"it holds what no cache holds: {strange[0]!r:.80}")

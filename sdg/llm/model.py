@@ -24,19 +24,26 @@ class Sampling:
 
     temperature: float = 0.0
     seed: int = 0
-    max_tokens: int = 4000
-    json_mode: bool = False
+    max_tokens: int = 16_000
     stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply and what it cost (tokens as counted by the server, or estimated where it counts none)."""
+    """A reply and what it cost, in tokens as counted by the server (0 where it counts none).
+
+    `cached_tokens` are those of the prompt that the server's own cache held, `reasoning_tokens` those of the completion
+    that were thought and not said. `finish_reason` is the server's word for why it ended: stop, length, tool_calls.
+    `cached` says that the reply was remembered and cost nothing.
+    """
 
     text: str
     model: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    finish_reason: str = ""
     cached: bool = False
     extra: dict[str, str] = field(default_factory=dict)
 
@@ -59,6 +66,14 @@ class LanguageModel(Protocol):
 
 class ModelError(RuntimeError):
     """No usable reply: says what was asked of whom, what came back and what to do about it."""
+
+
+class Unavailable(ModelError):
+    """No reply this time, though the same question may get one later; `after_seconds` is the server's own wish."""
+
+    def __init__(self, message: str, after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.after_seconds = after_seconds
 
 
 class BudgetExceeded(ModelError):

@@ -1,33 +1,53 @@
-"""A transcript of every exchange, one JSON line each, and the model that replays it."""
+"""A transcript of every exchange as JSON lines, and the model that replays it.
+
+Prompts are long and nearly alike, and so are programs. A text is cut before each of its headings and functions; a long
+part of it is a line of its own, written once, and the exchanges name it by its digest:
+
+    {"schema": 2, "part": "9f86d081884c7d65", "text": "## Skills\\n\\n..."}
+    {"schema": 2, "key": "...", "messages": [{"role": "user", "content": [{"part": "9f86d081884c7d65"}, "## Task..."]}],
+     "model": "...", "stage": "solve", "sampling": {...}, "reply": {"text": ["def program():..."], ...}}
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.files import read_file
 from sdg.llm import exchange
+from sdg.llm.exchange import cut_torn_line, open_to_append
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.run.files import read_file
+from sdg.llm.provider import ModelSettings, Provider
+from sdg.llm.secrets import hider
 
-SCHEMA = 1
+SCHEMA = 2
+PART_CHARS = 200
+"""Shortest part that is kept on a line of its own."""
+_PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
+_BORDER = re.compile(r"(?m)^(?=#|def )")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
 
 
 class Recorded:
     """A model whose exchanges are appended to a file; each line is on disk before the reply is handed on.
 
-    Several processes may append to one file. A torn last line, left by a kill, is cut off before the next is written.
+    Several threads and processes may append to one file. A torn last line, left by a kill, is cut off before the next
+    is written.
     """
 
     def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
         self._model, self._path = model, path
-        self._secrets = tuple(secret for secret in secrets if len(secret) > 3)
+        self._hide = hider(secrets, mark="[redacted]")
+        self._parts: set[str] = set()
+        self._read = 0  # Parts are known up to this byte of the file; what follows, other processes have written.
 
     @property
     def name(self) -> str:
@@ -41,28 +61,46 @@ class Recorded:
             "key": exchange.key(self.name, messages, sampling),
             "model": self.name,
             "stage": sampling.stage,
-            "messages": exchange.plain_messages(messages),
             "sampling": exchange.plain_sampling(sampling),
         }
         try:
             completion = self._model.complete(messages, sampling=sampling)
         except ModelError as error:
-            self._append(head | {"error": str(error)})
+            self._append(messages, head | {"error": str(error)})
             raise
-        self._append(head | {"reply": exchange.plain_reply(completion)})
+        self._append(messages, head | {"reply": exchange.plain_reply(completion)})
         return completion
 
-    def _append(self, entry: Mapping[str, Any]) -> None:
-        line = json.dumps(_redacted(entry, self._secrets), ensure_ascii=True).encode() + b"\n"
+    def _append(self, messages: Sequence[Message], entry: Mapping[str, Any]) -> None:
+        whole = {**entry, "messages": exchange.plain_messages(messages)}
+        parts: dict[str, str] = {}
+        line = _line(_change_texts(_redacted(whole, self._hide), lambda text: _cut(text, parts)))
         try:
-            with open(self._path, "ab+", buffering=0) as file:
+            with open_to_append(self._path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                _cut_torn_line(file)
-                while line:  # One write a line: only a full disk makes it more, and then the next cuts what is torn.
-                    line = line[file.write(line) :]
+                cut_torn_line(file)
+                self._learn_parts(file)
+                fresh = sorted(parts.keys() - self._parts)
+                data = b"".join(_line({"schema": SCHEMA, "part": key, "text": parts[key]}) for key in fresh) + line
+                while data:  # One write: only a full disk makes it more, and then the next cuts what is torn.
+                    data = data[file.write(data) :]
                 os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The transcript {self._path} can't be written: {error.strerror or error}.") from error
+
+    def _learn_parts(self, file: FileIO) -> None:
+        """Know the parts that the file has, by what was appended since the last look."""
+        if file.seek(0, os.SEEK_END) < self._read:  # somebody put another file there
+            self._parts, self._read = set(), 0
+        file.seek(self._read)
+        added = _rest(file)
+        for number, line in enumerate(added.splitlines(), 1):
+            if self._read == 0 and number == 1:
+                _check_schema(line, self._path)
+            part = _PART_LINE.match(line)
+            if part:
+                self._parts.add(part[1].decode())
+        self._read += len(added)
 
 
 class Replayed:
@@ -72,6 +110,7 @@ class Replayed:
         self._path = path
         self._replies: dict[str, list[Completion | str]] = {}
         self._asked: dict[str, int] = {}
+        self._turn = threading.Lock()
         self._name = ""
         for entry in entries(path):
             self._name = self._name or str(entry.get("model", ""))
@@ -91,8 +130,9 @@ class Replayed:
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
                 "those of the run that it was recorded in."
             )
-        number = min(self._asked.get(key, 0), len(replies) - 1)
-        self._asked[key] = number + 1
+        with self._turn:
+            number = min(self._asked.get(key, 0), len(replies) - 1)
+            self._asked[key] = number + 1
         said = replies[number]
         if isinstance(said, str):
             raise ModelError(said)
@@ -100,58 +140,104 @@ class Replayed:
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The exchanges of a transcript; a torn last line is passed over. Raises ModelError for any other line."""
+    """The exchanges of a transcript, each message whole; a torn last line is passed over.
+
+    Raises ModelError for any other line, and for a transcript of another schema.
+    """
     try:
         lines = read_file(path.resolve()).split(b"\n")
     except OSError as error:
         raise ModelError(f"The transcript {path} can't be read: {error.strerror or error}.") from error
+    parts: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        entry = _entry(line)
-        if entry is not None:
-            yield entry
-        elif number < len(lines):
+        if number == 1:
+            _check_schema(line, path)
+        entry = _entry(line, parts)
+        if entry is None and number < len(lines):
             raise ModelError(f"Line {number} of the transcript {path} is no exchange of schema {SCHEMA}.")
+        if entry:
+            yield entry
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
+def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:
+    """An exchange with its messages whole, {} for a part (which is remembered), None for anything else."""
     try:
         entry = json.loads(line)
-        if entry["schema"] == SCHEMA and isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
-            _said(entry)
-            return dict(entry)
+        if entry["schema"] != SCHEMA:
+            return None
+        if "part" in entry:
+            parts[str(entry["part"])] = str(entry["text"])
+            return {}
+        if isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
+            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts))
+            _said(whole)
+            return whole
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     return None
+
+
+def _check_schema(line: bytes, path: Path) -> None:
+    """Raise ModelError for a transcript that an older version wrote, which would otherwise be half understood."""
+    try:
+        schema = json.loads(line)["schema"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    if schema != SCHEMA:
+        raise ModelError(
+            f"The transcript {path} has schema {schema!r:.20}, this version's is {SCHEMA}: "
+            "replay it with the version that wrote it, or start a new run folder."
+        )
+
+
+def _change_texts(entry: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """An exchange with the contents of its messages and the text of its reply changed."""
+    messages = [{"role": str(each["role"]), "content": change(each["content"])} for each in entry["messages"]]
+    reply = {"reply": {**entry["reply"], "text": change(entry["reply"]["text"])}} if "reply" in entry else {}
+    return {**entry, "messages": messages, **reply}
+
+
+def _cut(text: str, parts: dict[str, str]) -> list[str | dict[str, str]]:
+    """A text in pieces, the long ones by their digest; `parts` gets what stands behind those."""
+    return [_named(piece, parts) if len(piece) >= PART_CHARS else piece for piece in _BORDER.split(text)]
+
+
+def _named(piece: str, parts: dict[str, str]) -> dict[str, str]:
+    digest = hashlib.sha256(piece.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    parts[digest] = piece
+    return {"part": digest}
+
+
+def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str]) -> str:
+    return "".join(piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces)
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 def _said(entry: Mapping[str, Any]) -> Completion | str:
     return exchange.reply_of(entry["reply"]) if "reply" in entry else str(entry["error"])
 
 
-def _cut_torn_line(file: FileIO) -> None:
-    size = file.seek(0, os.SEEK_END)
-    if not size:
-        return
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return
-    start = max(0, size - 2**22)
-    file.seek(start)
-    end = _rest(file).rfind(b"\n")
-    file.truncate(start + end + 1 if end >= 0 else start)
-
-
 def _rest(file: FileIO) -> bytes:
     return b"".join(iter(lambda: file.read(2**20), b""))
 
 
-def _redacted(value: Any, secrets: Sequence[str]) -> Any:
+def _redacted(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, "[redacted]")
-        return _SECRET.sub("[redacted]", value)
+        return _SECRET.sub("[redacted]", hide(value))
     if isinstance(value, Mapping):
-        return {name: _redacted(each, secrets) for name, each in value.items()}
-    return [_redacted(each, secrets) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _redacted(each, hide) for name, each in value.items()}
+    return [_redacted(each, hide) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _make(settings: ModelSettings) -> Replayed:
+    path = settings.transcript
+    assert path is not None, "the registry asks for it"
+    return Replayed(path / "transcript.jsonl" if path.is_dir() else path)
+
+
+PROVIDER = Provider(_make, needs=("transcript",))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sdg.deduction.deduce import Failure
 from sdg.deduction.protocols import Skill
+from sdg.envs.domain import Domain
+from sdg.envs.perception import api_text
 from sdg.llm.model import Message
 from sdg.prompts.fill import fenced, one_line, text
 
@@ -17,9 +19,9 @@ PARAMETER = "thing"
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The generation and debug prompts (SDG, section 4.5); `perception_api` is the text of the perception functions."""
+    """The generation and debug prompts (SDG, section 4.5) for a domain."""
 
-    perception_api: str
+    domain: Domain
 
     def generate(self, instruction: str, *, skills: Sequence[Skill]) -> tuple[Message, ...]:
         """Role, skills, perception functions, worked example, hints, output format; then the instruction as data."""
@@ -38,14 +40,28 @@ class Prompts:
             calls=fenced("\n".join(shown) or "none"),
             state=fenced(failure.state),
             steps_left=str(failure.steps_left),
+            hints=self.domain.texts["debug"],
         )
         return self._asked(skills, told)
 
     def _asked(self, skills: Sequence[Skill], task: str) -> tuple[Message, ...]:
         # One turn: some servers' chat templates refuse two user turns in a row.
         listed = "\n".join(describe_skill(skill) for skill in skills)
-        rules = text("planner", skills=listed, perception_api=self.perception_api, example=text("example"))
+        texts = self.domain.texts
+        rules = text(
+            "planner",
+            skills=listed,
+            perception_api=program_api(self.domain),
+            thing=self.domain.language.example,
+            **{name: texts[name] for name in ("role", "example", "programs")},
+        )
         return (Message("user", f"{rules}\n\n{task}"),)
+
+
+def program_api(domain: Domain) -> str:
+    """What programs may ask: the perception functions, and the function that makes the agent forget where it was."""
+    perception = api_text(domain.perceivable.about, domain.perceivable.functions)
+    return f"{perception}\n{domain.forgets}(): {domain.texts['forgets']}" if domain.forgets else perception
 
 
 def describe_skill(skill: Skill) -> str:
@@ -85,4 +101,4 @@ def _task(instruction: str) -> str:
     return fenced(one_line(instruction, 1000))
 
 
-__all__ = ["Prompts", "describe_skill", "varied"]
+__all__ = ["Prompts", "describe_skill", "program_api", "varied"]

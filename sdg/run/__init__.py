@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdg.run.files import RunError, RunFolderError, atomic_write, plain, read_file, read_json
+from sdg.envs.files import read_file
+from sdg.run.files import RunError, RunFolderError, atomic_write, plain, read_json
 from sdg.run.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
 from sdg.run.journal import Journal, read_journal
 from sdg.run.metrics import Metrics, read_metrics

@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old one or the new one, never half; and disk errors said plainly."""
+"""Files of a run folder: values as JSON, and errors of the disk said plainly."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import dataclasses
 import errno
 import json
 import math
-import os
-import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-TEMPORARY_SUFFIX = ".part"
-"""Ends the name of a file that is being written; what a kill leaves behind under such a name is rubbish."""
-
-MAX_FILE_BYTES = 1 << 30
-"""Largest file of a run folder that is read."""
+from sdg.envs import files
+from sdg.envs.files import read_file
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -42,65 +36,12 @@ def explain(error: OSError, path: Path) -> RunError:
     return RunError(f"can't write {path}: {error.strerror or error}. {advice}: what was finished is kept.")
 
 
-def sync_directory(path: Path) -> None:
-    """Make names in a directory durable, where the system can (a rename is only safe once its directory is)."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # Some file systems refuse to sync directories; the rename is as durable there as it gets.
-        pass
-    finally:
-        os.close(descriptor)
-
-
 def atomic_write(path: Path, data: bytes | str) -> None:
-    """Replace `path` by `data` (text as UTF-8) in one step; directories are made.
-
-    Raises `RunError` when the disk is full or the place can't be written; the old content then still stands.
-    """
-    content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary: str | None = None
+    """`sdg.envs.files.atomic_write` for runs: raises `RunError`, which says what to do; the old file still stands."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(TEMPORARY_SUFFIX, f".{path.name}.", path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o644)
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
-        temporary = None
-        sync_directory(path.parent)
+        files.atomic_write(path, data)
     except OSError as error:
         raise explain(error, path) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
-    """The whole of a regular file that is no link and has at most `most` bytes.
-
-    A run folder may come from a stranger: a link could lead anywhere, a pipe or a device would never end. Raises
-    OSError as `open` does, and for what is no such file.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link, which is not followed: put the file itself there") from None
-        raise
-    with os.fdopen(descriptor, "rb") as file:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        if about.st_size > most:
-            raise OSError(errno.EFBIG, f"it has {about.st_size} bytes; at most {most} are read")
-        return file.read(most)
 
 
 def plain(value: Any) -> Any:

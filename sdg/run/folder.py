@@ -10,14 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sdg.run.files import TEMPORARY_SUFFIX, RunFolderError, atomic_write, explain, plain, read_file, read_json
-from sdg.run.journal import Journal
+from sdg.envs.files import TEMPORARY_SUFFIX, read_file, strangers_below
+from sdg.run.files import RunFolderError, atomic_write, explain, plain, read_json
+from sdg.run.journal import Journal, torn_line
 from sdg.run.lock import Lock
 from sdg.run.metrics import Metrics
 from sdg.run.provenance import machine, revision, versions
 
 SCHEMA = 1
 """Version of a run folder's files; one with another number is refused rather than misread."""
+
+OTHERS = ("banned.json", "metrics.jsonl", "spent.json", "transcript.jsonl")
+"""Files of a run folder that are no artefacts or journals of ours."""
 
 MAY_CHANGE = ("budget",)
 """Top-level config keys that may differ when a run goes on: a run that stopped at its budget needs more of it."""
@@ -55,6 +59,8 @@ class RunFolder:
         settings, `RunError` when it can't be written.
         """
         existing = path / "run.json"
+        if path.is_dir():
+            _refuse_links(path)
         if path.exists() and not existing.exists():
             _refuse_strangers(path)
         if not path.exists():
@@ -65,6 +71,7 @@ class RunFolder:
             _sweep(path)
             if existing.exists():
                 notices += _resume(path, settings, may_change)
+                notices += _torn(path)
             else:
                 _begin(path, settings)
             atomic_write(path / "config.yaml", settings.config_text)
@@ -85,7 +92,7 @@ class RunFolder:
         """The journal `NAME.jsonl`; the same object each time."""
         if name not in self._journals:
             journal = Journal(self.path / f"{name}.jsonl")
-            if journal.dropped:
+            if journal.dropped and journal.dropped not in self.notices:
                 self.notices.append(journal.dropped)
             self._journals[name] = journal
         return self._journals[name]
@@ -125,12 +132,14 @@ class RunFolder:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Make room for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
+    """Make way for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
 
     Returns where it is now, None when there was none. Raises `RunFolderError` when it is in use or no run.
     """
     if not path.exists():
         return None
+    if path.is_dir():
+        _refuse_links(path)
     old = path.with_name(path.name + ".old")
     if not (path / "run.json").exists():
         _refuse_strangers(path)
@@ -174,6 +183,16 @@ def read_description(path: Path) -> dict[str, Any]:
     return description
 
 
+def _refuse_links(path: Path) -> None:
+    """Nothing in a run folder leads out of it or is waited for: the folder may come from anybody."""
+    try:
+        found = next(strangers_below(path), None)
+    except OSError as error:
+        raise explain(error, path) from error
+    if found is not None:
+        raise RunFolderError(f"{found[0]} can't be used: {found[1]}, or name another folder.")
+
+
 def _make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -195,6 +214,25 @@ def _sweep(path: Path) -> None:
     """Remove files whose writing was cut off; only the holder of the lock may do so."""
     for entry in path.rglob(f".*{TEMPORARY_SUFFIX}"):
         entry.unlink(missing_ok=True)
+
+
+def _torn(path: Path) -> list[str]:
+    """What is said of files that a finished stage left and that this command may not read: they are damaged."""
+    notices = []
+    for entry in sorted(path.glob("*.json")):
+        try:
+            read_artefact(entry)
+        except RunFolderError as error:
+            if entry.name not in OTHERS:
+                notices.append(str(error))
+    for entry in sorted(path.glob("*.jsonl")):
+        if entry.name not in OTHERS:
+            try:
+                torn = torn_line(entry)
+            except RunFolderError as error:
+                torn = str(error)
+            notices += [torn] if torn else []
+    return notices
 
 
 def _begin(path: Path, settings: RunSettings) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.run.files import RunFolderError, explain, line, read_file, sync_directory
+from sdg.envs.files import open_regular, read_file, sync_folder
+from sdg.run.files import RunFolderError, explain, line
 
 Row = dict[str, Any]
 
@@ -75,6 +76,11 @@ def read_journal(path: Path) -> list[Row]:
     return list(_read(path).rows.values())
 
 
+def torn_line(path: Path) -> str | None:
+    """What is said of a journal's torn last line, None where there is none. Raises as `read_journal` does."""
+    return _read(path).dropped
+
+
 class Journal:
     """The finished units of one kind. `dropped` says which torn last line was cut off on opening, if any."""
 
@@ -90,9 +96,9 @@ class Journal:
         self._end = content.good_bytes
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT)
             os.ftruncate(self._descriptor, self._end)
-            sync_directory(path.parent)
+            sync_folder(path.parent)
         except OSError as error:
             raise explain(error, path) from error
 

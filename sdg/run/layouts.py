@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import seeds
-from sdg.envs.babyai.practice.batch import take_rows
-from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.envs.batch import Layouts
+from sdg.envs.instructions import seeds
 from sdg.run.plan import Plan
 from sdg.skills.practice.starts import Starts, restored
 
@@ -16,44 +14,44 @@ Task = tuple[str, int]
 
 
 class Worlds:
-    """Banks of layouts by level and split; each is built when it is first asked for."""
+    """Layouts by level and split; they are made when they are first asked for."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._banks: dict[tuple[str, str], LevelBank] = {}
+        self.domain = plan.domain
+        self._layouts: dict[tuple[str, str], Layouts] = {}
 
     def tasks(self) -> list[Task]:
         """Every grounding instruction, level by level."""
         chosen = seeds("grounding", count=self.plan.instructions, seed=self.plan.seed)
         return [(level, seed) for level in self.plan.levels for seed in chosen]
 
-    def bank(self, level: str, split: str, count: int) -> LevelBank:
+    def layouts(self, level: str, split: str, count: int) -> Layouts:
         """The first `count` layouts of a split."""
-        if (level, split) not in self._banks:
-            layouts = seeds(split, count=count, seed=self.plan.seed)
-            self._banks[level, split] = LevelBank.build(level, layouts, workers=self.plan.processes)
-        return self._banks[level, split]
+        if (level, split) not in self._layouts:
+            drawn = seeds(split, count=count, seed=self.plan.seed)
+            self._layouts[level, split] = self.domain.layouts(level, drawn, workers=self.plan.processes)
+        return self._layouts[level, split]
 
-    def training(self, level: str) -> LevelBank:
+    def training(self, level: str) -> Layouts:
         """Layouts to practise on."""
-        return self.bank(level, "training", self.plan.training_layouts)
+        return self.layouts(level, "training", self.plan.training_layouts)
 
-    def validation(self, level: str) -> LevelBank:
+    def validation(self, level: str) -> Layouts:
         """Layouts to judge skills on."""
-        return self.bank(level, "validation", self.plan.validation_layouts)
+        return self.layouts(level, "validation", self.plan.validation_layouts)
 
     def mission(self, level: str, seed: int) -> str:
         """A grounding instruction in words."""
-        bank, layout = self._grounding(level, seed)
-        return bank.mission(layout)
+        layouts, layout = self._grounding(level, seed)
+        return layouts.mission(layout)
 
     def start(self, level: str, seed: int) -> Starts:
         """One row: the world of a grounding instruction as `reset(seed)` leaves it."""
-        bank, layout = self._grounding(level, seed)
-        state, memory = restored(bank, [layout], actions=[()])
-        rows = np.arange(1)
-        return Starts(take_rows(state, rows), take_rows(memory, rows), np.array([NO_TARGET], np.int16), (), rows)
+        layouts, layout = self._grounding(level, seed)
+        rows = restored(self.domain, layouts, [layout], actions=[()])
+        return Starts(rows, self.domain.language.row("")[None], (), np.zeros(1, np.int64))
 
-    def _grounding(self, level: str, seed: int) -> tuple[LevelBank, int]:
-        bank = self.bank(level, "grounding", self.plan.instructions)
-        return bank, int(np.flatnonzero(bank.seeds == seed)[0])
+    def _grounding(self, level: str, seed: int) -> tuple[Layouts, int]:
+        layouts = self.layouts(level, "grounding", self.plan.instructions)
+        return layouts, int(np.flatnonzero(layouts.seeds == seed)[0])

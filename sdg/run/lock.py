@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sdg.envs.files import read_file
 from sdg.run.files import RunFolderError, atomic_write, explain
+
+MAX_BYTES = 1 << 16
+"""Longest lock file that is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,9 @@ class Lock:
 def read_holder(path: Path) -> Holder | None:
     """Who holds a lock file; None without one, and for one that says nothing (its writer was cut off)."""
     try:
-        fields = json.loads(path.read_text("utf-8"))
+        fields = json.loads(read_file(path, most=MAX_BYTES))
         return Holder(int(fields["pid"]), str(fields["host"]), str(fields["since"]), str(fields.get("birth", "")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
 

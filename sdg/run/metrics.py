@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
@@ -13,7 +14,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
-from sdg.run.files import atomic_write, explain, line, plain, read_file
+from sdg.envs.files import open_regular, read_file
+from sdg.run.files import atomic_write, explain, line, plain
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
@@ -50,8 +52,7 @@ class Metrics:
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                _end_last_line(self.path)
-                self._file = self.path.open("ab", buffering=0)
+                self._file = _at_new_line(self.path)
             data = (line({"unit": self._unit, **values}) + "\n").encode()
             while data:
                 data = data[self._file.write(data) :]
@@ -131,10 +132,9 @@ def file_name(text: str) -> str:
     )
 
 
-def _end_last_line(path: Path) -> None:
-    """After a kill the file may end within a line: end that line, so that the next row has its own."""
-    if path.exists() and path.stat().st_size:
-        with path.open("rb+") as file:
-            file.seek(-1, 2)
-            if file.read(1) != b"\n":
-                file.write(b"\n")
+def _at_new_line(path: Path) -> FileIO:
+    """The file, open to append. Where a kill left it within a line, that line is ended: the next has its own."""
+    file = FileIO(open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
+    if file.seek(0, os.SEEK_END) and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
+        file.write(b"\n")
+    return file

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sdg.envs.domain import Domain
+from sdg.envs.domains import domain
 from sdg.induction.induce import InduceSettings
 from sdg.llm.model import Sampling
 from sdg.verification.verify import VerifySettings
 
-Row = dict[str, Any]
 ASKING = {"hypothesis": "hypothesize", "translate": "induce"}  # What is asked for -> the stage that asks.
 
 
@@ -55,16 +56,19 @@ class Plan:
     """What a run does: `instructions` grounding instructions a level, each with up to `retries` new hypotheses.
 
     In each of `cycles` cycles what is not verified yet is tried again with the skills of the cycle before. The attempts
-    at an instruction are numbered through: those of cycle c begin at `first_attempt(c)`.
+    at an instruction are numbered through: those of cycle c begin at `first_attempt(c)`. `concurrency` questions to the
+    model may be under way at once.
     """
 
     levels: tuple[str, ...]
     instructions: int
     seed: int
+    domain: Domain = field(default_factory=domain)
     retries: int = 1
     repairs: int = 2
     temperature: float = 0.0
-    max_tokens: int = 4000
+    max_tokens: int = 16_000
+    concurrency: int = 1
     training_layouts: int = 1000
     validation_layouts: int = 300
     verify: VerifySettings = field(default_factory=VerifySettings)

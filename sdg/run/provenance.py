@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = (
-    "sdg",
-    "gymnasium",
-    "minigrid",
-    "numba",
-    "numpy",
-    "openai",
-    "pydantic",
-    "safetensors",
-    "scikit-learn",
-    "stable-baselines3",
-    "torch",
-)
-"""Packages whose version may change a result."""
-
 
 def versions() -> dict[str, str]:
-    """Version of Python and of each package that may change a result ("not installed" included)."""
+    """Version of Python and of each package that this one requires, for they may change a result."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in ("sdg", *_required()):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def _required() -> list[str]:
+    """Names of the packages that this one requires, extras aside; none where it runs without being installed."""
+    try:
+        requirements = metadata.requires("sdg") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in requirements if "extra ==" not in each]
 
 
 def machine() -> dict[str, str | int]:

@@ -2,101 +2,174 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.run.files import atomic_write
+from sdg.run.folder import RunFolder
+from sdg.run.rows import Rows
 from sdg.skills.experience import Experience
+from sdg.skills.learning import policy_of
+from sdg.skills.learning.train import Point
 from sdg.skills.policy.network import Policy
-from sdg.skills.policy.paper_model import policy_of
-from sdg.skills.practice.train import Point
+from sdg.skills.practice.agreement import Agreement
 from sdg.skills.subgoal import CheckFunction, Subgoal
-from sdg.verification.verify import Verification
-
-Row = dict[str, Any]
+from sdg.verification.verify import SubgoalResult, Verification
 
 
-def subgoals(hypothesis: Hypothesis) -> list[Row]:
-    """Subgoals of a hypothesis as plain values."""
-    return [{"description": g.description, "name": g.check.name, "check": g.check.source} for g in hypothesis.subgoals]
+@dataclass(frozen=True, slots=True)
+class SubgoalRow:
+    """A subgoal; `name` is its check's."""
+
+    description: str
+    name: str
+    check: str
+
+    def subgoal(self) -> Subgoal:
+        """What the row stands for."""
+        return Subgoal(self.description, CheckFunction(self.name, self.check))
 
 
-def hypothesis(row: Row) -> Hypothesis:
-    """The hypothesis of a row of `hypotheses.jsonl`."""
-    return Hypothesis(row["instruction"], tuple(_subgoal(goal) for goal in row["subgoals"]))
+@dataclass(frozen=True, slots=True)
+class HypothesisRow:
+    """A row of `hypotheses.jsonl`: an attempt at an instruction. No subgoals: no reply could be read, see `error`."""
+
+    unit: str
+    level: str
+    seed: int
+    instruction: str
+    subgoals: tuple[SubgoalRow, ...]
+    error: str
+
+    def hypothesis(self) -> Hypothesis:
+        """What the row stands for. Raises ValueError where it has no subgoals."""
+        return Hypothesis(self.instruction, tuple(goal.subgoal() for goal in self.subgoals))
 
 
-def _subgoal(goal: Row) -> Subgoal:
-    return Subgoal(goal["description"], CheckFunction(goal["name"], goal["check"]))
+def subgoal_rows(hypothesis: Hypothesis) -> tuple[SubgoalRow, ...]:
+    """The subgoals of a hypothesis as rows."""
+    return tuple(SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in hypothesis.subgoals)
 
 
-def verification(unit: str, result: Verification) -> Row:
-    """A row of `verifications.jsonl`."""
-    return {
-        "unit": unit,
-        "level": result.level,
-        "seed": result.seed,
-        "instruction": result.hypothesis.instruction,
-        "verified": result.verified,
-        "searched_steps": result.searched_steps,
-        "replayed_steps": result.replayed_steps,
-        "cause": result.cause,
-        "agreement": None if result.agreement is None else asdict(result.agreement),
-        "subgoals": [
-            {
-                "description": goal.subgoal.description,
-                "name": goal.subgoal.check.name,
-                "check": goal.subgoal.check.source,
-                "reached": goal.reached,
-                "restore_actions": list(goal.restore_actions),
-                "actions": list(goal.actions),
-                "searched_steps": goal.searched_steps,
-                "path": goal.path,
-                "inconsistent": goal.inconsistent,
-            }
-            for goal in result.results
-        ],
-    }
+@dataclass(frozen=True, slots=True)
+class SearchedRow(SubgoalRow):
+    """How a subgoal was searched, see `SubgoalResult`."""
+
+    reached: bool
+    restore_actions: tuple[int, ...]
+    actions: tuple[int, ...]
+    searched_steps: int
+    path: str
+    inconsistent: int
 
 
-def unreadable(row: Row) -> Row:
-    """The row of `verifications.jsonl` for a hypothesis that could not be read."""
-    head = {key: row[key] for key in ("unit", "level", "seed", "instruction")}
-    return head | {
-        "verified": False,
-        "searched_steps": 0,
-        "replayed_steps": 0,
-        "cause": f"no hypothesis: {row['error']}",
-        "agreement": None,
-        "subgoals": [],
-    }
+@dataclass(frozen=True, slots=True)
+class VerificationRow:
+    """A row of `verifications.jsonl`: what became of a hypothesis, see `Verification`."""
+
+    unit: str
+    level: str
+    seed: int
+    instruction: str
+    verified: bool
+    searched_steps: int
+    replayed_steps: int
+    cause: str
+    agreement: Agreement | None
+    subgoals: tuple[SearchedRow, ...]
+
+    @property
+    def reached(self) -> int:
+        """How many subgoals were reached."""
+        return sum(goal.reached for goal in self.subgoals)
+
+    def experiences(self) -> list[Experience]:
+        """What it grounded."""
+        return [
+            Experience(
+                instruction=self.instruction,
+                level=self.level,
+                seed=self.seed,
+                index=index,
+                subgoal=goal.subgoal(),
+                restore_actions=goal.restore_actions,
+                actions=goal.actions,
+                confirmed=self.verified,
+            )
+            for index, goal in enumerate(self.subgoals)
+            if goal.reached
+        ]
 
 
-def experiences(row: Row) -> list[Experience]:
-    """What a row of `verifications.jsonl` grounded."""
-    return [
-        Experience(
-            instruction=row["instruction"],
-            level=row["level"],
-            seed=row["seed"],
-            index=index,
-            subgoal=_subgoal(goal),
-            restore_actions=tuple(goal["restore_actions"]),
-            actions=tuple(goal["actions"]),
-            confirmed=row["verified"],
-        )
-        for index, goal in enumerate(row["subgoals"])
-        if goal["reached"]
-    ]
+def verification_row(unit: str, result: Verification) -> VerificationRow:
+    """The row of a verification."""
+    return VerificationRow(
+        unit=unit,
+        level=result.level,
+        seed=result.seed,
+        instruction=result.hypothesis.instruction,
+        verified=result.verified,
+        searched_steps=result.searched_steps,
+        replayed_steps=result.replayed_steps,
+        cause=result.cause,
+        agreement=result.agreement,
+        subgoals=tuple(map(_searched_row, result.results)),
+    )
 
 
-def point(value: Point) -> Row:
-    """A point of a learning curve as plain values."""
-    return asdict(value)
+def _searched_row(goal: SubgoalResult) -> SearchedRow:
+    return SearchedRow(
+        description=goal.subgoal.description,
+        name=goal.subgoal.check.name,
+        check=goal.subgoal.check.source,
+        reached=goal.reached,
+        restore_actions=goal.restore_actions,
+        actions=goal.actions,
+        searched_steps=goal.searched_steps,
+        path=goal.path,
+        inconsistent=goal.inconsistent,
+    )
+
+
+def unreadable(row: HypothesisRow) -> VerificationRow:
+    """The row of a hypothesis that could not be read."""
+    cause = f"no hypothesis: {row.error}"
+    return VerificationRow(row.unit, row.level, row.seed, row.instruction, False, 0, 0, cause, None, ())
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRow:
+    """A row of `skills.jsonl`: a skill in one round. `skipped` says why it has no policy; `best` is None then.
+
+    `inherited` is the skill of an earlier cycle that it took over as it was.
+    """
+
+    unit: str
+    name: str
+    skipped: str
+    environment_steps: int
+    best: Point | None = None
+    inherited: str | None = None
+
+
+def hypotheses(folder: RunFolder) -> Rows[HypothesisRow]:
+    """The hypotheses of a run."""
+    return Rows(folder.journal("hypotheses"), HypothesisRow)
+
+
+def verifications(folder: RunFolder, name: str = "verifications") -> Rows[VerificationRow]:
+    """The verifications of a run, or what another search made of the same hypotheses (`NAME.jsonl`)."""
+    return Rows(folder.journal(name), VerificationRow)
+
+
+def skills(folder: RunFolder) -> Rows[SkillRow]:
+    """The skills of a run, round by round."""
+    return Rows(folder.journal("skills"), SkillRow)
 
 
 def policy_path(folder: Path, unit: str) -> Path:
@@ -104,18 +177,18 @@ def policy_path(folder: Path, unit: str) -> Path:
     return folder / "skills" / f"{unit.replace('/', '-')}.safetensors"
 
 
-def save_policy(folder: Path, unit: str, policy: Policy) -> None:
-    """Write a policy in one step."""
+def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> None:
+    """Write a policy's weights in one step."""
     from safetensors.numpy import save
 
-    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in policy.weights.items()}
+    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
     path = policy_path(folder, unit)
     path.parent.mkdir(exist_ok=True)
-    atomic_write(path, save(weights))
+    atomic_write(path, save(arrays))
 
 
-def load_policy(folder: Path, unit: str) -> Policy:
-    """Read a policy that `save_policy` wrote. Raises ValueError when it is not one."""
+def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
+    """Read a policy that `save_policy` wrote. Raises ValueError when it is none of this learner's in this domain."""
     from safetensors.numpy import load_file
 
-    return policy_of(load_file(policy_path(folder, unit)))
+    return policy_of(load_file(policy_path(folder, unit)), domain, learner)

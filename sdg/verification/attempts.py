@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
+from sdg.llm.asking import in_order
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder, records
 from sdg.run.layouts import Task, Worlds
-from sdg.run.plan import Parallel, Plan, Progress, Row
+from sdg.run.plan import Parallel, Plan, Progress
+from sdg.run.records import HypothesisRow, VerificationRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.replay_search import RecallingSearch
+from sdg.skills.search.replay_search import ReplaySearch
 from sdg.skills.search.search import Search
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
@@ -58,49 +59,53 @@ class Attempts:
         self.plan, self.folder, self.worlds, self.model = plan, folder, worlds, model
         self.progress, self.parallel, self.help_of = progress, parallel, help_of
 
-    def hypothesize(self, attempt: int = 0) -> list[Row]:
+    def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
-        journal = self.folder.journal("hypotheses")
+        journal = hypotheses(self.folder)
         wanted = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
         missing = [task for task in wanted if f"{task[0]}/{task[1]}/{attempt}" not in journal]
         name = self._title("hypotheses", attempt)
         with self.progress.stage(name, total=len(wanted), unit="instruction", done=len(wanted) - len(missing)) as stage:
             for level, seed in missing:
-                journal.append(self._hypothesis(level, seed, attempt))
+                self.worlds.mission(level, seed)  # Layouts are built here: each of several threads would build them.
+            ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
+            for row in in_order(ask, missing, at_once=self.plan.concurrency):
+                journal.append(row)
                 stage.advance()
         return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
 
-    def verify(self, attempt: int = 0) -> list[Row]:
+    def verify(self, attempt: int = 0) -> list[VerificationRow]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
-        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith(f"/{attempt}")]
+        rows = [row for row in hypotheses(self.folder) if row.unit.endswith(f"/{attempt}")]
         return self._searched(rows, "verifications", title=self._title("verification", attempt), job_of=self._job)
 
-    def compare(self, search: Search, name: str) -> list[Row]:
+    def compare(self, search: Search, name: str) -> list[VerificationRow]:
         """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
-        rows = [row for row in self.folder.journal("hypotheses") if row["unit"].endswith("/0") and row["subgoals"]]
+        rows = [row for row in hypotheses(self.folder) if row.unit.endswith("/0") and row.subgoals]
         return self._searched(
             rows, name, title=name.replace("_", " "), job_of=lambda row: replace(self._job(row), search=search)
         )
 
-    def _searched(self, rows: Sequence[Row], name: str, *, title: str, job_of: Callable[[Row], _Job]) -> list[Row]:
+    def _searched(
+        self, rows: Sequence[HypothesisRow], name: str, *, title: str, job_of: Callable[[HypothesisRow], _Job]
+    ) -> list[VerificationRow]:
         """Verify the hypotheses that the journal `name` lacks; its rows of all of them, in their order."""
-        journal = self.folder.journal(name)
-        missing = [row for row in rows if row["unit"] not in journal]
-        jobs = [job_of(row) for row in missing if row["subgoals"]]
+        journal = verifications(self.folder, name)
+        missing = [row for row in rows if row.unit not in journal]
+        jobs = [job_of(row) for row in missing if row.subgoals]
         with self.progress.stage(title, total=len(rows), unit="hypothesis", done=len(rows) - len(missing)) as stage:
             for row in missing:
-                if not row["subgoals"]:
+                if not row.subgoals:
                     journal.append(records.unreadable(row))
                     stage.advance()
             for job, result in self.parallel(_verify, jobs):
-                journal.append(records.verification(job.unit, result))
+                journal.append(records.verification_row(job.unit, result))
                 stage.advance(steps=result.searched_steps)
-        return [journal[row["unit"]] for row in rows]
+        return [journal[row.unit] for row in rows]
 
-    def best(self, cycle: int) -> list[Row]:
+    def best(self, cycle: int) -> list[VerificationRow]:
         """What every instruction comes to after a cycle, in the order of the instructions (`best_of`)."""
-        journal = self.folder.journal("verifications")
-        return best_of(journal.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+        return best_of(verifications(self.folder).get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -108,49 +113,49 @@ class Attempts:
         parts = [name, *([f"cycle {cycle}"] if cycle > 1 else []), *([f"round {number}"] if number > 1 else [])]
         return ", ".join(parts)
 
-    def _hypothesis(self, level: str, seed: int, attempt: int) -> Row:
+    def _hypothesis(self, level: str, seed: int, attempt: int) -> HypothesisRow:
         instruction = self.worlds.mission(level, seed)
-        head = {"unit": f"{level}/{seed}/{attempt}", "level": level, "seed": seed, "instruction": instruction}
+        row = HypothesisRow(f"{level}/{seed}/{attempt}", level, seed, instruction, (), "")
         try:
             found = hypothesize(
                 instruction,
                 model=self.model,
-                perception_api=api_text(),
+                domain=self.plan.domain,
                 sampling=self.plan.sampling("hypothesis", level, seed, attempt),
                 feedback=self._feedback(level, seed, attempt),
                 skills=self.help_of(self.plan.cycle_of(attempt)).skills,
                 repairs=self.plan.repairs,
             )
         except HypothesisError as error:
-            return head | {"subgoals": [], "error": error.problem}
-        return head | {"subgoals": records.subgoals(found), "error": ""}
+            return replace(row, error=error.problem)
+        return replace(row, subgoals=records.subgoal_rows(found))
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
         earlier = self._told(level, seed, attempt)
-        told = self.folder.journal("hypotheses")[earlier["unit"]]["subgoals"] if earlier else []
-        named = _GOAL.search(earlier["cause"]) if earlier else None
+        told = hypotheses(self.folder)[earlier.unit].subgoals if earlier else ()
+        named = _GOAL.search(earlier.cause) if earlier else None
         if earlier is None or named is None or not told:
             return None  # a lost worker is no goal's fault
-        return Feedback(tuple(goal["description"] for goal in told), int(named[1]) - 1, earlier["cause"])
+        return Feedback(tuple(goal.description for goal in told), int(named[1]) - 1, earlier.cause)
 
-    def _told(self, level: str, seed: int, attempt: int) -> Row | None:
+    def _told(self, level: str, seed: int, attempt: int) -> VerificationRow | None:
         """The attempt that the model is told of: the last one; after the first cycle the one that got furthest."""
         if self.plan.cycle_of(attempt) == 1:
             return self._latest(level, seed, attempt)
         rows = (self._row(level, seed, number) for number in reversed(range(attempt)))
-        return max((row for row in rows if row is not None), key=_reached, default=None)
+        return max((row for row in rows if row is not None), key=lambda row: row.reached, default=None)
 
-    def _job(self, row: Row) -> _Job:
-        level, seed, attempt = row["level"], row["seed"], int(row["unit"].rpartition("/")[2])
+    def _job(self, row: HypothesisRow) -> _Job:
+        level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
         return _Job(
-            unit=row["unit"],
-            hypothesis=records.hypothesis(row),
+            unit=row.unit,
+            hypothesis=row.hypothesis(),
             start=self.worlds.start(level, seed),
             level=level,
             seed=seed,
             settings=self.plan.verify.less(self._spent(level, seed, attempt)),
             search=self._search(level, seed, attempt),
-            random_seed=self.plan.seed_of("verify", row["unit"]),
+            random_seed=self.plan.seed_of("verify", row.unit),
         )
 
     def _search(self, level: str, seed: int, attempt: int) -> Search:
@@ -158,16 +163,16 @@ class Attempts:
         cycle = self.plan.cycle_of(attempt)
         search = self.help_of(cycle).search
         rows = (self._row(level, seed, number) for number in range(attempt))
-        return search if cycle == 1 else RecallingSearch(_known([row for row in rows if row is not None]), search)
+        return search if cycle == 1 else ReplaySearch(_known([row for row in rows if row is not None]), search)
 
     def _still_open(self, level: str, seed: int, attempt: int) -> bool:
         if attempt == 0:
             return True
         if attempt == self.plan.first_attempt(self.plan.cycle_of(attempt)):
             row = self._latest(level, seed, attempt)
-            return row is not None and not row["verified"]
+            return row is not None and not row.verified
         row = self._row(level, seed, attempt - 1)
-        return row is not None and not row["verified"] and not self._is_spent(level, seed, attempt)
+        return row is not None and not row.verified and not self._is_spent(level, seed, attempt)
 
     def _is_spent(self, level: str, seed: int, attempt: int) -> bool:
         needed = 0 if self.plan.cycle_of(attempt) == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
@@ -177,16 +182,18 @@ class Attempts:
         """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
         earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
         rows = (self._row(level, seed, number) for number in earlier)
-        return sum(row["searched_steps"] for row in rows if row is not None)
+        return sum(row.searched_steps for row in rows if row is not None)
 
-    def _row(self, level: str, seed: int, attempt: int) -> Row | None:
-        return self.folder.journal("verifications").get(f"{level}/{seed}/{attempt}")
+    def _row(self, level: str, seed: int, attempt: int) -> VerificationRow | None:
+        return verifications(self.folder).get(f"{level}/{seed}/{attempt}")
 
-    def _latest(self, level: str, seed: int, before: int) -> Row | None:
-        return latest(self.folder.journal("verifications").get, (level, seed), before=before)
+    def _latest(self, level: str, seed: int, before: int) -> VerificationRow | None:
+        return latest(verifications(self.folder).get, (level, seed), before=before)
 
 
-def best_of(row_of: Callable[[str], Row | None], tasks: Sequence[Task], *, plan: Plan, cycle: int) -> list[Row]:
+def best_of(
+    row_of: Callable[[str], VerificationRow | None], tasks: Sequence[Task], *, plan: Plan, cycle: int
+) -> list[VerificationRow]:
     """What every task comes to after a cycle, in the order of the tasks: what follows depends on it.
 
     In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified or
@@ -201,27 +208,23 @@ def best_of(row_of: Callable[[str], Row | None], tasks: Sequence[Task], *, plan:
     return found
 
 
-def latest(row_of: Callable[[str], Row | None], task: Task, *, before: int) -> Row | None:
+def latest(row_of: Callable[[str], VerificationRow | None], task: Task, *, before: int) -> VerificationRow | None:
     """The verification of the last attempt at a task among those numbered below `before`."""
     rows = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
     return next((row for row in rows if row is not None), None)
 
 
-def _known(rows: Sequence[Row]) -> dict[CheckFunction, tuple[tuple[int, ...], ...]]:
+def _known(rows: Sequence[VerificationRow]) -> dict[CheckFunction, tuple[tuple[int, ...], ...]]:
     """Check -> the lists of actions that reached it in these attempts, the latest first."""
     known: dict[CheckFunction, dict[tuple[int, ...], None]] = {}
     for row in reversed(rows):
-        for each in records.experiences(row):
+        for each in row.experiences():
             known.setdefault(each.subgoal.check, {})[each.actions] = None
     return {check: tuple(lists) for check, lists in known.items()}
 
 
-def _further(row: Row, last: Row) -> Row:
-    return last if last["verified"] or _reached(last) >= _reached(row) else row
-
-
-def _reached(row: Row) -> int:
-    return sum(goal["reached"] for goal in row["subgoals"])
+def _further(row: VerificationRow, last: VerificationRow) -> VerificationRow:
+    return last if last.verified or last.reached >= row.reached else row
 
 
 @dataclass(frozen=True)

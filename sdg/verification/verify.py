@@ -13,9 +13,9 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from sdg.hypothesis.hypothesis import Hypothesis
-from sdg.skills.checks.agreement import Agreement, agreement, healths
 from sdg.skills.checks.reward import compiled
 from sdg.skills.experience import Experience
+from sdg.skills.practice.agreement import Agreement, agreement, healths
 from sdg.skills.practice.starts import Starts
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.search.search import Search, Searched
@@ -126,7 +126,7 @@ def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySetting
     checks = [subgoal.check for subgoal in hypothesis.subgoals]
     for number, check in enumerate(checks, start=1):
         try:
-            compiled(check)
+            compiled(check, start.domain)
         except Refused as error:
             return f"the check of goal {number} was refused: {error}", 0
     found, steps = healths(start, checks, steps=settings.health_steps, seed=seed)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.perception import Object, Perception
+from sdg.envs.domain import Domain, Language
+from sdg.envs.perception import Perception
 from sdg.skills.checks.template import rewrite
 from sdg.skills.library.library import Skill
 from sdg.skills.sandbox.guard import Guard, Guarded, GuardError
@@ -21,10 +20,9 @@ from sdg.skills.subgoal import CheckFunction
 
 
 @cache
-def babyai_guard() -> Guard:
-    """The guard for check functions over BabyAI's perception functions."""
-    blank = BabyAIPerception.__new__(BabyAIPerception)  # only its functions' signatures are read
-    return Guard(blank.functions(), records=(Object,), returns=bool)
+def guard_of(domain: Domain) -> Guard:
+    """The guard for check functions over a domain's perception functions."""
+    return Guard(domain.perceivable.functions, records=domain.perceivable.records, returns=bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +33,9 @@ class GuardedCheck:
     guarded: Guarded
 
     @classmethod
-    def compile(cls, check: CheckFunction, *, guard: Guard | None = None) -> GuardedCheck:
-        """Load a check against BabyAI's perception functions, or behind another world's guard. Raises `Refused`."""
-        return cls(check, (guard or babyai_guard()).load(check.source, entry=check.name))
+    def compile(cls, check: CheckFunction, domain: Domain) -> GuardedCheck:
+        """Load a check against a domain's perception functions. Raises `Refused`."""
+        return cls(check, guard_of(domain).load(check.source, entry=check.name))
 
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
@@ -50,12 +48,14 @@ class GuardedCheck:
         return answer
 
 
-def asked_about(skill: Skill, argument: str) -> CheckFunction:
+def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
     """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can."""
     problem: ValueError | None = None
     for template in skill.checks:
         try:
-            return with_argument(template.check, template.argument, argument) if argument else template.check
+            if not argument:
+                return template.check
+            return with_argument(template.check, template.argument, argument, language=language)
         except ValueError as error:
             problem = problem or error
     raise problem or ValueError(f"{skill.name} has no check")
@@ -113,20 +113,20 @@ def constants(check: CheckFunction) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(node.value) for node in texts))
 
 
-def with_argument(check: CheckFunction, old: str, new: str) -> CheckFunction:
+def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
     """The same question about something else: what spells `old` in the check's source now spells `new`.
 
-    Descriptions are compared by what they mean ("a red ball" is "the red ball") and their lone colour and type words
-    follow them, see `sdg.skills.checks.template`; other texts must be equal. Raises
-    `sdg.skills.checks.template.Unfit` where that can't be.
+    Descriptions are compared by what they mean ("a red key" is "the red key") and their lone words follow them, see
+    `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that can't
+    be.
     """
-    return rewrite(check, {old: new}) if is_description(old) else _replaced(check, old, new)
+    return rewrite(check, {old: new}, language) if is_description(old, language) else _replaced(check, old, new)
 
 
-def is_description(text: str) -> bool:
-    """Whether a text is a description in the grammar of `sdg.envs.babyai.perception.description`."""
+def is_description(text: str, language: Language) -> bool:
+    """Whether a text is a description in a domain's language."""
     try:
-        parse(text)
+        language.parse(text)
     except ValueError:
         return False
     return True

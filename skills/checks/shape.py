@@ -1,6 +1,6 @@
 """What a check function tests once its argument is taken out: an honest, already verified sign of what a subgoal means.
 
-Two subgoals of one skill ("discover the red ball", "locate a green key") have check functions of one shape. Only text
+Two subgoals of one skill ("discover the red key", "locate a green lamp") have check functions of one shape. Only text
 is read here; nothing is compiled or run, and source that does not parse has a shape of its own instead of an error.
 """
 

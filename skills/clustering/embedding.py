@@ -152,7 +152,7 @@ def check_text(item: ClusterItem) -> str:
 
 
 def argument_text(item: ClusterItem) -> str:
-    """What kind of thing the argument is: "door" for "the red door on your left", "none" without an argument."""
+    """What kind of thing the argument is: "gate" for "the red gate on your left", "none" without an argument."""
     words = re.findall(r"[a-z0-9#]+", item.call.argument.lower())
     before = words[: next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))]
     return ([word for word in before if not word.startswith("#")] or ["none"])[-1]

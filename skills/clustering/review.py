@@ -140,7 +140,7 @@ def _merge(
 
 
 def _are_one(first: _Group, second: _Group, *, items: Sequence[ClusterItem], same: Alike) -> bool:
-    """Their most common checks are the same and both are about the same kinds of things (doors stay with doors)."""
+    """Their most common checks are the same and both are about the same kinds of things."""
     return same(_typical(first, items), _typical(second, items)) and _same_things(first, second, items=items)
 
 

@@ -1,10 +1,12 @@
 """Actor and critic for binary inputs, with gradients by hand: what PPO spends its time on, in three compiled loops.
 
-A policy's inputs are 1003 bits of which about 200 are on, most of them in one plane (cells never seen). Inputs are
-kept as lists of the bits that differ from the usual (`features.MOSTLY_ON`), about 85 a sample, and the first layer adds
-rows of its matrix instead of multiplying by it. Rows of bits that are usually on are kept negated: what is added for
-such a bit is what its being off takes away (Adam is indifferent to the sign). The gradients are those of PPO's loss
-(Schulman et al., 2017, equation 9) with normalised advantages; `tests/test_ppo_network.py` compares them with torch's.
+Inputs are kept as lists of the bits that differ from the usual (`Inputs.mostly_on` are usually 1, all others 0): of
+1003 bits about 200 are on and about 85 differ. The first layer adds rows of its matrix instead of multiplying by it.
+Rows of bits that are usually on are kept negated: what is added for such a bit is what its being off takes away (Adam
+is indifferent to the sign). For example, with four bits of which bit 3 is usually on, the input 0 1 0 0 is the list
+[1, 3] and its first sums are b1 - w1[3] (the usual input's, where w1[3] is stored negated) + w1[1] + w1[3]. The
+gradients are those of PPO's loss (Schulman et al., 2017, equation 9) with normalised advantages; a test compares them
+with torch's.
 """
 
 from __future__ import annotations
@@ -13,13 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sdg.envs.babyai.practice.features import MOSTLY_ON, SIZE
+from sdg.envs.batch import Inputs as BitInputs
 from sdg.envs.kernels import number_kernel, row_kernel
-from sdg.skills.policy.network import N_ACTIONS, SHAPES, Policy
+from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
 
-_OUT = N_ACTIONS + 1
-"""Logits of the actions, then the value of the state."""
-_ON_FROM, _ON_TO = MOSTLY_ON.start, MOSTLY_ON.stop
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
 
@@ -27,7 +26,8 @@ _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 class Inputs:
     """Samples as lists of bits: of sample i, `bits[starts[i]:starts[i + 1]]` differ from the usual ones."""
 
-    def __init__(self, samples: int) -> None:
+    def __init__(self, kind: BitInputs, samples: int) -> None:
+        self.usual = kind.mostly_on.start, kind.mostly_on.stop
         self.starts = np.zeros(samples + 1, np.int64)
         self.bits = np.zeros(samples * 128, np.int16)
         self.used = 0
@@ -37,12 +37,12 @@ class Inputs:
         self.used = 0
 
     def append(self, observations: np.ndarray) -> slice:
-        """Add observations u8 (n, SIZE) of zeros and ones; where they are among the samples."""
+        """Add observations u8 (n, size) of zeros and ones; where they are among the samples."""
         first, n = self.used, len(observations)
-        need = int(self.starts[first]) + n * SIZE
+        need = int(self.starts[first]) + n * observations.shape[1]
         if need > len(self.bits):
             self.bits = np.concatenate([self.bits, np.zeros(need, np.int16)])
-        _pack(observations, self.bits, self.starts[first : first + n + 1])
+        _pack(observations, self.usual, self.bits, self.starts[first : first + n + 1])
         self.used += n
         return slice(first, self.used)
 
@@ -71,6 +71,7 @@ class Loss:
 class Network:
     """Two shared hidden layers below actor and critic; all parameters are views of one vector f32 (P,)."""
 
+    inputs: BitInputs
     hidden: tuple[int, int]
     parameters: np.ndarray
     gradient: np.ndarray = field(init=False)
@@ -80,39 +81,39 @@ class Network:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gradient", np.zeros_like(self.parameters))
-        widths = (self.hidden[0],) * 3 + (self.hidden[1],) * 2 + (_OUT,) * 2
+        widths = (self.hidden[0],) * 3 + (self.hidden[1],) * 2 + (self.inputs.actions + 1,) * 2
         object.__setattr__(self, "_work", tuple(np.zeros(width, np.float32) for width in widths))
         object.__setattr__(self, "_moments", np.zeros((2, len(self.parameters)), np.float32))
 
     @staticmethod
-    def create(hidden: tuple[int, int], rng: np.random.Generator) -> Network:
+    def create(inputs: BitInputs, hidden: tuple[int, int], rng: np.random.Generator) -> Network:
         """Orthogonal weights with the gains of stable-baselines3, biases zero."""
-        shapes = _shapes(hidden)
-        network = Network(hidden, np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))
+        shapes, n = _shapes(inputs, hidden), inputs.actions
+        network = Network(inputs, hidden, np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))
         w1, _, w2, _, w3, _ = network.views(network.parameters)
         w1[:], w2[:] = _orthogonal(w1.shape, 2**0.5, rng), _orthogonal(w2.shape, 2**0.5, rng)
-        w3[:, :N_ACTIONS] = _orthogonal((hidden[1], N_ACTIONS), 0.01, rng)
-        w3[:, N_ACTIONS:] = _orthogonal((hidden[1], 1), 1.0, rng)
+        w3[:, :n] = _orthogonal((hidden[1], n), 0.01, rng)
+        w3[:, n:] = _orthogonal((hidden[1], 1), 1.0, rng)
         return network
 
     def views(self, vector: np.ndarray) -> tuple[np.ndarray, ...]:
         """w1, b1, w2, b2, w3, b3 of a vector of parameters or of a gradient.
 
-        The rows `MOSTLY_ON` of w1 are negated; the last column of w3 and b3 is the critic's.
+        The rows `mostly_on` of w1 are negated; the last column of w3 and b3 is the critic's.
         """
-        shapes = _shapes(self.hidden)
+        shapes = _shapes(self.inputs, self.hidden)
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         return tuple(
             vector[end - int(np.prod(shape)) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)
         )
 
     def evaluate(self, inputs: Inputs, samples: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Logits f32 (n, N_ACTIONS) and values f32 (n,)."""
-        out = np.zeros((samples.stop - samples.start, _OUT), np.float32)
-        _forward(
-            inputs.bits, inputs.starts[samples.start : samples.stop + 1], self.views(self.parameters), self._work, out
-        )
-        return out[:, :N_ACTIONS], out[:, N_ACTIONS]
+        """Logits f32 (n, actions) and values f32 (n,)."""
+        n = self.inputs.actions
+        out = np.zeros((samples.stop - samples.start, n + 1), np.float32)
+        starts = inputs.starts[samples.start : samples.stop + 1]
+        _forward(inputs.bits, starts, inputs.usual, self.views(self.parameters), self._work, out)
+        return out[:, :n], out[:, n]
 
     def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
         """Write the mean gradient over the samples `chosen` i64 (m,) into `gradient`."""
@@ -122,7 +123,7 @@ class Network:
         self.gradient[:] = 0
         weights = self.views(self.parameters)
         _backward(
-            (inputs.bits, inputs.starts),
+            (inputs.bits, inputs.starts, inputs.usual),
             chosen,
             (batch.actions, batch.log_probabilities, advantages, batch.returns),
             (np.float32(loss.clip_range), np.float32(loss.ent_coef), np.float32(loss.vf_coef)),
@@ -132,7 +133,7 @@ class Network:
             self._work,
         )
 
-    def descend(self, learning_rate: float, max_grad_norm: float) -> None:
+    def adam_step(self, learning_rate: float, max_grad_norm: float) -> None:
         """One step of Adam along `gradient`, cut to `max_grad_norm`."""
         norm = float(np.sqrt(np.dot(self.gradient, self.gradient)))
         self._updates[0] += 1
@@ -141,26 +142,26 @@ class Network:
         scale = np.float32(min(1.0, max_grad_norm / (norm + 1e-6)))
         _adam(self.parameters, self.gradient, self._moments, (scale, np.float32(step), np.float32(root)))
 
-    def policy(self) -> Policy:
+    def policy(self) -> BitsPolicy:
         """The actor as plain arrays."""
         w1, b1, w2, b2, w3, b3 = (view.copy() for view in self.views(self.parameters))
-        w1[MOSTLY_ON] *= -1
-        arrays = (w1, b1, w2, b2, w3[:, :N_ACTIONS].copy(), b3[:N_ACTIONS].copy())
-        return Policy(dict(zip(SHAPES, arrays, strict=True)))
+        w1[self.inputs.mostly_on] *= -1
+        arrays = (w1, b1, w2, b2, w3[:, :-1].copy(), b3[:-1].copy())
+        return BitsPolicy(dict(zip(ARRAYS, arrays, strict=True)), self.inputs)
 
     def load(self, policy: Policy) -> None:
         """Take over an actor; the critic's head stays. ValueError when the layers have other widths."""
-        for name, view in zip(SHAPES, self.views(self.parameters), strict=True):
-            target = view[..., :N_ACTIONS] if name in ("w3", "b3") else view
+        for name, view in zip(ARRAYS, self.views(self.parameters), strict=True):
+            target = view[..., :-1] if name in ("w3", "b3") else view
             if target.shape != policy.weights[name].shape:
                 raise ValueError(f"array {name} is {policy.weights[name].shape}, this network's is {target.shape}")
             target[:] = policy.weights[name]
-        self.views(self.parameters)[0][MOSTLY_ON] *= -1
+        self.views(self.parameters)[0][self.inputs.mostly_on] *= -1
 
 
-def _shapes(hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
-    one, two = hidden
-    return (SIZE, one), (one,), (one, two), (two,), (two, _OUT), (_OUT,)
+def _shapes(inputs: BitInputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
+    one, two, out = *hidden, inputs.actions + 1  # logits of the actions, then the value of the state
+    return (inputs.size, one), (one,), (one, two), (two,), (two, out), (out,)
 
 
 def _orthogonal(shape: tuple[int, int], gain: float, rng: np.random.Generator) -> np.ndarray:
@@ -172,16 +173,17 @@ def _orthogonal(shape: tuple[int, int], gain: float, rng: np.random.Generator) -
 
 
 @row_kernel
-def _pack(observations, bits, starts):  # type: ignore[no-untyped-def]
+def _pack(observations, usual, bits, starts):  # type: ignore[no-untyped-def]
+    on_from, on_to = usual
     place = starts[0]
     for i in range(observations.shape[0]):
-        for j in range(_ON_FROM):
+        for j in range(on_from):
             bits[place] = j
             place += observations[i, j] != 0
-        for j in range(_ON_FROM, _ON_TO):
+        for j in range(on_from, on_to):
             bits[place] = j
             place += observations[i, j] == 0
-        for j in range(_ON_TO, observations.shape[1]):
+        for j in range(on_to, observations.shape[1]):
             bits[place] = j
             place += observations[i, j] != 0
         starts[i + 1] = place
@@ -200,16 +202,16 @@ def _clear(out):  # type: ignore[no-untyped-def]
 
 
 @number_kernel
-def _usual(w1, b1, out):  # type: ignore[no-untyped-def]
+def _baseline_input(w1, b1, usual, out):  # type: ignore[no-untyped-def]
     """The first layer's sums for an input whose bits are the usual ones."""
     _copy(b1, out)
-    for j in range(_ON_FROM, _ON_TO):
+    for j in range(usual[0], usual[1]):
         for u in range(len(out)):
             out[u] -= w1[j, u]
 
 
 @number_kernel
-def _first(bits, w1, usual, out):  # type: ignore[no-untyped-def]
+def _layer1_relu(bits, w1, usual, out):  # type: ignore[no-untyped-def]
     """ReLU of the first layer's sums; four rows at a time: the sums are then read and written a quarter as often."""
     n, width = len(bits), len(out)
     _copy(usual, out)
@@ -221,17 +223,17 @@ def _first(bits, w1, usual, out):  # type: ignore[no-untyped-def]
         i = bits[c]
         for u in range(width):
             out[u] += w1[i, u]
-    _cut(out)
+    _relu(out)
 
 
 @number_kernel
-def _cut(sums):  # type: ignore[no-untyped-def]
+def _relu(sums):  # type: ignore[no-untyped-def]
     for u in range(len(sums)):
         sums[u] = max(sums[u], np.float32(0.0))
 
 
 @number_kernel
-def _next(below, w, b, out):  # type: ignore[no-untyped-def]
+def _layer_sums(below, w, b, out):  # type: ignore[no-untyped-def]
     """Sums of a layer over ReLUs, of which many are zero."""
     _copy(b, out)
     for k in range(len(below)):
@@ -242,61 +244,61 @@ def _next(below, w, b, out):  # type: ignore[no-untyped-def]
 
 
 @row_kernel
-def _forward(bits, starts, weights, work, outs):  # type: ignore[no-untyped-def]
+def _forward(bits, starts, on, weights, work, outs):  # type: ignore[no-untyped-def]
     w1, b1, w2, b2, w3, b3 = weights
     usual, first, _, second, _, _, _ = work
-    _usual(w1, b1, usual)
+    _baseline_input(w1, b1, on, usual)
     for i in range(len(outs)):
-        _first(bits[starts[i] : starts[i + 1]], w1, usual, first)
-        _next(first, w2, b2, second)
-        _cut(second)
-        _next(second, w3, b3, outs[i])
+        _layer1_relu(bits[starts[i] : starts[i + 1]], w1, usual, first)
+        _layer_sums(first, w2, b2, second)
+        _relu(second)
+        _layer_sums(second, w3, b3, outs[i])
 
 
 @number_kernel
 def _head(out, action, before, advantage, target, weights, slope):  # type: ignore[no-untyped-def]
     """The loss's derivatives by the logits and the value of one sample, into `slope`."""
     clip, entropy_weight, value_weight = weights
-    one = np.float32(1.0)
+    one, n = np.float32(1.0), len(out) - 1
     top = out[0]
-    for a in range(1, N_ACTIONS):
+    for a in range(1, n):
         top = max(top, out[a])
     total = np.float32(0.0)
-    for a in range(N_ACTIONS):
+    for a in range(n):
         slope[a] = np.exp(out[a] - top)
         total += slope[a]
     log_total = np.log(total) + top
     entropy = np.float32(0.0)
-    for a in range(N_ACTIONS):
+    for a in range(n):
         slope[a] /= total
         entropy -= slope[a] * (out[a] - log_total)
     ratio = np.exp(out[action] - log_total - before)
     by_log = -advantage * ratio
     if (advantage > 0 and ratio > one + clip) or (advantage < 0 and ratio < one - clip):
         by_log = np.float32(0.0)
-    for a in range(N_ACTIONS):
+    for a in range(n):
         p = slope[a]
         slope[a] = entropy_weight * p * (out[a] - log_total + entropy) - by_log * p
     slope[action] += by_log
-    slope[N_ACTIONS] = np.float32(2.0) * value_weight * (out[N_ACTIONS] - target)
+    slope[n] = np.float32(2.0) * value_weight * (out[n] - target)
 
 
 @row_kernel
 def _backward(inputs, chosen, batch, loss, weights, turned, gradients, work):  # type: ignore[no-untyped-def]
-    bits, starts = inputs
+    bits, starts, on = inputs
     actions, before, advantages, returns = batch
     w1, b1, w2, b2, w3, b3 = weights
     g1, h1, g2, h2, g3, h3 = gradients
     usual, first, by_first, second, by_second, out, slope = work
     share = np.float32(1.0 / len(chosen))
-    _usual(w1, b1, usual)
+    _baseline_input(w1, b1, on, usual)
     for c in range(len(chosen)):
         i = chosen[c]
         mine = bits[starts[i] : starts[i + 1]]
-        _first(mine, w1, usual, first)
-        _next(first, w2, b2, second)
-        _cut(second)
-        _next(second, w3, b3, out)
+        _layer1_relu(mine, w1, usual, first)
+        _layer_sums(first, w2, b2, second)
+        _relu(second)
+        _layer_sums(second, w3, b3, out)
         _head(out, actions[i], before[i], advantages[c], returns[i], loss, slope)
         for a in range(len(slope)):
             slope[a] *= share
@@ -327,7 +329,7 @@ def _backward(inputs, chosen, batch, loss, weights, turned, gradients, work):  #
                 g1[j, u] += by_first[u]
         for u in range(len(first)):
             h1[u] += by_first[u]
-    for j in range(_ON_FROM, _ON_TO):
+    for j in range(on[0], on[1]):
         for u in range(len(h1)):
             g1[j, u] -= h1[u]
 

@@ -1,8 +1,7 @@
 """PPO for one skill on the batched engine (SDG, section 4.4 and appendix; Schulman et al., 2017).
 
 The algorithm, its order of work and its settings are stable-baselines3's; the network is
-`skills/learning/gradients.py`, which
-makes use of inputs being bits. `skills/learning/sb3.py` has the original, and `sdg bench ppo` compares.
+`skills/learning/gradients.py`, which makes use of inputs being bits. `sdg bench ppo` compares with the original.
 """
 
 from __future__ import annotations
@@ -12,18 +11,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sdg.envs.batch import Inputs as BitInputs
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
 from sdg.skills.learning.settings import PPOSettings
-from sdg.skills.policy.network import N_ACTIONS, Policy
+from sdg.skills.policy.network import BitsPolicy, Policy
 
 
 class Environments(Protocol):
     """n environments that begin anew by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
 
     num_envs: int
+    inputs: BitInputs
+    """What the bits are, and how many actions there are."""
 
     def reset(self) -> Any:
-        """Observations u8 (n, SIZE)."""
+        """Observations u8 (n, size)."""
         ...
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
@@ -39,56 +41,56 @@ class PPOLearner:
     """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""
 
     def __init__(
-        self, env: Environments, settings: PPOSettings = PPOSettings(), *, seed: int, start: Policy | None = None
+        self, env: Environments, settings: PPOSettings = PPOSettings(), *, seed: int, init_policy: Policy | None = None
     ) -> None:
         self.env, self.settings, self.steps = env, settings, 0
         self._rng = np.random.default_rng(seed)
-        self.network = Network.create(settings.hidden, self._rng)
-        self._rollout = _Rollout(settings.n_steps, env.num_envs)
+        self.network = Network.create(env.inputs, settings.hidden, self._rng)
+        self._rollout = _Rollout(settings.n_steps, env.num_envs, env.inputs)
         self._observations: np.ndarray = np.zeros((0, 0), np.uint8)
-        if start is not None:
-            self.network.load(start)
+        if init_policy is not None:
+            self.network.load(init_policy)
 
     def learn(
         self,
         total_timesteps: int,
         *,
-        watch: Callable[[PPOLearner, int], bool],
-        stop: Callable[[], bool] = _never,
+        callback: Callable[[PPOLearner, int], bool],
+        should_stop: Callable[[], bool] = _never,
     ) -> int:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
 
-        After each rollout, before the network learns from it, `watch(self, steps)` is asked whether to go on; after
-        each step `stop()` may end everything.
+        After each rollout, before the network learns from it, `callback(self, steps)` is asked whether to go on;
+        after each step `should_stop()` may end everything.
         """
         last = self.steps + total_timesteps
         if not len(self._observations):
             self._observations = self.env.reset()
         while self.steps < last:
-            if not self._collect(stop) or not watch(self, self.steps):
+            if not self._collect(should_stop) or not callback(self, self.steps):
                 break
             self._update()
         return self.steps
 
     def act(self, observations: np.ndarray) -> np.ndarray:
-        """Sampled actions i64 (n,) for observations u8 (n, SIZE)."""
-        inputs = Inputs(len(observations))
+        """Sampled actions i64 (n,) for observations u8 (n, size)."""
+        inputs = Inputs(self.env.inputs, len(observations))
         logits, _ = self.network.evaluate(inputs, inputs.append(observations))
         return self._draw(logits)
 
     def bias_actions(self, logits: np.ndarray) -> None:
-        """Set the actor's first preferences (6,) over actions; an untrained network adds next to nothing to them."""
-        self.network.views(self.network.parameters)[5][:N_ACTIONS] = logits
+        """Set the actor's first preferences over actions; an untrained network adds next to nothing to them."""
+        self.network.views(self.network.parameters)[5][:-1] = logits
 
-    def policy(self) -> Policy:
+    def policy(self) -> BitsPolicy:
         """The current policy as plain arrays."""
         return self.network.policy()
 
     def _draw(self, logits: np.ndarray) -> np.ndarray:
         return np.argmax(logits + self._rng.gumbel(size=logits.shape), axis=1)
 
-    def _collect(self, stop: Callable[[], bool]) -> bool:
-        """Fill the rollout; False when `stop` said so."""
+    def _collect(self, should_stop: Callable[[], bool]) -> bool:
+        """Fill the rollout; False when `should_stop` said so."""
         rollout, n = self._rollout, self.env.num_envs
         rollout.inputs.clear()
         for t in range(self.settings.n_steps):
@@ -97,21 +99,21 @@ class PPOLearner:
             rollout.actions[t] = actions
             rollout.log_probabilities[t] = logits[np.arange(n), actions] - _log_sum(logits)
             self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
-            rollout.rewards[t] = rewards + self._worth_of_truncated(rollout.dones[t], infos)
+            rollout.rewards[t] = rewards + self._truncation_bootstrap(rollout.dones[t], infos)
             self.steps += n
-            if stop():
+            if should_stop():
                 return False
-        inputs = Inputs(n)
+        inputs = Inputs(self.env.inputs, n)
         _, last = self.network.evaluate(inputs, inputs.append(self._observations))
-        rollout.judge(last, self.settings.gamma, self.settings.gae_lambda)
+        rollout.compute_advantages(last, self.settings.gamma, self.settings.gae_lambda)
         return True
 
-    def _worth_of_truncated(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
+    def _truncation_bootstrap(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
         """What an episode that only the clock ended would still have been worth: f32 (n,)."""
         worth = np.zeros(len(dones), np.float32)
         cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
         if cut:
-            inputs = Inputs(len(cut))
+            inputs = Inputs(self.env.inputs, len(cut))
             seen = inputs.append(np.stack([infos[i]["terminal_observation"] for i in cut]))
             worth[cut] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, seen)[1]
         return worth
@@ -123,19 +125,19 @@ class PPOLearner:
             order = self._rng.permutation(rollout.inputs.used)
             for first in range(0, len(order), chosen.batch_size):
                 self.network.compute_gradient(rollout.inputs, batch, order[first : first + chosen.batch_size], loss)
-                self.network.descend(chosen.learning_rate, chosen.max_grad_norm)
+                self.network.adam_step(chosen.learning_rate, chosen.max_grad_norm)
 
 
 class _Rollout:
     """T steps of n environments, in arrays (T, n)."""
 
-    def __init__(self, n_steps: int, n_envs: int) -> None:
-        self.inputs = Inputs(n_steps * n_envs)
+    def __init__(self, n_steps: int, n_envs: int, inputs: BitInputs) -> None:
+        self.inputs = Inputs(inputs, n_steps * n_envs)
         self.actions = np.zeros((n_steps, n_envs), np.int64)
         self.dones = np.zeros((n_steps, n_envs), np.bool_)
         self.log_probabilities, self.values, self.rewards, self.advantages = np.zeros((4, n_steps, n_envs), np.float32)
 
-    def judge(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
+    def compute_advantages(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
         """Generalised advantage estimation (Schulman et al., 2016); `last` f32 (n,) are the values after the end."""
         following, advantage = last, np.zeros_like(last)
         for t in reversed(range(len(self.rewards))):

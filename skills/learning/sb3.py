@@ -1,48 +1,59 @@
-"""stable-baselines3's own PPO, which the project's learner is compared with: the only door to it and to torch."""
+"""stable-baselines3's PPO as a learner of skills: for any inputs, for numbered and for continuous actions.
+
+It is how worlds are practised in that step one at a time (`sdg.envs.world_rows`). Two things are added to the original,
+both because checks pay rarely: nothing is learned from a rollout without any reward (`SparsePPO`), and after a success
+the next attempt may begin where it ended (`ContinuedPractice`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import PPO
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
-from torch import nn
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
 
-from sdg.envs.babyai.practice.features import SIZE
-from sdg.skills.learning.level_env import WorldEnv
-from sdg.skills.learning.ppo import PPOSettings
-from sdg.skills.learning.vec_env import RowsVecEnv
-from sdg.skills.policy.network import N_ACTIONS
+from sdg.envs.domain import Domain
+from sdg.envs.spaces import spaces_of
+from sdg.skills.learning.vec_env import PracticeVecEnv, RowsVecEnv
+from sdg.skills.policy.mlp import MLPPolicy
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
 
-BITS = spaces.Box(0, 1, (SIZE,), np.uint8)
-"""What the project's policies see."""
+CONTINUED = 0.5
+"""Share of successes after which the row goes on from where it is."""
 
 
-class Trunk(BaseFeaturesExtractor):
-    """The shared layers below actor and critic: (n, SIZE) binary -> (n, hidden[1])."""
+@dataclass(frozen=True, slots=True)
+class SB3Settings:
+    """Names and meaning are stable-baselines3's; `hidden` are the widths of the layers of actor and of critic."""
 
-    def __init__(self, observation_space: Any, hidden: tuple[int, int]) -> None:
-        super().__init__(observation_space, hidden[1])
-        self.layers = nn.Sequential(
-            nn.Linear(int(observation_space.shape[0]), hidden[0]), nn.ReLU(), nn.Linear(hidden[0], hidden[1]), nn.ReLU()
-        )
-
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = self.layers(observations)
-        return out
+    n_steps: int = 128
+    batch_size: int = 512
+    n_epochs: int = 5
+    learning_rate: float = 1e-3
+    ent_coef: float = 0.0
+    gamma: float = 0.98
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    max_grad_norm: float = 0.5
+    hidden: tuple[int, ...] = (64, 64)
 
 
 class SB3Rows(VecEnv):
-    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv."""
+    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
 
-    def __init__(self, rows: RowsVecEnv, space: spaces.Box = BITS) -> None:
-        super().__init__(rows.num_envs, space, spaces.Discrete(N_ACTIONS))
+    `observed` is the space of what is seen where that isn't the rows' inputs.
+    """
+
+    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
+        inputs, actions = spaces_of(rows.inputs)
+        super().__init__(rows.num_envs, observed or inputs, actions)
         self.rows = rows
 
     def reset(self) -> Any:
@@ -74,50 +85,134 @@ class SB3Rows(VecEnv):
         return [False] * self.num_envs
 
 
-def world_vec_env(level: str, n: int, *, seeds: range, seed: int) -> VecEnv:
-    """n minigrid environments one after the other, on random layouts of `seeds`."""
-    rng = np.random.default_rng(seed)
-    return DummyVecEnv([lambda: WorldEnv(level, lambda: int(seeds[rng.integers(len(seeds))])) for _ in range(n)])
+class ContinuedPractice(PracticeEnv):
+    """Practice in which half of the successes are gone on from: the next subgoal begins there.
+
+    A program that calls a skill again and again (`while not there: push_nearer()`) meets it in those moments, which no
+    pool of starts has. A row whose check is still true begins anew, as one does that has failed.
+    """
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self._reached = np.zeros(len(self.age), bool)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
+        fired, over, succeeded = super().step(actions)
+        self._reached = fired & ~over
+        return fired, over, succeeded
+
+    def load_random(self, rows: np.ndarray) -> None:
+        """Begin `rows` anew: where they are, or in moments drawn from the pool."""
+        stay = rows[self._reached[rows] & (self.rng.random(len(rows)) < CONTINUED)]
+        if len(stay):
+            self.rows.begin_subgoals(stay)
+            stay = stay[~self.reward(self.memory, self.starts.check_of[self.start_of])[stay]]
+            self.age[stay] = 0
+            if self.require_same_place:
+                self.began_in[stay] = self.rows.places()[stay]
+        super().load_random(np.setdiff1d(rows, stay))
 
 
-def default_ppo(env: VecEnv, *, seed: int) -> PPO:
-    """stable-baselines3's PPO as it comes, but on one thread: two that wait for each other are far slower."""
-    torch.set_num_threads(1)
-    return PPO("MlpPolicy", env, seed=seed, device="cpu")
+class SparsePPO(PPO):
+    """PPO that learns nothing from a rollout without any reward.
+
+    All advantages are the value network's own noise there; normalising makes it as loud as a success, and a policy
+    that starts out as an even spread of actions has lost it before its first success.
+    """
+
+    def train(self) -> None:
+        """Update on the rollout, where there is something to learn from."""
+        if self.rollout_buffer.rewards.any():
+            super().train()
 
 
-def keywords(settings: PPOSettings) -> dict[str, Any]:
-    """The settings as stable-baselines3's PPO takes them; the widths of the network are no keywords of its own."""
+class RolloutCallback(BaseCallback):
+    """Asks after each rollout whether to go on, before anything is learned from it."""
+
+    def __init__(self, asked: Callable[[int], bool]) -> None:
+        super().__init__()
+        self.asked, self.keep_going, self.steps = asked, True, 0
+
+    def _on_step(self) -> bool:
+        return self.keep_going
+
+    def _on_rollout_end(self) -> None:
+        self.steps = self.num_timesteps
+        self.keep_going = self.asked(self.steps)
+
+
+def keywords(settings: Any) -> dict[str, Any]:
+    """Settings as stable-baselines3's PPO takes them; the widths of the network are no keywords of its own."""
     return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "hidden"}
 
 
-def project_ppo(env: VecEnv, settings: PPOSettings = PPOSettings(), *, seed: int) -> PPO:
-    """stable-baselines3's PPO with the project's network and hyperparameters."""
-    torch.set_num_threads(1)
-    return PPO(
-        "MlpPolicy",
-        env,
-        **keywords(settings),
-        policy_kwargs={
-            "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"hidden": settings.hidden},
-            "net_arch": [],
-        },
-        seed=seed,
-        device="cpu",
-    )
+class SB3Learner:
+    """Learns one policy on practice; can go on from an earlier policy of its kind and shape."""
+
+    def __init__(
+        self, env: PracticeVecEnv, settings: SB3Settings, *, seed: int, init_policy: Policy | None = None
+    ) -> None:
+        torch.set_num_threads(1)
+        self.env, self.inputs = env, env.inputs
+        self.ppo = SparsePPO(
+            "MlpPolicy",
+            SB3Rows(env),
+            **keywords(settings),
+            policy_kwargs={"net_arch": list(settings.hidden), "activation_fn": torch.nn.Tanh},
+            seed=seed,
+            device="cpu",
+        )
+        if init_policy is not None:
+            self._load(init_policy)
+
+    def learn(self, total_timesteps: int, *, callback: Callable[[SB3Learner, int], bool]) -> int:
+        """Train for `total_timesteps`, in whole rollouts; returns their steps. `callback` returns False to end it."""
+        asked = RolloutCallback(lambda steps: callback(self, steps))
+        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
+        return asked.steps
+
+    def policy(self) -> MLPPolicy:
+        """The current policy as plain arrays."""
+        found = {name: each.detach().numpy().T.copy() for name, each in self._parameters().items()}
+        return MLPPolicy(found, self.inputs)
+
+    def _load(self, policy: Policy) -> None:
+        with torch.no_grad():
+            for name, parameter in self._parameters().items():
+                have = policy.weights.get(name)
+                if have is None or have.T.shape != tuple(parameter.shape):
+                    raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)[::-1]}")
+                parameter.copy_(torch.as_tensor(have.T.copy()))
+
+    def _parameters(self) -> dict[str, Any]:
+        """Everything that decides actions, by its name in `MLPPolicy` (transposed: torch has outputs first)."""
+        policy: Any = self.ppo.policy
+        layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, torch.nn.Linear)]
+        found: dict[str, Any] = {}
+        for number, layer in enumerate([*layers, policy.action_net], 1):
+            found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
+        return found if self.inputs.bounds is None else found | {"log_std": policy.log_std}
 
 
-def acting(ppo: PPO) -> Callable[[np.ndarray], np.ndarray]:
-    """Sampled actions for observations."""
-    return lambda observations: ppo.predict(observations, deterministic=False)[0]
+class _SB3:
+    """stable-baselines3's PPO (`sdg.skills.learning.Learner`)."""
+
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> SB3Learner:
+        """PPO on `starts`; a row's horizon is the skill's own."""
+        env = ContinuedPractice(
+            starts,
+            settings.n_envs,
+            horizon=settings.horizon,
+            seed=seed,
+            require_same_place=settings.require_same_place,
+        )
+        rows = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
+        return SB3Learner(rows, SB3Settings(**settings.ppo), seed=seed, init_policy=init_policy)
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """A policy over the domain's inputs."""
+        return MLPPolicy(weights, domain.inputs)
 
 
-def going_on(ppo: PPO, steps: int) -> Callable[[], int]:
-    """Each call trains for `steps` more and gives the steps taken so far."""
-
-    def learn() -> int:
-        ppo.learn(steps, reset_num_timesteps=False, log_interval=1_000_000)
-        return int(ppo.num_timesteps)
-
-    return learn
+SB3 = _SB3()

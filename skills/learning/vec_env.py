@@ -1,21 +1,24 @@
-"""An arena and a search as a learner wants them; `skills/learning/sb3.py` has stable-baselines3's own interface."""
+"""Practice as a learner wants it: rows that are stepped at once and begin anew by themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.perception.memory import TOGGLE
+from sdg.envs.batch import Inputs
+from sdg.envs.domain import Domain
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
-from sdg.skills.practice.env import Arena
+from sdg.skills.policy.network import BitsPolicy, Policy
+from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Searched, SearchSettings, Trial
-from sdg.skills.subgoal import CheckFunction
 
 
 class RowsVecEnv:
     """What a learner asks of rows that are arrays and not objects: to be stepped at once."""
+
+    inputs: Inputs
 
     def __init__(self, n: int) -> None:
         self.num_envs = n
@@ -23,16 +26,16 @@ class RowsVecEnv:
         self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
 
     def reset(self) -> np.ndarray:
-        """Begin every row: observations u8 (n, SIZE)."""
+        """Begin every row: observations u8 (n, size)."""
         raise NotImplementedError
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos."""
+        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,), infos."""
         raise NotImplementedError
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions for `step_wait`."""
-        self._actions = np.asarray(actions, np.int64)
+        self._actions = np.asarray(actions)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Both at once."""
@@ -40,86 +43,65 @@ class RowsVecEnv:
         return self.step_wait()
 
 
-class ArenaVecEnv(RowsVecEnv):
-    """An arena for a learner. A row ends when its check fires or its horizon is over.
+class PracticeVecEnv(RowsVecEnv):
+    """Practice for a learner. A row ends when its check fires or its horizon is over.
 
     The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
     not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
-    whoever called the skill counts on full hands staying full, empty ones empty, and boxes staying boxes.
+    whoever called the skill counts on full hands staying full, empty ones empty, and things staying what they are.
     """
 
-    def __init__(self, arena: Arena, *, side_effect_cost: float = 0.0) -> None:
-        super().__init__(len(arena.age))
-        self.arena, self.side_effect_cost = arena, side_effect_cost
+    def __init__(self, env: PracticeEnv, *, side_effect_cost: float = 0.0) -> None:
+        super().__init__(len(env.age))
+        self.inputs = env.inputs
+        self.env, self.side_effect_cost = env, side_effect_cost
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
         """Start every row anew."""
-        self.arena.load_random(np.arange(self.num_envs))
-        return self.arena.features()
+        self.env.load_random(np.arange(self.num_envs))
+        return self.env.features()
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
-        actions = self.arena.meant(self._actions)
-        held, broken = self.arena.memory.carried.copy(), (actions == TOGGLE) & self.arena.before_boxes()
-        fired, over, _ = self.arena.step(actions)
+        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
+        actions = self.env.unmirror(self._actions)
+        counted = self.side_effect_cost > 0
+        held = self.env.rows.holding() if counted else 0
+        broken = self.env.rows.spoils(actions) if counted else False
+        fired, over, _ = self.env.step(actions)
         rewards = fired.astype(np.float32)
-        spoilt = (self.arena.memory.carried != held) | broken
-        rewards[spoilt & ~fired] -= self.side_effect_cost
-        dones = fired | over | (self.arena.age >= self.arena.horizon)
+        if counted:
+            spoilt = (self.env.rows.holding() != held) | broken
+            rewards[spoilt & ~fired] -= self.side_effect_cost
+        dones = fired | over | (self.env.age >= self.env.horizon)
         ended = np.flatnonzero(dones)
         self.episodes += len(ended)
         self.successes += int(fired.sum())
         if len(ended):
-            self.arena.load_random(ended)
-        return self.arena.features(), rewards, dones, self._infos
+            self.env.load_random(ended)
+        return self.env.features(), rewards, dones, self._infos
 
 
-class SearchVecEnv(RowsVecEnv):
-    """A trial for a learner: paid when the subgoal is reached, and a little for what is new."""
+class _PPO:
+    """The project's own learner (`sdg.skills.learning.Learner`)."""
 
-    def __init__(self, trial: Trial) -> None:
-        super().__init__(trial.settings.n_envs)
-        self.trial = trial
-
-    def reset(self) -> np.ndarray:
-        """Put every row at the start."""
-        self.trial.begin()
-        return self.trial.arena.features()
-
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,) and empty infos."""
-        paid, ended = self.trial.step(self.trial.arena.meant(self._actions))
-        rewards = paid.astype(np.float32) + self.trial.novelty()
-        return self.trial.arena.features(), rewards, ended, self._infos
-
-
-class PPOSearch:
-    """Proximal policy optimisation from nothing, for one subgoal at one start; ends at the first success."""
-
-    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
-        self.settings = settings
-
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`."""
-        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
-        if trial.already() and not must_succeed:
-            return trial.nothing_to_do()
-        trial.try_each_action()
-        if not trial.over:
-            learner = PPOLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
-            learner.bias_actions(np.array(self.settings.prior))
-            learner.learn(budget, watch=lambda _learner, _steps: True, stop=lambda: trial.over)
-        return trial.result()
-
-    def _ppo(self) -> PPOSettings:
-        chosen = self.settings
-        return PPOSettings(
-            n_steps=chosen.n_steps,
-            batch_size=chosen.n_envs * chosen.n_steps,
-            n_epochs=4,
-            learning_rate=chosen.learning_rate,
-            ent_coef=chosen.ent_coef,
-            gamma=0.99,
-            hidden=(64, 64),
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PPOLearner:
+        """PPO on `starts`; a row's horizon is the skill's own."""
+        env = PracticeEnv(
+            starts,
+            settings.n_envs,
+            horizon=settings.horizon,
+            seed=seed,
+            require_same_place=settings.require_same_place,
         )
+        chosen = PPOSettings(**settings.ppo)
+        return PPOLearner(
+            PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost), chosen, seed=seed, init_policy=init_policy
+        )
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """A policy over the domain's inputs."""
+        return BitsPolicy(weights, domain.inputs)
+
+
+PPO = _PPO()

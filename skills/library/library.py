@@ -7,7 +7,6 @@ weights as plain arrays by name; what they mean is the policy's business. `skill
 from __future__ import annotations
 
 import keyword
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -16,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.domains import DEFAULT
+from sdg.skills.sandbox.guard import reserved_names
 from sdg.skills.subgoal import CheckFunction
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the stored form. It changes with every change of meaning, and other versions are refused."""
 MAX_NAME = 48
 MAX_TEXT = 2_000
@@ -29,6 +30,8 @@ MAX_TENSORS = 256
 MAX_AXES = 8
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
+_RESERVED = reserved_names() | {"program"}
+"""What programs mean something else by: the words of the sandbox, and their own entry."""
 _TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
@@ -69,6 +72,8 @@ class Skill:
     success_interval: tuple[float, float]
     episodes: int
     environment_steps: int
+    learner: str = "ppo"
+    """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
 
     def __post_init__(self) -> None:
         if not is_skill_name(self.name):
@@ -85,7 +90,7 @@ class Skill:
         _require_count(f"episodes of {self.name}", self.episodes, low=0, high=10**12)
         _require_count(f"environment steps of {self.name}", self.environment_steps, low=0, high=10**15)
         low, high = self.success_interval
-        if not all(math.isfinite(share) and 0 <= share <= 1 for share in (low, self.success_rate, high)):
+        if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
             raise ValueError(
                 f"success of {self.name} is {self.success_rate} in {self.success_interval}, not shares of 1"
             )
@@ -107,6 +112,8 @@ class SkillLibrary:
     skills: tuple[Skill, ...]
     weights: Mapping[str, Mapping[str, np.ndarray]]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    domain: str = DEFAULT
+    """The kind of world that it is for: a name that `sdg.envs.domains` knows."""
 
     def __post_init__(self) -> None:
         names = [skill.name for skill in self.skills]
@@ -127,8 +134,8 @@ class SkillLibrary:
 
 
 def is_skill_name(name: str) -> bool:
-    """Whether a program may call this: a lower-case ASCII identifier of bounded length and no keyword."""
-    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name)
+    """Whether a program may call this: a lower-case ASCII identifier of bounded length, no keyword and not reserved."""
+    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name) and name not in _RESERVED
 
 
 def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from sdg.skills.library.library import MAX_SKILLS, SCHEMA, Skill
 from sdg.skills.strict_json import canonical, decode, loads
 
+INDEX = "library.json"
+CARD = "README.md"
 MAX_INDEX_BYTES = 16 * 2**20
 MAX_PROVENANCE_BYTES = 2**20
 
@@ -35,6 +37,7 @@ class Index:
     """What library.json says. `provenance` is plain JSON for people to read."""
 
     schema: int
+    domain: str
     skills: tuple[Skill, ...]
     provenance: dict[str, Any]
     files: dict[str, StoredFile]
@@ -48,6 +51,11 @@ class Index:
                 raise ValueError(f"file name {name!r:.80} isn't the name of a weights file in the library's folder")
         if len(canonical(self.provenance)) > MAX_PROVENANCE_BYTES:
             raise ValueError("the provenance is too long")
+
+
+def is_stored_name(name: str) -> bool:
+    """Whether a file of this name belongs to a library."""
+    return name in (INDEX, CARD) or _FILE.fullmatch(name) is not None
 
 
 def seal(index: Mapping[str, Any]) -> bytes:

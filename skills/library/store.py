@@ -9,25 +9,22 @@ A library is written beside its place and moved there whole, so that a kill at a
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+import secrets
 import shutil
-import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
+from sdg.envs.files import read_file, sync_folder, write_new
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import MAX_AXES, MAX_TENSORS, SCHEMA, LibraryError, SkillLibrary
-from sdg.skills.library.schema import MAX_INDEX_BYTES, read_index, seal
+from sdg.skills.library.schema import CARD, INDEX, MAX_INDEX_BYTES, is_stored_name, read_index, seal
 from sdg.skills.strict_json import loads
 
-INDEX = "library.json"
-CARD = "README.md"
 MAX_FILE_BYTES = 64 * 2**20
 MAX_LIBRARY_BYTES = 256 * 2**20
 
@@ -39,13 +36,16 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
 
     The bytes depend on the library alone. Raises LibraryError where the folder holds other things or the disk refuses.
     """
-    if folder.exists() and not (folder / INDEX).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+    if folder.exists() and not _is_library(folder):
         raise LibraryError(f"{folder} exists and isn't a skill library; choose another place or move it away")
     temporary: Path | None = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent))
-        _write_all(_files(library), temporary)
+        temporary = folder.parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
+        temporary.mkdir()
+        for name, data in _files(library).items():
+            write_new(temporary / name, data)
+        sync_folder(temporary)
         _move_into_place(temporary, folder)
     except OSError as error:
         raise LibraryError(
@@ -62,7 +62,7 @@ def load_library(folder: Path) -> SkillLibrary:
     """Read a library and believe nothing. Raises LibraryError that says what is wrong with anything but a whole one."""
     folder = _settled(folder)
     try:
-        index = read_index(_read(folder / INDEX, limit=MAX_INDEX_BYTES))
+        index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
         sizes = {name: entry.size for name, entry in index.files.items()}
         if sum(sizes.values()) > MAX_LIBRARY_BYTES:
             raise ValueError(f"its files have {sum(sizes.values())} bytes, at most {MAX_LIBRARY_BYTES} are allowed")
@@ -72,7 +72,7 @@ def load_library(folder: Path) -> SkillLibrary:
         weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
         if arrays:
             raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
-        return SkillLibrary(tuple(index.skills), weights, index.provenance)
+        return SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
     except LibraryError:
         raise
     except FileNotFoundError as error:
@@ -96,6 +96,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     }
     index = {
         "schema": SCHEMA,
+        "domain": library.domain,
         "skills": [asdict(skill) for skill in library.skills],
         "provenance": dict(library.provenance),
         "files": {
@@ -108,14 +109,13 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     return files
 
 
-def _write_all(files: Mapping[str, bytes], folder: Path) -> None:
-    for name, data in files.items():
-        with open(folder / name, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    os.chmod(folder, 0o755)
-    _sync(folder)
+def _is_library(folder: Path) -> bool:
+    """Whether a folder holds a library, whole or torn, or nothing: what else is there is somebody's."""
+    if not folder.is_dir() or folder.is_symlink():
+        return False
+    return (folder / INDEX).is_file() or all(
+        is_stored_name(entry.name) and entry.is_file() for entry in folder.iterdir()
+    )
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:
@@ -130,17 +130,8 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
         if aside.exists():
             os.rename(aside, folder)
         raise
-    with contextlib.suppress(OSError):  # it is in place; a disk that can't confirm it now doesn't undo that
-        _sync(folder.parent)
+    sync_folder(folder.parent)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _aside(folder: Path) -> Path:
@@ -161,25 +152,10 @@ def _incomplete(folder: Path, error: FileNotFoundError) -> str:
     return f"the skill library {folder} is incomplete: {Path(error.filename).name} is missing; train or copy it again"
 
 
-def _read(path: Path, *, limit: int) -> bytes:
-    """Bytes of a plain file of at most `limit`; links and devices are refused, so that no path leaves the folder."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{path.name} isn't a plain file")
-        if status.st_size > limit:
-            raise ValueError(f"{path.name} has {status.st_size} bytes, at most {limit} are allowed")
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"{path.name} grew beyond {limit} bytes while it was read")
-    return data
-
-
 def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
     if size > MAX_FILE_BYTES:
         raise ValueError(f"{path.name} would have {size} bytes, at most {MAX_FILE_BYTES} are allowed")
-    data = _read(path, limit=MAX_FILE_BYTES)
+    data = read_file(path, most=MAX_FILE_BYTES)
     for magic, what in _PICKLES.items():
         if data.startswith(magic) and data[8:9] != b"{":
             raise ValueError(f"{path.name} is {what}; weights are safetensors and nothing else is ever loaded")

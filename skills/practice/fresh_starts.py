@@ -4,7 +4,7 @@ A verified hypothesis says which skills come before a subgoal. On another layout
 played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
 
 A program doesn't always call skills in the order of a hypothesis, so some plans are varied: a stage before the last is
-left out, or a plan that is about rooms is gone through again, with the rooms forgotten that were visited.
+left out, or a plan about places alone is gone through again, with the places forgotten that were visited.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.perception.description import mentions, parse
-from sdg.envs.babyai.perception.memory import forget_visited_rooms
-from sdg.envs.babyai.practice.batch import begin_subgoals
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.checks.template import Unfit, rewrite
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import play
-from sdg.skills.practice.starts import Starts, join, replayed, restored, target_row
+from sdg.skills.practice.starts import Starts, join, replayed, restored
 from sdg.skills.subgoal import CheckFunction
 
 
@@ -30,7 +28,7 @@ from sdg.skills.subgoal import CheckFunction
 class Stage:
     """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check.
 
-    `forgets`: the rooms visited so far are forgotten before it.
+    `forgets`: the places visited so far are forgotten before it.
     """
 
     skill: int
@@ -54,34 +52,35 @@ class Member:
     confirmed: bool = True
 
 
-def restored_starts(members: Sequence[Member]) -> Starts:
+def restored_starts(members: Sequence[Member], domain: Domain) -> Starts:
     """The states in which the members' subgoals began, by replaying their saved actions."""
     parts = []
     for level in sorted({member.level for member in members}):
         chosen = [member for member in members if member.level == level]
         seeds = sorted({member.seed for member in chosen})
-        bank = LevelBank.build(level, seeds)
-        layouts = [seeds.index(member.seed) for member in chosen]
-        state, memory = restored(bank, layouts, actions=[member.restore_actions for member in chosen])
-        parts.append(_starts(state, memory, [member.stage for member in chosen]))
+        places = [seeds.index(member.seed) for member in chosen]
+        actions = [member.restore_actions for member in chosen]
+        world = restored(domain, domain.layouts(level, seeds), places, actions=actions)
+        parts.append(_starts(world, [member.stage for member in chosen]))
     return join(parts)
 
 
-def keeps_to_its_room(members: Sequence[Member]) -> bool:
-    """Whether a skill ended, when it was grounded, mostly in the room in which it began."""
-    moved = [_rooms(level, [m for m in members if m.level == level]) for level in sorted({m.level for m in members})]
+def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
+    """Whether a skill ended, when it was grounded, mostly in the part of the world in which it began."""
+    levels = sorted({member.level for member in members})
+    moved = [_moved(level, [m for m in members if m.level == level], domain) for level in levels]
     return float(np.mean(np.concatenate(moved))) < MOVERS
 
 
-def _rooms(level: str, members: Sequence[Member]) -> np.ndarray:
-    """Whether each member's actions led to another room, bool (n,)."""
+def _moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
+    """Whether each member's actions led to another part of the world, bool (n,)."""
     seeds = sorted({member.seed for member in members})
     spans = [(len(member.restore_actions), len(member.actions)) for member in members]
     moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
     actions = [(*member.restore_actions, *member.actions) for member in members]
-    layouts = [seeds.index(member.seed) for member in members]
-    _, memory = replayed(LevelBank.build(level, seeds), layouts, actions=actions, moments=moments)
-    moved: np.ndarray = memory.room[0::2] != memory.room[1::2]
+    chosen = [seeds.index(member.seed) for member in members]
+    places = replayed(domain, domain.layouts(level, seeds), chosen, actions=actions, moments=moments).places()
+    moved: np.ndarray = places[0::2] != places[1::2]
     return moved
 
 
@@ -89,47 +88,50 @@ def fresh_starts(
     members: Sequence[Member],
     policies: Mapping[int, Policy],
     *,
-    banks: Mapping[str, LevelBank],
+    domain: Domain,
+    layouts: Mapping[str, Layouts],
     count: int,
     horizon: int,
     seed: int,
 ) -> Starts | None:
-    """Up to `count` starts on layouts of `banks` (by level), reached by playing the stages before; None if none is."""
+    """Up to `count` starts on `layouts` (by level), reached by playing the stages before; None if none is."""
     rng = np.random.default_rng(seed)
-    playable = [m for m in members if m.level in banks and all(stage.skill >= 0 for stage in m.before)]
+    playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
     if not playable:
         return None
     parts = []
     drawn = [playable[i] for i in rng.integers(len(playable), size=count)]
     for level in sorted({member.level for member in drawn}):
         chosen = [member for member in drawn if member.level == level]
-        layouts = rng.integers(len(banks[level]), size=len(chosen))
-        plans = [_transfer(member, banks[level].mission(int(at))) for member, at in zip(chosen, layouts, strict=True)]
+        mine = layouts[level]
+        numbers = rng.integers(len(mine), size=len(chosen))
+        missions = [mine.mission(int(number)) for number in numbers]
+        plans = [_transfer(each, said, domain.language) for each, said in zip(chosen, missions, strict=True)]
         fit = [(i, vary(plan, rng)) for i, plan in enumerate(plans) if plan is not None]
         if fit:
-            numbers = layouts[[i for i, _ in fit]]
-            found = _play_through(banks[level], numbers, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
+            begun = domain.begin(mine, numbers[[i for i, _ in fit]])
+            found = _play_through(begun, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
             parts += [found] if found is not None else []
     return join(parts) if parts else None
 
 
-def _transfer(member: Member, mission: str) -> tuple[Stage, ...] | None:
+def _transfer(member: Member, mission: str, language: Language) -> tuple[Stage, ...] | None:
     """The member's stages, its own last, with the old mission's descriptions replaced by those of another mission."""
-    old, new = mentions(member.instruction), mentions(mission)
+    old, new = language.mentions(member.instruction), language.mentions(mission)
     if len(old) != len(new) or len(set(old)) != len(old):
         return None
     words = dict(zip(old, new, strict=True))
     try:
-        return tuple(_restage(stage, words) for stage in (*member.before, member.stage))
+        return tuple(_restage(stage, words, language) for stage in (*member.before, member.stage))
     except Unfit:
         return None
 
 
 MOVERS = 0.5
-"""Share of members that change rooms in a skill that doesn't keep to its room: a search may stray now and then."""
+"""Share of members that change places in a skill that doesn't keep to its place: a search may stray now and then."""
 
 LEFT_OUT, AGAIN = 0.3, 0.4
-"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about rooms only)."""
+"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about places only)."""
 
 
 def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
@@ -144,28 +146,27 @@ def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
     return tuple(plan)
 
 
-def _restage(stage: Stage, words: Mapping[str, str]) -> Stage:
+def _restage(stage: Stage, words: Mapping[str, str], language: Language) -> Stage:
     argument = stage.argument
     try:
-        by_target = {parse(old): new for old, new in words.items()}
-        argument = by_target.get(parse(argument), argument) if argument else ""
+        by_target = {language.parse(old): new for old, new in words.items()}
+        argument = by_target.get(language.parse(argument), argument) if argument else ""
     except ValueError:
         pass
-    return Stage(stage.skill, argument, rewrite(stage.check, words))
+    return Stage(stage.skill, argument, rewrite(stage.check, words, language))
 
 
 def _play_through(
-    bank: LevelBank,
-    layouts: np.ndarray,
+    begun: BatchWorld,
     plans: Sequence[tuple[Stage, ...]],
     policies: Mapping[int, Policy],
     *,
     horizon: int,
     rng: np.random.Generator,
 ) -> Starts | None:
-    state, memory = restored(bank, list(layouts), actions=[()] * len(layouts))
+    begun.begin_subgoals()
     depth = np.array([len(plan) - 1 for plan in plans])
-    waiting = _starts(state, memory, [plan[0] for plan in plans])
+    waiting = _starts(begun, [plan[0] for plan in plans])
     rows, arrived = np.arange(len(plans)), []
     for t in range(int(depth.max()) + 1):
         here = np.flatnonzero(depth[rows] == t)
@@ -202,7 +203,7 @@ def _advance(
             drawn = int(rng.integers(2**31))
             reached, _, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
         else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
-            reached, after = BatchReward(here.checks)(here.memory, here.check_of), here
+            reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):
             kept_rows.append(rows[mine[good]])
@@ -213,13 +214,13 @@ def _advance(
     joined = join(kept)
     for i, row in enumerate(order):
         if plans[row][t + 1].forgets:
-            forget_visited_rooms(joined.memory, i)
-    begin_subgoals(joined.memory)
-    return order, _starts(joined.state, joined.memory, [plans[row][t + 1] for row in order])
+            joined.rows.forget(i)
+    joined.rows.begin_subgoals()
+    return order, _starts(joined.rows, [plans[row][t + 1] for row in order])
 
 
-def _starts(state: object, memory: object, stages: Sequence[Stage]) -> Starts:
+def _starts(rows: BatchWorld, stages: Sequence[Stage]) -> Starts:
     numbers: dict[CheckFunction, int] = {}
     check_of = np.array([numbers.setdefault(stage.check, len(numbers)) for stage in stages], np.int64)
-    targets = np.stack([target_row(stage.argument) for stage in stages])
-    return Starts(state, memory, targets, tuple(numbers), check_of)  # type: ignore[arg-type]
+    targets = np.stack([rows.domain.language.row(stage.argument) for stage in stages])
+    return Starts(rows, targets, tuple(numbers), check_of)

@@ -1,4 +1,4 @@
-"""Where practice begins: rows of world and memory, each with a target and the check that pays (SDG, section 4.4).
+"""Where practice begins: rows of a batch world, each with a target and the check that pays (SDG, section 4.4).
 
 Starts are restored by replaying the saved actions of experiences, or reached on fresh layouts by earlier skills.
 """
@@ -8,26 +8,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.engine.state import State
-from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory, forget_visited_rooms
-from sdg.envs.babyai.practice.batch import DONE, Rows, begin_subgoals, join_rows, put_rows, take_rows
-from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
 from sdg.skills.subgoal import CheckFunction
-
-_WALK = (LEFT, RIGHT, FORWARD, FORWARD)
 
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """M states to begin from: `targets` i16 (M, 4), `check_of` i64 (M,) indexes `checks`."""
+    """M moments to begin from: `rows` (M), `targets` i16 (M, w), `check_of` i64 (M,) indexes `checks`."""
 
-    state: State
-    memory: Memory
+    rows: BatchWorld
     targets: np.ndarray
     checks: tuple[CheckFunction, ...]
     check_of: np.ndarray
@@ -35,82 +29,78 @@ class Starts:
     def __len__(self) -> int:
         return len(self.targets)
 
+    @property
+    def domain(self) -> Domain:
+        """The domain that these are moments of."""
+        return self.rows.domain
+
+    @property
+    def memory(self) -> Any:
+        """What each moment's agent has perceived."""
+        return self.rows.memory
+
     def take(self, rows: np.ndarray) -> Starts:
         """The starts at `rows`, in that order."""
-        return Starts(
-            take_rows(self.state, rows),
-            take_rows(self.memory, rows),
-            self.targets[rows],
-            self.checks,
-            self.check_of[rows],
-        )
-
-
-def target_row(argument: str) -> np.ndarray:
-    """The argument of a skill as i16 (4,); nothing is marked for "" and for words that describe no object."""
-    try:
-        return parse(argument).row()
-    except ValueError:
-        return np.array(NO_TARGET, np.int16)
+        return Starts(self.rows.take(rows), self.targets[rows], self.checks, self.check_of[rows])
 
 
 def join(parts: Sequence[Starts]) -> Starts:
-    """All starts of all parts, in order."""
+    """All starts of all parts, in order. Raises ValueError for none."""
     if not parts:
         raise ValueError("no starts to join: nothing was restored and nothing was reached")
     offsets = np.cumsum([0] + [len(part.checks) for part in parts[:-1]])
     return Starts(
-        state=join_rows([part.state for part in parts]),
-        memory=join_rows([part.memory for part in parts]),
+        rows=parts[0].domain.join(part.rows for part in parts),
         targets=np.concatenate([part.targets for part in parts]),
         checks=tuple(check for part in parts for check in part.checks),
         check_of=np.concatenate([part.check_of + offset for part, offset in zip(parts, offsets, strict=True)]),
     )
 
 
-def restored(bank: LevelBank, layouts: Sequence[int], *, actions: Sequence[Sequence[int]]) -> tuple[State, Memory]:
-    """Row i as `actions[i]`, played from layout `layouts[i]` of the bank, leave it: a new subgoal begins there."""
-    return replayed(bank, layouts, actions=actions, moments=[(i, len(played)) for i, played in enumerate(actions)])
+def restored(
+    domain: Domain, layouts: Layouts, chosen: Sequence[int], *, actions: Sequence[Sequence[Any]]
+) -> BatchWorld:
+    """Row i as `actions[i]`, played from layout `chosen[i]`, leave it: a new subgoal begins there."""
+    moments = [(i, len(played)) for i, played in enumerate(actions)]
+    return replayed(domain, layouts, chosen, actions=actions, moments=moments)
 
 
 def replayed(
-    bank: LevelBank,
-    layouts: Sequence[int],
+    domain: Domain,
+    layouts: Layouts,
+    chosen: Sequence[int],
     *,
-    actions: Sequence[Sequence[int]],
+    actions: Sequence[Sequence[Any]],
     moments: Sequence[tuple[int, int]],
     forgot: Sequence[Iterable[int]] = (),
-) -> tuple[State, Memory]:
-    """A row for each of `moments` (i, t): what the first t of `actions[i]`, played from layout `layouts[i]`, leave.
+) -> BatchWorld:
+    """A row for each of `moments` (i, t): what the first t of `actions[i]`, played from layout `chosen[i]`, leave.
 
-    A new subgoal begins there. `forgot[i]` are the steps before which the visited rooms were forgotten.
+    A new subgoal begins there. `forgot[i]` are the steps before which the agent forgot where it had been.
     """
-    rows = Rows(len(layouts))
-    rows.begin(bank, np.asarray(layouts))
-    state, memory = (take_rows(part, np.zeros(len(moments), np.int64)) for part in (rows.state, rows.memory))
+    world = domain.begin(layouts, np.asarray(chosen))
+    found = domain.blank(len(moments))
     wanted, forgets = _by_step(moments), _by_step((i, t) for i, steps in enumerate(forgot) for t in steps)
     for t in range(max(wanted, default=-1) + 1):
         for _, i in forgets.get(t, ()):
-            forget_visited_rooms(rows.memory, i)
+            world.forget(i)
         if t in wanted:
             numbers, of = np.array(wanted[t]).T
-            put_rows(rows.state, of, state, numbers)
-            put_rows(rows.memory, of, memory, numbers)
-        rows.step(np.array([played[t] if t < len(played) else DONE for played in actions]))
-    begin_subgoals(memory)
-    return state, memory
+            found.put(numbers, world, of)
+        world.step(np.array([played[t] if t < len(played) else domain.wait for played in actions]))
+    found.begin_subgoals()
+    return found
 
 
-def wandered(starts: Starts, *, most: int, seed: int) -> Starts:
-    """The same starts after up to `most` random steps and turns each: the same rooms, seen from other places."""
-    rng, everyone = np.random.default_rng(seed), np.arange(len(starts))
-    rows, lengths = Rows(len(starts)), rng.integers(most + 1, size=len(starts))
-    put_rows(starts.state, everyone, rows.state, everyone)
-    put_rows(starts.memory, everyone, rows.memory, everyone)
+def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
+    """The same starts after up to `most` random moves each: the same places, seen from elsewhere."""
+    rng, everyone, domain = np.random.default_rng(seed), np.arange(len(starts)), starts.domain
+    world, lengths = domain.blank(len(starts)), rng.integers(most + 1, size=len(starts))
+    world.put(everyone, starts.rows, everyone)
     for t in range(most):
-        rows.step(np.where(t < lengths, rng.choice(_WALK, size=len(starts)), DONE))
-    begin_subgoals(rows.memory)
-    return replace(starts, state=rows.state, memory=rows.memory)
+        world.step(np.where(t < lengths, rng.choice(domain.hints.stroll, size=len(starts)), domain.wait))
+    world.begin_subgoals()
+    return replace(starts, rows=world)
 
 
 def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
@@ -121,11 +111,12 @@ def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, in
     return found
 
 
-def mark(check: CheckFunction) -> np.ndarray:
-    """What a check is about, as a target i16 (4,): the last description in its source (put A next to *B*)."""
-    described = [target_row(text) for text in string_constants(check.source)]
-    described = [target for target in described if tuple(target) != NO_TARGET]
-    return described[-1] if described else np.array(NO_TARGET, np.int16)
+def target_of(check: CheckFunction, language: Language) -> np.ndarray:
+    """What a check is about, as a target i16 (w,): the last description in its source (put A next to *B*)."""
+    nothing = language.row("")
+    described = [language.row(text) for text in string_constants(check.source)]
+    described = [target for target in described if not np.array_equal(target, nothing)]
+    return described[-1] if described else nothing
 
 
 def string_constants(source: str) -> list[str]:

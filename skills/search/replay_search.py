@@ -15,11 +15,7 @@ Known = Mapping[CheckFunction, Sequence[tuple[int, ...]]]
 """Check -> lists of actions that made it fire, each from where an earlier hypothesis stood."""
 
 
-ABOUT_HANDS = ("carried", "held", "picked_up", "dropped")
-"""Words of the perception functions and their records in checks that ask what is, or was, in the hand."""
-
-
-class RecallingSearch:
+class ReplaySearch:
     """Plays what reached an equal check before, and searches where that doesn't. Its steps are counted like others.
 
     What took or dropped something in passing, while the check asks nothing about that, isn't taken over: it may be why
@@ -35,14 +31,15 @@ class RecallingSearch:
         for actions in self.known.get(check, ()):
             found = _played(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
             spent += found.steps
-            if found.reached and (_is_tidy(start, found) or any(word in check.source for word in ABOUT_HANDS)):
+            about_hands = any(word in check.source for word in start.domain.hints.about_hands)
+            if found.reached and (about_hands or _is_tidy(start, found)):
                 return replace(found, steps=spent)
         rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - spent, seed=seed)
         return replace(rest, steps=rest.steps + spent)
 
 
 def _is_tidy(start: Starts, found: Searched) -> bool:
-    return bool(start.memory.carried[0] == found.after.memory.carried[0])
+    return bool(start.rows.holding()[0] == found.after.rows.holding()[0])
 
 
 def _played(
@@ -60,4 +57,4 @@ def _played(
     return trial.result()
 
 
-__all__ = ["Known", "RecallingSearch"]
+__all__ = ["Known", "ReplaySearch"]

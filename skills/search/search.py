@@ -6,20 +6,16 @@ begins with a preference for walking on. `RandomSearch` is the same search witho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from sdg.envs.babyai.practice.batch import begin_subgoals, take_rows
-from sdg.skills.policy.network import N_ACTIONS
-from sdg.skills.practice.env import Arena
-from sdg.skills.practice.starts import Starts, mark
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts, target_of
 from sdg.skills.settings import NotNegative, Positive, Size
 from sdg.skills.subgoal import CheckFunction
-
-PRIOR = (0.0, 0.0, 0.7, -1.5, -1.5, -1.5)
-"""First preferences over left, right, forward, pickup, drop, toggle: what is grabbed in passing spoils later goals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +34,6 @@ class SearchSettings:
     """of the search's PPO"""
     ent_coef: NotNegative = 0.05
     """of the search's PPO"""
-    prior: tuple[float, ...] = PRIOR
-    """logits of the actions before anything was learned"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +59,7 @@ class Search(Protocol):
 
 
 class Trial:
-    """Steps an arena row by row on behalf of a search and notices the first success."""
+    """Steps an environment row by row on behalf of a search and notices the first success."""
 
     def __init__(
         self,
@@ -77,51 +71,58 @@ class Trial:
         settings: SearchSettings,
         seed: int,
     ) -> None:
-        pool = Starts(start.state, start.memory, mark(check)[None], (check,), np.zeros(1, np.int64))
-        self.arena = Arena(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
+        target = target_of(check, start.domain.language)
+        pool = Starts(start.rows, target[None], (check,), np.zeros(1, np.int64))
+        self.env = PracticeEnv(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
         self.must_succeed, self.budget, self.settings = must_succeed, budget, settings
         self.actions: list[list[int]] = [[] for _ in range(settings.n_envs)]
-        self.visits: dict[bytes, int] = {}
+        self.visits: dict[Hashable, int] = {}
         self.episodes = settings.n_envs
         self.inconsistent = self.lost = 0
         self.found: Searched | None = None
 
     @property
+    def prior(self) -> tuple[float, ...]:
+        """First preferences (logits) over the world's actions."""
+        return self.env.starts.domain.hints.prior
+
+    @property
     def path(self) -> str:
-        return self.arena.reward.paths[0]
+        """How the check is asked: lowered or interpreted."""
+        return self.env.reward.paths[0]
 
     @property
     def over(self) -> bool:
         """Found, or no budget left for another step of every row."""
-        return self.found is not None or self.arena.steps + len(self.actions) > self.budget
+        return self.found is not None or self.env.steps + len(self.actions) > self.budget
 
     def begin(self) -> None:
         """Put every row at the start."""
         self.actions = [[] for _ in self.actions]
-        self.arena.load_random(np.arange(len(self.actions)))
+        self.env.load_random(np.arange(len(self.actions)))
 
     def already(self) -> bool:
         """Is the check true before anything was done? Then the subgoal is one of zero actions."""
-        memory = self.arena.starts.memory
-        return bool(self.arena.reward(memory, np.zeros(1, np.int64))[0])
+        memory = self.env.starts.memory
+        return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(paid bool (n,), ended bool (n,)); rows that end begin anew."""
         for row, action in enumerate(actions):
             self.actions[row].append(int(action))
-        fired, over, succeeded = self.arena.step(actions)
+        fired, over, succeeded = self.env.step(actions)
         good = fired & succeeded if self.must_succeed else fired & ~over
         self.inconsistent += int(np.count_nonzero(fired & ~good))
         self.lost += int(np.count_nonzero(over & ~good))
         if good.any() and self.found is None:
             self.found = self._searched(int(np.argmax(good)))
-        ended = good | over | (self.arena.age >= self.arena.horizon)
+        ended = good | over | (self.env.age >= self.env.horizon)
         rows = np.flatnonzero(ended)
         if len(rows) and not self.over:
             self.episodes += len(rows)
             for row in rows.tolist():
                 self.actions[row] = []
-            self.arena.load_random(rows)
+            self.env.load_random(rows)
         return good, ended
 
     def try_each_action(self) -> None:
@@ -129,46 +130,39 @@ class Trial:
         n = len(self.actions)
         if n <= self.budget:
             self.begin()
-            self.step(np.arange(n) % N_ACTIONS)
+            self.step(np.arange(n) % len(self.prior))
 
     def novelty(self) -> np.ndarray:
-        """Bonus f32 (n,): one over the root of how often this pose, load and number of known things was met."""
-        memory = self.arena.memory
+        """Bonus f32 (n,): one over the root of how often a row was where it is, as the domain tells places apart."""
         out = np.zeros(len(self.actions), np.float32)
         for row in range(len(self.actions)):
-            key = memory.pose[row].tobytes() + memory.carried[row].tobytes() + memory.n_objects[row].tobytes()
+            key = self.env.rows.novelty(row)
             self.visits[key] = self.visits.get(key, 0) + 1
             out[row] = self.settings.bonus / self.visits[key] ** 0.5
         return out
 
     def _searched(self, row: int) -> Searched:
-        rows = np.array([row])
-        memory = take_rows(self.arena.memory, rows)
-        begin_subgoals(memory)
-        pool = self.arena.starts
-        after = Starts(take_rows(self.arena.rows.state, rows), memory, pool.targets, pool.checks, pool.check_of)
+        world = self.env.rows.take(np.array([row]))
+        world.begin_subgoals()
+        after = replace(self.env.starts, rows=world)
         return Searched(
-            True, tuple(self.actions[row]), after, self.arena.steps, self.episodes, self.path, self.inconsistent
+            True, tuple(self.actions[row]), after, self.env.steps, self.episodes, self.path, self.inconsistent
         )
 
     def result(self) -> Searched:
         """What was found, or why nothing was."""
         if self.found is not None:
             return self.found
-        cause = f"was not reached in {self.arena.steps} searched steps"
+        cause = f"was not reached in {self.env.steps} searched steps"
         if self.must_succeed and self.inconsistent:
             cause = f"was reached {self.inconsistent} times but the environment did not call the task done"
-        return Searched(
-            False, (), self.arena.starts, self.arena.steps, self.episodes, self.path, self.inconsistent, cause
-        )
+        return Searched(False, (), self.env.starts, self.env.steps, self.episodes, self.path, self.inconsistent, cause)
 
     def nothing_to_do(self) -> Searched:
         """The subgoal of zero actions."""
-        memory = take_rows(self.arena.starts.memory, np.arange(1))
-        begin_subgoals(memory)
-        pool = self.arena.starts
-        after = Starts(pool.state, memory, pool.targets, pool.checks, pool.check_of)
-        return Searched(True, (), after, 0, 0, self.path, 0)
+        world = self.env.starts.rows.take(np.arange(1))
+        world.begin_subgoals()
+        return Searched(True, (), replace(self.env.starts, rows=world), 0, 0, self.path, 0)
 
 
 class RandomSearch:
@@ -183,7 +177,7 @@ class RandomSearch:
         if trial.already() and not must_succeed:
             return trial.nothing_to_do()
         rng = np.random.default_rng(seed)
-        weights = np.exp(self.settings.prior)
+        weights = np.exp(trial.prior)
         trial.try_each_action()
         trial.begin()
         while not trial.over:

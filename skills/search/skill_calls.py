@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.envs.domains import domain_of_data
 from sdg.skills.checks.check import asked_about
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.checks.shape import canonical_source, core, signature, similarity
+from sdg.skills.learning import policy_of
 from sdg.skills.library.library import Skill, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
-from sdg.skills.policy.paper_model import policy_of
-from sdg.skills.practice.starts import target_row
 from sdg.skills.subgoal import CheckFunction
 
 FOLLOWS, USAGES = "follows", "usages"
@@ -40,26 +38,35 @@ class Call:
     done: BatchReward
 
 
-class Toolbox:
+class SkillCalls:
     """The skills of a library as calls, and what is known of when they come."""
 
     def __init__(self, library: SkillLibrary) -> None:
-        self.skills = library.skills
-        self._policies = {skill.name: policy_of(library.weights[skill.name]) for skill in library.skills}
+        self.skills, self.domain = library.skills, domain_of_data(library.domain)
+        self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
         self._usages = _table(library.provenance.get(USAGES))
         self._follows = _table(library.provenance.get(FOLLOWS))
-        self._types = {skill.name: {_type(example) for example in skill.argument_examples} for skill in self.skills}
+        kind = self.domain.language.kind
+        self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
         self._calls: dict[tuple[str, str], Call | None] = {}
 
     def call(self, skill: Skill, argument: str) -> Call | None:
         """A call, or None where none of the skill's checks can be asked about the argument."""
         key = skill.name, argument
         if key not in self._calls:
-            check = _check(skill, argument)
+            check = self._check(skill, argument)
             policy = self._policies[skill.name]
-            made = check and Call(skill, argument, policy, target_row(argument), BatchReward((check,)))
+            made = check and Call(
+                skill, argument, policy, self.domain.language.row(argument), BatchReward((check,), self.domain)
+            )
             self._calls[key] = made or None
         return self._calls[key]
+
+    def _check(self, skill: Skill, argument: str) -> CheckFunction | None:
+        try:
+            return asked_about(skill, argument, self.domain.language)
+        except ValueError:
+            return None
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
         """Whether empty or full hands speak against it: what takes needs empty ones, what lets go full ones."""
@@ -73,7 +80,7 @@ class Toolbox:
 
     def suits(self, skill: Skill, argument: str) -> bool:
         """Whether the skill was learned on things of this type."""
-        return _type(argument) in self._types[skill.name]
+        return self.domain.language.kind(argument) in self._types[skill.name]
 
     def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
         """How much each skill's own checks ask what a check asks, in [0, 1]; `argument` is what the check is about."""
@@ -99,32 +106,23 @@ def _table(value: object) -> dict[str, Mapping[str, Any]]:
     return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
 
 
-def _type(argument: str) -> int:
-    try:
-        return parse(argument).type
-    except ValueError:
-        return NO_TARGET[3]
-
-
 def _count(value: object) -> float:
     return float(value) if isinstance(value, int | float) and 0 < value < 1e9 else 0.0
 
 
-def _check(skill: Skill, argument: str) -> CheckFunction | None:
-    try:
-        return asked_about(skill, argument)
-    except ValueError:
-        return None
+def library_policy(library: SkillLibrary, skill: Skill) -> Policy:
+    """The policy of one of a library's skills. Raises ValueError for weights that are none."""
+    return policy_of(library.weights[skill.name], domain_of_data(library.domain), skill.learner)
 
 
-def toolbox_of(library: Path) -> Toolbox:
-    """The toolbox of a library's folder, loaded once a process. Raises LibraryError for one that can't be used."""
+def skill_calls_of(library: Path) -> SkillCalls:
+    """The calls of a library's folder, loaded once a process. Raises LibraryError for one that can't be used."""
     return _loaded(library, (library / "library.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=4)
-def _loaded(library: Path, changed: int) -> Toolbox:
-    return Toolbox(load_library(library))
+def _loaded(library: Path, changed: int) -> SkillCalls:
+    return SkillCalls(load_library(library))
 
 
-__all__ = ["FOLLOWS", "USAGES", "Call", "Toolbox", "toolbox_of"]
+__all__ = ["FOLLOWS", "USAGES", "Call", "SkillCalls", "skill_calls_of"]

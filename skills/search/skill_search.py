@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.perception.description import Target, parse, text
-from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.babyai.practice.features import NO_TARGET
-from sdg.skills.policy.network import N_ACTIONS
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import Search, Searched, SearchSettings, Trial
-from sdg.skills.search.skill_calls import Call, Toolbox, toolbox_of
+from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -37,23 +33,23 @@ AIMED = 3.0
 """Weight of an argument that the check is about, against another."""
 TIDY = 0.4
 """Share of the budget in which skills that take or drop are only called where the check asks for that."""
-FORWARD, HANDS = 2, (3, 4)
-"""Actions: a step ahead; picking up and dropping."""
 LONGEST_WALK = 4
-"""Cells that a step ahead may go on for."""
+"""How often an action that walks may be repeated."""
 SHORTEST = 4
 """Steps that a call has at least; others have half their skill's horizon, which nearly all successes keep to."""
 DRAWS = 8
 """How often another call is drawn where the first has nothing left to do."""
 
 
-class Explorer:
+class SkillChains:
     """Chains of calls and single actions in the rows of a trial."""
 
-    def __init__(self, trial: Trial, tools: Toolbox, *, prior: np.ndarray, seed: int) -> None:
+    def __init__(self, trial: Trial, tools: SkillCalls, *, prior: np.ndarray, seed: int) -> None:
         self.trial, self.tools = trial, tools
-        empty = np.where(np.isin(np.arange(N_ACTIONS), HANDS), 0.0, prior)
-        alike = np.full(N_ACTIONS, 1 / N_ACTIONS)
+        self.rows, hints = trial.env.rows, trial.env.starts.domain.hints
+        self.walk = hints.walks
+        empty = np.where(np.isin(np.arange(len(prior)), hints.hands), 0.0, prior)
+        alike = np.full(len(prior), 1 / len(prior))
         self.prior = (prior + alike) / 2, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
@@ -61,12 +57,12 @@ class Explorer:
         self.last = [""] * n
         self.left = np.zeros(n, np.int64)
         self.walks = np.zeros(n, np.int64)
-        self.rooms = np.zeros(n, np.int64)
+        self.places = np.zeros(n, np.int64)
         self.failed: Counter[tuple[str, str, int, str]] = Counter()
-        self.began = trial.arena.memory.began_at.copy()
-        self.before = trial.arena.memory.visited_before.copy()
-        self.aim = _named(trial.arena.starts.targets[0])
-        self.likeness = tools.likeness(trial.arena.starts.checks[0], self.aim)
+        self.marks = self.rows.marks()
+        self.language = trial.env.starts.domain.language
+        self.aim = self.language.described(trial.env.starts.targets[0])
+        self.likeness = tools.likeness(trial.env.starts.checks[0], self.aim)
         self.like = int(np.argmax(self.likeness))
         self.queue: list[Call] = []
 
@@ -97,19 +93,19 @@ class Explorer:
         return call.policy.act(self._view(), row, call.target, self.rng)
 
     def _single(self, row: int) -> int:
-        """An action of its own; a step ahead goes on for some cells, which is how a known door is passed."""
+        """An action of its own; one that walks goes on for a while, which is how a narrow way is passed."""
         if self.walks[row]:
             self.walks[row] -= 1
-            return FORWARD
-        action = int(self.rng.choice(N_ACTIONS, p=self.prior[int(self._is_tidy)]))
-        if action == FORWARD:
+            return self.walk
+        action = int(self.rng.choice(len(self.prior[0]), p=self.prior[int(self._is_tidy)]))
+        if action == self.walk:
             self.walks[row] = self.rng.integers(LONGEST_WALK)
         return action
 
     @property
     def _is_tidy(self) -> bool:
         """At first nothing is taken or dropped in passing: full hands would spoil what comes after."""
-        return self.trial.arena.steps < TIDY * self.trial.budget
+        return self.trial.env.steps < TIDY * self.trial.budget
 
     def _is_aimed(self, row: int) -> bool:
         """Whether a row stands at the start and there are first calls left to be made from there."""
@@ -117,15 +113,14 @@ class Explorer:
 
     def _choose(self, row: int) -> None:
         """Begin a call in a row: the next of the queue at the start, otherwise one that is drawn."""
-        memory = self.trial.arena.memory
-        self.began[row], self.before[row], self.rooms[row] = memory.steps[row], memory.visited[row], memory.room[row]
+        self.rows.mark(self.marks, row)
+        self.places[row] = self.rows.places()[row]
         call = self.queue.pop(0) if self._is_aimed(row) else self._drawn(row)
         if call is not None:
             self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
 
     def _drawn(self, row: int) -> Call | None:
-        memory = self.trial.arena.memory
-        holding = bool(memory.carried[row] >= 0)
+        holding = bool(self.rows.holding()[row] >= 0)
         arguments = self._arguments(row)
         weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
         weights[self.like] += LIKE
@@ -143,8 +138,8 @@ class Explorer:
         return None
 
     def _place(self, call: Call, row: int) -> tuple[str, str, int, str]:
-        """A call, the room it began in and what came before: what failed so is drawn less often so, in every row."""
-        return call.skill.name, call.argument, int(self.rooms[row]), self.last[row]
+        """A call, the place it began in and what came before: what failed so is drawn less often so, in every row."""
+        return call.skill.name, call.argument, int(self.places[row]), self.last[row]
 
     def _argument(self, arguments: list[str]) -> str:
         weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])
@@ -152,7 +147,7 @@ class Explorer:
 
     def _first_calls(self) -> list[Call]:
         """Every skill once, on what the check is about, those first whose own check asks what this one asks."""
-        holding, view = bool(self.trial.arena.memory.carried[0] >= 0), self._view()
+        holding, view = bool(self.rows.holding()[0] >= 0), self._view()
         ranked = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
         apt = [skill for skill in ranked if self.tools.is_apt(skill, holding=holding)]
         called = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
@@ -161,23 +156,19 @@ class Explorer:
 
     def _arguments(self, row: int) -> list[str]:
         """What a skill may be called on: what the check is about, and what was seen so far."""
-        seen = BabyAIPerception(self.trial.arena.memory, row).get_observed_objects()
-        names = {text(Target(*parse(thing.name)[:2], 0, -1)) for thing in seen if not thing.held}
+        seen = self.rows.perception(row).elements()
+        names = {self.language.kinds_of(thing) for thing in seen if not thing.held}
         return sorted(names | ({self.aim} if self.aim else set()))
 
-    def _view(self) -> Memory:
+    def _view(self) -> Any:
         """The rows' memory as their calls see it: each began when its call did."""
-        return self.trial.arena.memory._replace(began_at=self.began, visited_before=self.before)
+        return self.rows.since(self.marks)
 
-    def _is_done(self, call: Call, row: int, view: Memory) -> bool:
+    def _is_done(self, call: Call, row: int, view: Any) -> bool:
         return bool(call.done(view, np.zeros(len(self.calls), np.int64))[row])
 
 
-def _named(target: np.ndarray) -> str:
-    return "" if tuple(target) == NO_TARGET else text(Target(*map(int, target)))
-
-
-class SkilledSearch:
+class SkillSearch:
     """Searches with the skills of a library first, then as it would without them, under one budget."""
 
     def __init__(self, library: Path, inner: Search, settings: SearchSettings = SearchSettings()) -> None:
@@ -191,8 +182,8 @@ class SkilledSearch:
             return trial.nothing_to_do()
         trial.try_each_action()
         if not trial.over:
-            weights = np.exp(self.settings.prior)
-            Explorer(trial, toolbox_of(self.library), prior=weights / weights.sum(), seed=seed).run()
+            weights = np.exp(trial.prior)
+            SkillChains(trial, skill_calls_of(self.library), prior=weights / weights.sum(), seed=seed).run()
         found = trial.result()
         if found.reached:
             return found
@@ -214,4 +205,4 @@ def _together(first: Searched, second: Searched, *, must_succeed: bool) -> Searc
     )
 
 
-__all__ = ["SkilledSearch"]
+__all__ = ["SkillSearch"]

@@ -15,9 +15,11 @@ from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.llm.babylang.model import BabyLang
+from sdg.llm.transcript import entries
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder, RunSettings
 from sdg.run.plan import Plan
+from sdg.run.records import SearchedRow, VerificationRow
 from sdg.skills.library.store import load_library
 from sdg.skills.search.search import RandomSearch
 
@@ -27,6 +29,7 @@ SMALL = (
     "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.train.total_timesteps=1024",
     "induce.train.n_envs=16",
     "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "induce.use_unconfirmed=true",
     "processes=1",
 )  # fmt: skip
 
@@ -78,8 +81,8 @@ def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) ->
 
 
 def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> None:
-    said = [json.loads(line) for line in (twice / "transcript.jsonl").read_text().splitlines()]
-    asked = [line["messages"][-1]["content"] for line in said if line["stage"] == "hypothesize"]
+    said = entries(twice / "transcript.jsonl")
+    asked = [entry["messages"][-1]["content"] for entry in said if entry["stage"] == "hypothesize"]
     names = {skill.name for skill in load_library(twice / "library-1").skills}
     told = [text for text in asked if "## Skills that the robot has learned" in text]
     assert told
@@ -131,9 +134,8 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
 
 
 def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
-    goal = {"description": "x", "name": "check", "check": "", "reached": True, "restore_actions": []}
-    goals = [goal | {"actions": [2] * steps} for steps in (3, 41)]
-    row = {"instruction": "x", "level": LEVEL, "seed": 0, "verified": True, "subgoals": goals}
+    goals = tuple(SearchedRow("x", "check", "", True, (), (2,) * steps, steps, "lowered", 0) for steps in (3, 41))
+    row = VerificationRow("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
     plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())

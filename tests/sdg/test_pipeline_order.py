@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,31 @@ def test_the_order_of_finishing_changes_nothing_that_follows(tmp_path: Path) -> 
         grounding = Grounding(
             plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet(), parallel=backwards
         )
-        seeds = [row["seed"] for row in grounding.ground()]
+        seeds = [row.seed for row in grounding.ground()]
         assert [row["seed"] for row in folder.journal("verifications")] == seeds[::-1]
     assert seeds == sorted(seeds)
+
+
+class Together(BabyLang):
+    """The stand-in, which answers no question before six are asked."""
+
+    def __init__(self) -> None:
+        self.together = threading.Barrier(6)
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.together.wait(60)
+        return super().complete(messages, sampling=sampling)
+
+
+def test_hypotheses_are_asked_many_at_a_time_and_written_in_order(tmp_path: Path) -> None:
+    written = []
+    for model, concurrency in ((BabyLang(), 1), (Together(), 6)):
+        plan = Plan(levels=("GoToLocal",), instructions=12, seed=0, concurrency=concurrency)
+        path = tmp_path / str(concurrency)
+        with RunFolder.start(path, RunSettings({}, "", 0)) as folder:
+            Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet()).hypothesize()
+        written.append((path / "hypotheses.jsonl").read_bytes())
+    assert written[0] == written[1]
 
 
 class Scripted:

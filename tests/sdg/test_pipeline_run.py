@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdg.experiments.adversarial.kill_test import differences, kill, start, units
+from sdg.llm.transcript import entries
 from tests.shared.pipeline_server import openai_server
 
 STAGES = ("hypotheses", "verifications", "skills", "episodes")
@@ -85,7 +86,7 @@ def test_a_server_s_model_grounds_and_its_transcript_replays_the_run(tmp_path: P
         rows = sdg("--llm", "openai:stand-in", "--set", address, "--set", "processes=2", "--out", served)
         assert server.requests > 3  # type: ignore[attr-defined]
     assert rows[0]["llm_calls"]
-    said = [json.loads(line) for line in (served / "transcript.jsonl").read_text().splitlines()]
+    said = list(entries(served / "transcript.jsonl"))
     assert {line["stage"] for line in said} == {"hypothesize", "induce", "solve"}
     assert sum(line["stage"] == "solve" for line in said) == rows[0]["llm_calls"], "two workers wrote, and all of it"
     again = sdg("--llm", f"replay:{served / 'transcript.jsonl'}", "--out", replayed)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from sdg.skills.sandbox.guard import Guard, Signature
+from sdg.skills.sandbox.process import line
 
 SOURCE = "def check():\n    return wait() == 1\n"
+CRASHING = "def check():\n    return wait() == 2\n"
 
 
 class Bomb:
@@ -39,9 +41,38 @@ def spin() -> int:
         pass
 
 
-def in_generated_code(folder: str) -> Any:
+def run(source: str, *, spin: Any) -> Any:
+    """Generated code behind the guard, whose function does what a hole of the guard or of C would."""
     guard = Guard({"wait": Signature("wait", returns=2)}, returns=bool)
-    return guard.load(SOURCE)({"wait": spin})
+    return guard.load(source)({"wait": spin})
+
+
+def in_generated_code(folder: str) -> Any:
+    return run(SOURCE, spin=spin)
+
+
+def crash_later(folder: str) -> None:
+    """An innocent check was asked, and it is over, when the process dies of something else."""
+    run(SOURCE, spin=lambda: 1)
+    os.abort()
+
+
+def read(pid: int, name: str) -> bytes:
+    return Path(f"/proc/{pid}/{name}").read_bytes()
+
+
+def pids() -> list[int]:
+    """Processes of this user."""
+    places = [place for place in Path("/proc").iterdir() if place.name.isdigit()]
+    return [int(place.name) for place in places if place.stat().st_uid == os.getuid()]
+
+
+def say(message: bytes) -> None:
+    """What a worker that was taken over may write to its parent: anything."""
+    channel = line._ask.__self__  # type: ignore[union-attr]
+    while message:
+        message = message[os.write(channel._outgoing, message) :]
+    time.sleep(60)
 
 
 def fill(folder: str) -> int:
@@ -62,6 +93,15 @@ ACTIONS: Mapping[str, Any] = {
     "socket": lambda folder: socket.socket(),
     "program": lambda folder: subprocess.run(["true"], check=True),
     "write": lambda folder: Path(folder, "written").write_text("x"),
+    "fork": lambda folder: os.fork(),
+    "signal": lambda folder: os.kill(os.getppid(), 0),
+    "ask": lambda folder: line.ask({"n": [1, 2]}),
+    "parent": lambda folder: read(os.getppid(), "environ"),
+    "others": lambda folder: [len(read(pid, "environ")) for pid in pids() if pid != os.getpid()],
+    "memory of the parent": lambda folder: read(os.getppid(), "maps"),
+    "crash": lambda folder: run(CRASHING, spin=os.abort),
+    "crash later": crash_later,
+    "say": lambda folder: say(bytes.fromhex(folder)),
 }
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.levels import seeds
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.instructions import seeds
 from sdg.run import RunFolder, RunSettings
 
 LEVELS = ("GoToLocal", "Open")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from minigrid.core.world_object import Ball, Box, Door, Key, Wall
 
+from sdg.envs.babyai.cells import COLOURS
 from sdg.envs.babyai.world import BabyAIWorld
 
 BUSY = (0.12, 0.12, 0.36, 0.14, 0.08, 0.18)
@@ -36,3 +38,28 @@ def in_view(world: BabyAIWorld) -> set[tuple[int, int]]:
             if at is not None and mask[at] and tuple(at) != (3, 6):
                 found.add((x, y))
     return found
+
+
+def scramble(world: BabyAIWorld, seen: set[tuple[int, int]], opened: set[tuple[int, int]]) -> int:
+    """Change every cell never seen and what can't be seen of the rest; the number of cells changed."""
+    random, inner, changed = np.random.default_rng(1), world.inner, 0
+    for x in range(inner.width):
+        for y in range(inner.height):
+            if (x, y) not in seen and (x, y) != tuple(inner.agent_pos):
+                before, color = inner.grid.get(x, y), str(random.choice(COLOURS))
+                made = (
+                    None,
+                    Wall(),
+                    Ball(color),
+                    Key(color),
+                    Box(color),
+                    Door(color, is_open=bool(random.integers(2))),
+                )
+                inner.grid.set(x, y, made[random.integers(len(made))])
+                changed += before is not inner.grid.get(x, y)
+            thing = inner.grid.get(x, y)
+            if thing is not None and thing.type == "box" and (x, y) not in opened:
+                thing.contains = Key("red")
+    inner.mission = "go to the purple door"
+    inner.max_steps += 7
+    return changed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import io
 import os
 import stat
 import subprocess
@@ -33,6 +34,8 @@ from sdg.envs.babyai.engine import verifier
 from sdg.envs.babyai.engine.layouts import LayoutError, generate
 from sdg.envs.babyai.engine.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
 from sdg.envs.babyai.levels import level_name
+from sdg.envs.files import atomic_write
+from sdg.envs.kernels import READ_ONLY, cache_folder
 
 SCHEMA = 1
 """Version of the file format and of what is written; files of another one are refused."""
@@ -72,9 +75,9 @@ class LevelBank:
     ) -> LevelBank:
         """The layouts of `level` under these seeds, in this order, from disk if they were made before.
 
-        `cache_dir` defaults to `$SDG_CACHE_DIR`, else `sdg` in the user's cache folder. With more than one worker the
-        layouts are made in that many processes. Raises ValueError when there is no such level, LayoutError when its
-        generation fails, BankError when the cached file is torn.
+        `cache_dir` defaults to `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
+        With more than one worker the layouts are made in that many processes. Raises ValueError when there is no such
+        level, LayoutError when its generation fails, BankError when the cached file is torn.
         """
         wanted = _as_seeds(seeds)
         name = level_name(level)
@@ -86,6 +89,8 @@ class LevelBank:
             return bank
         layouts, missions = _generate_in_parts(name, wanted, workers) if workers > 1 else generate(name, wanted)
         bank = _assemble(name, seeds=wanted, layouts=layouts, missions=missions)
+        if READ_ONLY:
+            return bank
         try:
             bank.save(path)
         except OSError as error:
@@ -114,18 +119,11 @@ class LevelBank:
 
     def save(self, path: Path | str) -> None:
         """Write the bank atomically: a reader sees the whole file or none."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         header = {"schema": np.int64(SCHEMA), "level": self.level, "seeds": self.seeds}
         texts = {"levels": _to_bytes(self.levels), "missions": _to_bytes(self.missions)}
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)  # nobody finds half a bank
-            raise
+        file = io.BytesIO()
+        np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
+        atomic_write(Path(path), file.getvalue())
 
     @staticmethod
     def load(path: Path | str) -> LevelBank:
@@ -171,10 +169,9 @@ def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:
-    default = os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
     made_by = f"{SCHEMA} {LAYOUT.descr} {importlib.metadata.version('minigrid')} {level} ".encode()
     digest = hashlib.sha256(made_by + seeds.tobytes()).hexdigest()[:16]
-    return Path(cache_dir or default).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
+    return Path(cache_dir or cache_folder()).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
 
 
 def _generate_in_parts(level: str, seeds: np.ndarray, workers: int) -> tuple[np.recarray, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sdg.envs.babyai.engine.layouts import make_minigrid
-from sdg.envs.babyai.levels import seeds
+from sdg.envs.instructions import seeds
 
 
 def make(level: str, **options: Any) -> Any:

@@ -5,16 +5,16 @@ The docstrings of the functions that `functions()` names are the prompt's API te
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from sdg.envs import perception
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import ANY, Target, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
 from sdg.envs.babyai.perception.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
-from sdg.envs.perception import Object
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
@@ -36,6 +36,28 @@ then. An object is a record with these fields, read as record.field:
 Records cannot be changed. Descriptions are text: [a|the] [color] (door|key|ball|box|object) \
 [on your left|on your right|in front of you|behind you] [#id]. "object" means any type. Location words are about the \
 room and the pose in which the mission began, and stay with an object when it is moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A thing the robot has seen. Positions are (x, y): x to the right of and y ahead of its pose at the start."""
+
+    id: int
+    name: str
+    type: str
+    color: str
+    position: tuple[int, int]
+    start_position: tuple[int, int]
+    distance: int
+    facing: bool
+    visible: bool
+    held: bool
+    room: int
+    status: str
+    explored: bool
+    picked_up_at: int
+    dropped_at: int
+    opened_at: int
 
 
 class BabyAIPerception:
@@ -129,14 +151,19 @@ class BabyAIPerception:
         """The perception functions P by name, bound to this snapshot."""
         return {name: getattr(self, name) for name in NAMES}
 
+    def elements(self) -> list[Object]:
+        """Everything seen so far that is still in the world."""
+        return self.get_observed_objects()
+
     def describe(self) -> str:
         """The snapshot in a few lines of text, as a guard or a model is shown it."""
-        carried, faced = self.get_carried(), self.get_facing()
+        carried, faced, front = self.get_carried(), self.get_facing(), self.get_front_position()
         rooms = ", ".join(map(str, self.get_visited_rooms()))
         lines = [
             f"Step {self.get_steps()}. The robot is at {self.get_position()} in room {self.get_current_room()}; "
             f"rooms visited: {rooms}.",
-            f"It carries {_label(carried)}. Straight ahead at {self.get_front_position()}: {_label(faced)}.",
+            f"It carries {_label(carried)}. Straight ahead at {front}: {_label(faced)}.",
+            f"The cell straight ahead is {'free' if self.is_free(front) else 'not free'}.",
         ]
         return "\n".join(lines + [_line(record) for record in self.get_observed_objects()])
 
@@ -176,23 +203,13 @@ NAMES: tuple[str, ...] = (
 )
 """The perception functions, in the order in which a prompt lists them."""
 
+FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
+"""The same of no snapshot at all: only their signatures and docstrings can be read."""
+
 
 def api_text(names: Iterable[str] | None = None) -> str:
-    """The perception part of a prompt: the record fields, then `name(arguments): what it gives` a line each.
-
-    `names` picks and orders the functions (all of them by default). ValueError for a name that there isn't.
-    """
-    chosen = NAMES if names is None else tuple(names)
-    unknown = [name for name in chosen if name not in NAMES]
-    if unknown:
-        raise ValueError(f"no perception function is called {unknown[0]!r}; there are {', '.join(NAMES)}")
-    return "\n".join([RECORD_TEXT, *(render(getattr(BabyAIPerception, name)) for name in chosen)])
-
-
-def render(function: Callable[..., object]) -> str:
-    """`name(arguments): docstring` in one line, from the function itself."""
-    arguments = [name for name in inspect.signature(function).parameters if name != "self"]
-    return f"{function.__name__}({', '.join(arguments)}): {' '.join((function.__doc__ or '').split())}"
+    """The perception part of a prompt; `names` picks and orders the functions. ValueError for one that there isn't."""
+    return perception.api_text(RECORD_TEXT, FUNCTIONS, names)
 
 
 def _object(row: list[int]) -> Object:

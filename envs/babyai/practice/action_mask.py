@@ -29,7 +29,7 @@ NEVER = np.float32(-1e9)
 
 
 @kernel
-def bar_futile(memory: Memory, i: int, logits: np.ndarray) -> None:
+def mask_noop_actions(memory: Memory, i: int, logits: np.ndarray) -> None:
     """Set the logits (6,) of actions that would change nothing in row i to NEVER; turning always changes something."""
     x, y, direction = memory.pose[i, 0], memory.pose[i, 1], memory.pose[i, 2]
     ax = x + (1 if direction == 0 else -1 if direction == 2 else 0)
@@ -53,7 +53,7 @@ def bar_futile(memory: Memory, i: int, logits: np.ndarray) -> None:
 
 
 @kernel
-def bar_futile_rows(memory: Memory, logits: np.ndarray) -> None:
+def mask_noop_actions_of_rows(memory: Memory, logits: np.ndarray) -> None:
     """The same for all rows: logits (n, 6)."""
     for i in range(logits.shape[0]):
-        bar_futile(memory, i, logits[i])
+        mask_noop_actions(memory, i, logits[i])

@@ -70,24 +70,24 @@ def _corpus(source: str, *, n_items: int, seed: int) -> Corpus:
 
 def stand_in_corpus(*, n_items: int, seed: int, levels: Sequence[str] = LEVELS) -> Corpus:
     """Subgoals that the rule-based stand-in hypothesises for grounding instructions, with kinds as it means them."""
+    from sdg.envs.babyai.domain import BABYAI
     from sdg.envs.babyai.levels import instructions
-    from sdg.envs.babyai.perception.snapshot import api_text
     from sdg.hypothesis.hypothesize import hypothesize
     from sdg.induction.translate import translate
     from sdg.llm.babylang.model import BabyLang
     from sdg.llm.model import Sampling
 
-    model, api = BabyLang(), api_text()
+    model = BabyLang()
     asked = [i for level in levels for i in instructions(level, split="grounding", count=n_items // 4 + 1, seed=seed)]
     asked = [asked[n] for order in range(n_items // 4 + 1) for n in range(order, len(asked), n_items // 4 + 1)]
     subgoals = [
         subgoal
         for number, one in enumerate(asked)
         for subgoal in hypothesize(
-            one.text, model=model, perception_api=api, sampling=Sampling(seed=1000 * seed + number)
+            one.text, model=model, domain=BABYAI, sampling=Sampling(seed=1000 * seed + number)
         ).subgoals
     ][:n_items]
-    calls = translate([subgoal.description for subgoal in subgoals], model=model)
+    calls = translate([subgoal.description for subgoal in subgoals], model=model, domain=BABYAI)
     items = tuple(ClusterItem(call, subgoal) for call, subgoal in zip(calls, subgoals, strict=True))
     return Corpus(items, tuple(kind_of_stand_in(item) for item in items))
 

@@ -17,7 +17,7 @@ import typer
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.layouts import generate
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.bench import options
 from sdg.experiments.bench.engine.ppo import EVALUATION, LEVEL, N_ENVS, SETTINGS
 from sdg.experiments.report.panels import Mark, Panel, Panels
@@ -34,7 +34,7 @@ def rows(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="where to draw the curve, an SVG")] = None,
 ) -> Iterator[dict[str, Any]]:
     """A row for each size of the bank."""
-    from sdg.skills.learning import level_env as ppo_level
+    from sdg.experiments.baselines import level_env as ppo_level
     from sdg.skills.learning.ppo import PPOLearner
 
     training, evaluation = SPLITS["training"], SPLITS["evaluation"]
@@ -47,7 +47,7 @@ def rows(
         env = ppo_level.LevelVecEnv(bank, N_ENVS, seed=seed)
         learner = PPOLearner(env, SETTINGS, seed=seed)
         began = time.process_time()
-        learner.learn(steps, watch=lambda *_: True)
+        learner.learn(steps, callback=lambda *_: True)
         spent = time.process_time() - began
         done.append(
             {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice.batch import Rows
+from sdg.envs.batch import BatchWorld
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.subgoal import CheckFunction
 
@@ -32,18 +34,18 @@ CHECKS = (
 def measure_checks(level: str, *, n_envs: int = 1024, seed: int = 0, walk: int = 40) -> Iterator[dict[str, Any]]:
     """Microseconds per environment of every check, by the path it takes and interpreted, after `walk` random steps."""
     bank = LevelBank.build(level, np.arange(seed, seed + n_envs))
-    rows = Rows(n_envs)
-    rows.begin(bank, np.arange(n_envs))
+    domain = BABYAI
+    rows = domain.begin(bank, np.arange(n_envs))
     rng = np.random.default_rng(seed)
     for actions in rng.integers(0, 6, (walk, n_envs)):
         rows.step(actions)
     for check in CHECKS:
-        reward, which = BatchReward([check]), np.zeros(n_envs, np.int64)
+        reward, which = BatchReward([check], domain), np.zeros(n_envs, np.int64)
         fired = reward(rows.memory, which)
         some = range(min(64, n_envs))
-        disagreements = sum(ask(check, rows.memory, i) != bool(fired[i]) for i in some)
-        batch = median(_seconds(lambda: reward(rows.memory, which)) for _ in range(9))  # noqa: B023  called at once
-        single = median(_seconds(lambda: [ask(check, rows.memory, i) for i in some]) for _ in range(3))  # noqa: B023
+        disagreements = sum(ask(check, domain, memory=rows.memory, row=i) != bool(fired[i]) for i in some)
+        batch = median(_seconds(partial(reward, rows.memory, which)) for _ in range(9))
+        single = median(_seconds(partial(_asked, check, rows, len(some))) for _ in range(3))
         yield {
             "check": check.name,
             "level": level,
@@ -53,6 +55,11 @@ def measure_checks(level: str, *, n_envs: int = 1024, seed: int = 0, walk: int =
             "us_interpreted": single / len(some) * 1e6,
             "mismatches": disagreements,
         }
+
+
+def _asked(check: CheckFunction, rows: BatchWorld, count: int) -> None:
+    for row in range(count):
+        ask(check, rows.domain, memory=rows.memory, row=row)
 
 
 def _seconds(call: Any) -> float:

@@ -62,23 +62,22 @@ def perception(bank: LevelBank) -> None:
 
 def checks(bank: LevelBank) -> None:
     """A step of rows with memories and a lowered check."""
-    from sdg.envs.babyai.practice.batch import Rows
+    from sdg.envs.babyai.domain import BABYAI
     from sdg.skills.checks.reward import BatchReward
     from sdg.skills.subgoal import CheckFunction
 
-    rows = Rows(4)
-    rows.begin(bank, np.arange(4))
+    rows = BABYAI.begin(bank, np.arange(4))
     rows.step(np.zeros(4, np.int64))
     check = CheckFunction("check", 'def check():\n    return len(find_objects("red ball")) > 0\n')
-    BatchReward([check])(rows.memory, np.zeros(4, np.int64))
+    BatchReward([check], BABYAI)(rows.memory, np.zeros(4, np.int64))
 
 
 def learner(bank: LevelBank) -> None:
     """A rollout and an update."""
-    from sdg.skills.learning.level_env import LevelVecEnv
+    from sdg.experiments.baselines.level_env import LevelVecEnv
     from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 
-    PPOLearner(LevelVecEnv(bank, 4, seed=0), PPOSettings(n_steps=2), seed=0).learn(8, watch=lambda *_: True)
+    PPOLearner(LevelVecEnv(bank, 4, seed=0), PPOSettings(n_steps=2), seed=0).learn(8, callback=lambda *_: True)
 
 
 def stages() -> dict[str, float]:

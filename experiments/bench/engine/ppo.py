@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.bench import options
 from sdg.skills.learning.ppo import PPOSettings
 
@@ -132,17 +132,18 @@ def _median(values: Iterable[float]) -> float:
 
 def _compile() -> None:
     """A few steps, so that no row's clock sees the compiler."""
-    from sdg.skills.learning import level_env as ppo_level
+    from sdg.experiments.baselines import level_env as ppo_level
     from sdg.skills.learning.ppo import PPOLearner
 
     env = ppo_level.LevelVecEnv(LevelBank.build(LEVEL, range(8)), 4, seed=0)
-    PPOLearner(env, replace(SETTINGS, n_steps=2), seed=0).learn(200, watch=lambda *_: True)
+    PPOLearner(env, replace(SETTINGS, n_steps=2), seed=0).learn(200, callback=lambda *_: True)
 
 
 def _learn(row: str, *, seed: int, cap: float) -> Learning:
-    from sdg.skills.learning import level_env as ppo_level
-    from sdg.skills.learning import sb3 as ppo_sb3
+    from sdg.experiments.baselines import level_env as ppo_level
+    from sdg.experiments.baselines import sb3 as ppo_sb3
     from sdg.skills.learning.ppo import PPOLearner
+    from sdg.skills.learning.sb3 import SB3Rows
 
     n_envs = 16 if row == "a" else N_ENVS
     training, evaluation = SPLITS["training"], SPLITS["evaluation"]
@@ -161,9 +162,9 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     go_on: Callable[[], int]
     if row in "bc":
         learner = PPOLearner(env, SETTINGS, seed=seed)
-        act, go_on = learner.act, partial(learner.learn, chunk, watch=lambda _learner, _steps: True)
+        act, go_on = learner.act, partial(learner.learn, chunk, callback=lambda _learner, _steps: True)
     else:
-        rows = env if row == "a" else ppo_sb3.SB3Rows(env)
+        rows = env if row == "a" else SB3Rows(env)
         ppo = ppo_sb3.default_ppo(rows, seed=seed) if row == "a" else ppo_sb3.project_ppo(rows, SETTINGS, seed=seed)
         act, go_on = ppo_sb3.acting(ppo), ppo_sb3.going_on(ppo, chunk)
     env.reset()

@@ -1,27 +1,5 @@
-"""Checks in batch: guarded source as small integer programs for one compiled kernel over memory rows."""
+"""Checks in batch: guarded source as small integer programs for a domain's check machine."""
 
-from sdg.skills.checks.lowering.lowering import (
-    FALSE,
-    FAULT,
-    SCRATCH,
-    TRUE,
-    Batch,
-    Lowered,
-    NotLowerable,
-    evaluate_row,
-    lower,
-    slots_of,
-)
+from sdg.skills.checks.lowering.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 
-__all__ = [
-    "FALSE",
-    "FAULT",
-    "SCRATCH",
-    "TRUE",
-    "Batch",
-    "Lowered",
-    "NotLowerable",
-    "evaluate_row",
-    "lower",
-    "slots_of",
-]
+__all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]

@@ -7,19 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sdg.envs.babyai.perception.description import parse
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import CannotLower, Source, Stream, Value, parts
 
 if TYPE_CHECKING:
     from sdg.skills.checks.lowering.writer import Writer
 
-_FACTS = {
-    "get_current_room": ("int", "room"), "get_steps": ("int", "steps"), "get_start_steps": ("int", "began_at"),
-    "get_visited_rooms": ("rooms", "visited"), "get_rooms_visited_before": ("rooms", "visited_before"),
-    "count_unseen_cells": ("int", "unseen"), "get_carried": ("object", "carried"), "get_facing": ("object", "facing"),
-}  # fmt: skip
-_PAIRS = {"get_position": ("x", "y"), "get_front_position": ("front_x", "front_y")}
 _ALL = 1 << 30
 _MAX_INLINED = 3
 _NUMBERS = frozenset({"int", "bool"})
@@ -32,8 +25,10 @@ class Calls:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
+        self._machine = writer.machine
         self._functions: dict[str, Callable[[ast.Call], Value]] = {
-            "get_observed_objects": self._observed, "find_objects": self._find, "is_free": self._free, "abs": self._abs,
+            self._machine.all_things: self._all_things, self._machine.find: self._find,
+            self._machine.is_free: self._free, "abs": self._abs,
             "int": self._int, "bool": self._bool, "any": self._quantified, "all": self._quantified, "len": self._len,
             "sum": self._sum, "set": self._set, "list": self._list, "next": self._next, "min": self._extreme,
             "max": self._extreme, "sorted": self._sorted,
@@ -48,12 +43,11 @@ class Calls:
         name = node.func.id
         if name in self._scope.helpers:
             return self._inline(node, self._scope.helpers[name])
-        if name in _FACTS and not node.args:
-            kind, fact = _FACTS[name]
-            return replace(self._scope.fact(kind, fact), nullable=kind == "object")
-        if name in _PAIRS and not node.args:
-            x, y = (self._scope.fact("int", fact).registers[0] for fact in _PAIRS[name])
-            return Value("pair", (x, y))
+        if name in self._machine.facts and not node.args:
+            kind, facts = self._machine.facts[name]
+            if kind == "pair":
+                return Value("pair", tuple(self._scope.fact(m.INT, fact).registers[0] for fact in facts))
+            return replace(self._scope.fact(kind, facts[0]), nullable=kind == m.THING)
         writer = self._functions.get(name)
         if writer is None or (node.keywords and name not in ("min", "max")):
             raise CannotLower(f"{name}() has no lowered form")
@@ -81,15 +75,15 @@ class Calls:
             raise CannotLower(f"this call of a {value.kind} has no lowered form")
         return value
 
-    def _observed(self, node: ast.Call) -> Value:
+    def _all_things(self, node: ast.Call) -> Value:
         if node.args:
-            raise CannotLower("get_observed_objects() takes no argument")
+            raise CannotLower(f"{self._machine.all_things}() takes no argument")
         return Value("stream", stream=Stream(source=Source("objects")))
 
     def _find(self, node: ast.Call) -> Value:
         text = str(self._argument(node, "text").constant)
         try:
-            target = parse(text)
+            target = self._machine.parse(text)
         except ValueError:
             raise CannotLower(f"{text[:40]!r} describes nothing, so the check raises") from None
         return Value("stream", stream=Stream(source=Source("matches", slot=self._asm.slot(target))))
@@ -113,10 +107,10 @@ class Calls:
         return self._w.truth(node)
 
     def _len(self, node: ast.Call) -> Value:
-        value = self._argument(node, "stream", "rooms", "items")
+        value = self._argument(node, "stream", m.NUMBERS, "items")
         if value.stream is not None and value.stream.lazy:
             raise CannotLower("a generator has no length, so the check raises")
-        if value.kind == "rooms":
+        if value.kind == m.NUMBERS:
             return self._asm.fresh("int", m.POPCOUNT, value.registers[0])
         if value.kind == "items" and isinstance(value.constant, tuple):
             return Value("int", constant=len(value.constant))
@@ -142,7 +136,7 @@ class Calls:
         return Value("int", (total,))
 
     def _set(self, node: ast.Call) -> Value:
-        return replace(self._argument(node, "rooms"), constant="set")
+        return replace(self._argument(node, m.NUMBERS), constant="set")
 
     def _list(self, node: ast.Call) -> Value:
         value = self._argument(node, "stream")
@@ -175,7 +169,7 @@ class Calls:
     def _method(self, node: ast.Call, function: ast.Attribute) -> Value:
         """What a text method says of each of the few texts that a field can have is known beforehand."""
         value = self._w.value(function.value)
-        if value.kind not in self._w.domains or node.keywords:
+        if value.kind not in self._machine.texts or node.keywords:
             raise CannotLower(f"the method {function.attr} has no lowered form")
         if function.attr in ("lower", "strip") and not node.args:
             return value
@@ -183,7 +177,7 @@ class Calls:
         if function.attr not in ("startswith", "endswith") or len(arguments) != 1 or not isinstance(arguments[0], str):
             raise CannotLower(f"the method {function.attr} has no lowered form")
         ask: Any = str.startswith if function.attr == "startswith" else str.endswith
-        return self._asm.mask(value, [ask(text, arguments[0]) for text in self._w.domains[value.kind]])
+        return self._asm.mask(value, [ask(text, arguments[0]) for text in self._machine.texts[value.kind]])
 
 
 def halves(value: Value) -> tuple[Value, ...]:

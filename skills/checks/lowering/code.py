@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sdg.envs.babyai.perception.description import Target
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 
 
 class CannotLower(Exception):
@@ -49,7 +48,7 @@ class Stream:
 class Value:
     """What an expression is, while its program is written.
 
-    `kind` is one of int, bool, object, pair, color, type, status, name, rooms, text, none, stream, items. `registers`
+    `kind` is int, bool, object, pair, numbers, text, none, stream, items or a kind of text of the domain's. `registers`
     hold it, or `constant` is its value (an int, a text, or the tuple of Values of a literal list or tuple).
     `nullable` says that an object may be None.
     """
@@ -67,7 +66,7 @@ class Assembler:
     def __init__(self) -> None:
         self.lines: list[tuple[int, int | Label, int | Label, int | Label]] = []
         self.places: dict[int, int] = {}
-        self.slots: list[Target] = []
+        self.slots: list[Hashable] = []
         self.faults = 0
         self._labels = 0
         self._registers = 0
@@ -97,7 +96,7 @@ class Assembler:
         self._orders += 1
         return self._orders - 1
 
-    def slot(self, target: Target) -> int:
+    def slot(self, target: Hashable) -> int:
         """A new parameter. Equal texts get one each: templates may replace them apart."""
         if len(self.slots) >= m.N_SLOTS:
             raise CannotLower("it names too many things")

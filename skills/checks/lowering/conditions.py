@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from sdg.envs.babyai.cells import COLOURS, TYPES
-from sdg.envs.babyai.perception.description import ANY, Target
-from sdg.envs.babyai.perception.table import STATUSES
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.calls import halves
 from sdg.skills.checks.lowering.code import CannotLower, Label, Value
 
@@ -27,8 +24,6 @@ _REGISTER_JUMPS: dict[int, tuple[int, bool]] = {
 """The same between two registers, and whether they are swapped."""
 _MIRRORED: dict[type, type] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 _NUMBERS = frozenset({"int", "bool"})
-_TEXTS = {"type": 0, "color": 1, "name": 2}
-"""Kinds of text that templates replace: they are parameters, compared with this part of a slot."""
 
 
 class Conditions:
@@ -38,6 +33,7 @@ class Conditions:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
+        self._machine = writer.machine
 
     def condition(self, node: ast.expr, label: Label, *, when: bool) -> None:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -71,9 +67,9 @@ class Conditions:
             self._always(bool(value.constant), label, when=when)
         elif value.kind == "object" and value.nullable:
             self._asm.emit(m.JUMP_GE_C if when else m.JUMP_LT_C, value.registers[0], 0, label)
-        elif value.kind in ("object", "pair", "type", "color", "name"):
+        elif value.kind in ("object", "pair", *self._machine.parameters):
             self._always(True, label, when=when)
-        elif value.kind in ("int", "bool", "status", "rooms"):
+        elif value.kind in ("int", "bool", m.NUMBERS) or value.kind in self._machine.texts:
             self._asm.emit(m.JUMP_NE_C if when else m.JUMP_EQ_C, value.registers[0], 0, label)
         elif value.stream is not None and value.stream.lazy:
             self._always(True, label, when=when)
@@ -169,7 +165,8 @@ class Conditions:
         self._asm.emit(jump, *((b, a) if swapped else (a, b)), label)
 
     def equal(self, left: Value, right: Value, label: Label, *, when: bool) -> None:
-        if right.kind in _TEXTS or right.kind == "status" or (right.kind == "object" and left.kind == "none"):
+        parameters, texts = self._machine.parameters, self._machine.texts
+        if right.kind in texts or (right.kind == "object" and left.kind == "none"):
             left, right = right, left
         jumps = (m.JUMP_EQ, m.JUMP_EQ_C) if when else (m.JUMP_NE, m.JUMP_NE_C)
         if left.kind in _NUMBERS and right.kind in _NUMBERS:
@@ -181,17 +178,17 @@ class Conditions:
                 self._asm.emit(jumps[1], left.registers[0], -1, label)
             else:
                 self._always(False, label, when=when)
-        elif left.kind == right.kind and left.kind in ("object", "status", *_TEXTS):
+        elif left.kind == right.kind and (left.kind == "object" or left.kind in texts):
             self._asm.emit(jumps[0], left.registers[0], right.registers[0], label)
         elif left.kind == right.kind == "none":
             self._always(True, label, when=when)
-        elif right.kind == "text" and left.kind in _TEXTS:
-            wanted = self._scope.once(
-                "int", m.SLOT, self._asm.slot(_target(left.kind, str(right.constant))), _TEXTS[left.kind]
-            )
+        elif right.kind == "text" and left.kind in parameters:
+            slot = self._asm.slot(self._machine.target_of(left.kind, str(right.constant)))
+            wanted = self._scope.once("int", m.SLOT, slot, parameters[left.kind])
             self._asm.emit(jumps[0], left.registers[0], wanted.registers[0], label)
-        elif right.kind == "text" and left.kind == "status":
-            index = STATUSES.index(str(right.constant)) if right.constant in STATUSES else m.NO_TEXT
+        elif right.kind == "text" and left.kind in texts:
+            known = texts[left.kind]
+            index = known.index(str(right.constant)) if right.constant in known else m.NO_TEXT
             self._asm.emit(jumps[1], left.registers[0], index, label)
         elif left.stream is not None and not left.stream.lazy and right.constant == ():
             self._exists(left, label, when=not when)
@@ -210,11 +207,11 @@ class Conditions:
         self._asm.place(end)
 
     def _within(self, item: Value, inside: Value, label: Label, *, when: bool) -> None:
-        if inside.kind == "rooms" and item.kind in _NUMBERS:
+        if inside.kind == m.NUMBERS and item.kind in _NUMBERS:
             found = self._asm.fresh("bool", m.BIT, inside.registers[0], self._asm.load(item))
             self.truthy(found, label, when=when)
-        elif inside.kind in self._w.domains and item.kind == "text":
-            held = [str(item.constant) in text for text in self._w.domains[inside.kind]]
+        elif inside.kind in self._machine.texts and item.kind == "text":
+            held = [str(item.constant) in text for text in self._machine.texts[inside.kind]]
             self.truthy(self._asm.mask(inside, held), label, when=when)
         elif inside.kind in ("items", "stream", "pair"):
             self._search(item, inside, label, when=when)
@@ -232,16 +229,3 @@ class Conditions:
         found = label if when else self._asm.label()
         self._w.loops.iterate(inside, lambda element: self.equal(item, element, found, when=True))
         self._end_search(found, label, when=when)
-
-
-def _target(kind: str, text: str) -> Target:
-    """A text that a type, a color or a name is compared with, as a parameter; NO_TEXT when no thing has it."""
-    color, _, noun = text.rpartition(" ") if kind == "name" else (text, "", text)
-    type_index = TYPES.index(noun) if noun in TYPES else m.NO_TEXT
-    color_index = COLOURS.index(color) if color in COLOURS else m.NO_TEXT
-    if kind == "type":
-        return Target(type=type_index)
-    if kind == "color":
-        return Target(color=color_index)
-    known = type_index >= 0 and color_index >= 0
-    return Target(type=type_index, color=color_index) if known else Target(m.NO_TEXT, m.NO_TEXT, 0, ANY)

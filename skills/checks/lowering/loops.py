@@ -1,4 +1,4 @@
-"""Loops of a check: over objects (in any order, or nearest first), over rooms, over constants, and comprehensions."""
+"""Loops of a check: over things (in any order, or nearest first), sets of numbers, constants, and comprehensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import CannotLower, Source, Stream, Value, joined, width
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Loops:
         stream = value.stream
         if value.kind == "items" and isinstance(value.constant, tuple):
             self._unroll(value.constant, visit)
-        elif value.kind == "rooms":
+        elif value.kind == m.NUMBERS:
             self._base(m.NEXT_BIT, value.registers[0], lambda at: visit(Value("int", (at,))))
         elif stream is not None and stream.source is not None:
             self._objects(stream.source, visit, ordered=ordered)

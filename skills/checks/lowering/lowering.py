@@ -9,28 +9,23 @@ argument needs no new one. The lowered check agrees with the interpreted one in 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.perception.description import Target
-from sdg.envs.babyai.perception.memory import Memory
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs.check_machine import N_SLOTS, TRUE, CheckMachine
 from sdg.skills.checks.lowering.code import CannotLower, Value
-from sdg.skills.checks.lowering.kernel import FALSE, FAULT, N_SLOTS, SCRATCH, TRUE, evaluate_row
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.sandbox.guard.syntax import parse
-from sdg.skills.sandbox.guard.weave_counting import NODES_PER_STEP, size_of
+from sdg.skills.sandbox.guard.weave import NODES_PER_STEP, size_of
 from sdg.skills.subgoal import CheckFunction
 
-__all__ = [
-    "Batch", "FALSE", "FAULT", "Lowered", "NotLowerable", "SCRATCH", "TRUE", "evaluate_row", "lower", "slots_of",
-]  # fmt: skip
+__all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]
 
 _MOST_STEPS = 15_000
-_OBJECTS = 40
 _PASSES = 6
 
 
@@ -39,7 +34,7 @@ class Lowered:
     """A program (instructions of four integers) and what it is about."""
 
     code: tuple[tuple[int, int, int, int], ...]
-    targets: tuple[Target, ...]
+    targets: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +44,19 @@ class NotLowerable:
     reason: str
 
 
-def lower(check: CheckFunction | str) -> Lowered | NotLowerable:
+def lower(check: CheckFunction | str, machine: CheckMachine) -> Lowered | NotLowerable:
     """Lower a check's source. It must be source that the guard accepted: here nothing is refused, only left alone."""
     source = check if isinstance(check, str) else check.source
     name = None if isinstance(check, str) else check.name
     try:
-        return _lower(parse(source), name)
+        return _lower(parse(source), name, machine)
     except CannotLower as error:
         return NotLowerable(str(error))
     except Refused as error:
         return NotLowerable(f"it is refused: {error}")
 
 
-def _lower(tree: ast.Module, name: str | None) -> Lowered:
+def _lower(tree: ast.Module, name: str | None, machine: CheckMachine) -> Lowered:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     constants: dict[str, ast.expr] = {}
     for node in tree.body:
@@ -74,31 +69,30 @@ def _lower(tree: ast.Module, name: str | None) -> Lowered:
     function = functions.pop(name) if name in functions else None
     if function is None:
         raise CannotLower("it has no function to lower")
-    _bound_work(function)
+    _bound_work(function, machine.most_things)
     kinds: dict[str, Value] = {}
     for _ in range(_PASSES):
-        writer = Statements(function, helpers=functions, constants=constants, kinds=kinds)
+        writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
         code = writer.write()
         if not writer.changed:
             return Lowered(code, writer.targets)
     raise CannotLower("its variables change what they hold")
 
 
-def _bound_work(function: ast.FunctionDef) -> None:
-    """Only what cannot spend the interpreted check's budget, even with as many objects as there can be."""
-    steps = _work(function, depth=0)
-    if steps > _MOST_STEPS:
+def _bound_work(function: ast.FunctionDef, things: int) -> None:
+    """Only what cannot spend the interpreted check's budget, even with as many things as there can be."""
+    if _work(function, depth=0, things=things) > _MOST_STEPS:
         raise CannotLower("its loops could spend the budget")
 
 
-def _work(node: ast.AST, *, depth: int) -> int:
+def _work(node: ast.AST, *, depth: int, things: int) -> int:
     loops = isinstance(node, ast.For | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp)
     depth += len(getattr(node, "generators", [0])) if loops else 0
-    steps = (1 + size_of([node]) // NODES_PER_STEP) * _OBJECTS ** min(depth, 4) if loops else 0
-    return steps + sum(_work(child, depth=depth) for child in ast.iter_child_nodes(node))
+    steps = (1 + size_of([node]) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
+    return steps + sum(_work(child, depth=depth, things=things) for child in ast.iter_child_nodes(node))
 
 
-def slots_of(targets: Sequence[Target]) -> np.ndarray:
+def slots_of(targets: Sequence[Any]) -> np.ndarray:
     """Parameters of one program as i16 (N_SLOTS, 4)."""
     rows = np.full((N_SLOTS, 4), -1, np.int16)
     rows[:, 2] = 0
@@ -110,7 +104,8 @@ def slots_of(targets: Sequence[Target]) -> np.ndarray:
 class Batch:
     """Programs side by side for one call of the kernel. Equal programs are kept once."""
 
-    def __init__(self, programs: Sequence[Lowered] = ()) -> None:
+    def __init__(self, machine: CheckMachine, programs: Sequence[Lowered] = ()) -> None:
+        self.machine = machine
         self.code = np.zeros((0, 4), np.int32)
         self.starts = np.zeros(0, np.int64)
         self._known: dict[tuple[tuple[int, int, int, int], ...], int] = {}
@@ -129,21 +124,21 @@ class Batch:
             self.code = np.concatenate([self.code, np.array(program.code, np.int32).reshape(-1, 4)])
         return number
 
-    def outcomes(self, memory: Memory, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def outcomes(self, memory: Any, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """FALSE, TRUE or FAULT as i8 (n,) for memory rows 0..n-1: program_of[i] (i64 (n,); -1 is FALSE) about row i
         with the parameters targets[i] (i16 (n, N_SLOTS, 4)). ValueError for shapes and numbers that don't fit."""
         n = len(program_of)
-        if targets.shape != (n, N_SLOTS, 4) or n > len(memory.steps):
+        if targets.shape != (n, N_SLOTS, 4) or n > self.machine.rows_of(memory):
             raise ValueError(f"targets must be ({n}, {N_SLOTS}, 4) for {n} rows, not {targets.shape}")
         if n and not -1 <= int(program_of.min()) <= int(program_of.max()) < len(self):
             raise ValueError(f"programs are numbered 0 to {len(self) - 1}")
         out = np.zeros(n, np.int8)
         numbers, parameters = program_of.astype(np.int64, copy=False), targets.astype(np.int16, copy=False)
-        scratch = np.empty(SCRATCH, np.int64)
-        m.evaluate_rows(memory, self.code, self.starts, numbers, parameters, scratch, out)
+        scratch = np.empty(self.machine.scratch, np.int64)
+        self.machine.run(memory, self.code, self.starts, numbers, parameters, scratch, out)
         return out
 
-    def evaluate(self, memory: Memory, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def evaluate(self, memory: Any, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """bool (n,): whether each row's check is true. One that raises is false."""
         true: np.ndarray = self.outcomes(memory, program_of, targets) == TRUE
         return true

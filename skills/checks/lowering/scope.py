@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import Assembler, CannotLower, Label, Value, parts
 
 
@@ -45,9 +45,9 @@ class Scope:
             self.prologue[op, b, c] = self.asm.register()
         return Value(kind, (self.prologue[op, b, c],))
 
-    def fact(self, kind: str, name: str) -> Value:
-        """A fact about the robot."""
-        return self.once(kind, m.FACT, m.FACT_NAMES.index(name))
+    def fact(self, kind: str, number: int) -> Value:
+        """A fact about the agent."""
+        return self.once(kind, m.FACT, number)
 
     def save(self) -> tuple[object, ...]:
         """Everything that writing changes, for `restore`."""

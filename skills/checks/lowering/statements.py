@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
-from sdg.envs.babyai.perception.description import Target
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import CannotLower, Label, Value, joined, width
 from sdg.skills.checks.lowering.values import is_boolean
 from sdg.skills.checks.lowering.writer import Writer
 
-_STATIC = frozenset({"stream", "items", "text", "rooms"})
+_STATIC = frozenset({"stream", "items", "text", m.NUMBERS})
 """Kinds of values that variables hold by name alone, so that they can be bound only once."""
 
 
@@ -21,13 +20,13 @@ class Statements:
 
     def __init__(
         self, function: ast.FunctionDef, *, helpers: dict[str, ast.FunctionDef], constants: dict[str, ast.expr],
-        kinds: dict[str, Value],
+        kinds: dict[str, Value], machine: m.CheckMachine,
     ) -> None:  # fmt: skip
         bound = Counter(
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
         single = frozenset(name for name, times in bound.items() if times == 1) | frozenset(constants)
-        self._w = Writer(single=single, helpers=helpers)
+        self._w = Writer(single=single, helpers=helpers, machine=machine)
         self._scope = self._w.scope
         self._asm = self._w.asm
         self._kinds = kinds
@@ -46,7 +45,7 @@ class Statements:
         return (*before, *body)
 
     @property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[Hashable, ...]:
         """The parameters of the program."""
         return tuple(self._asm.slots)
 
@@ -77,7 +76,7 @@ class Statements:
         if node.value is None:
             self._asm.emit(m.RETURN, m.FAULT)
             return True
-        if not (isinstance(node.value, ast.BoolOp) or is_boolean(node.value)):
+        if not (isinstance(node.value, ast.BoolOp) or is_boolean(node.value, self._w.machine)):
             saved = self._scope.save()
             kind = self._w.value(node.value).kind
             self._scope.restore(saved)

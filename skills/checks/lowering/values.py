@@ -6,32 +6,16 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sdg.envs.babyai.cells import COLOURS, TYPES
-from sdg.envs.babyai.perception.table import STATUSES
-from sdg.skills.checks.lowering import kernel as m
+from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import CannotLower, Stream, Value, joined, parts, width
 
 if TYPE_CHECKING:
     from sdg.skills.checks.lowering.writer import Writer
 
 NUMBERS = frozenset({"int", "bool"})
-DOMAINS: dict[str, tuple[str, ...]] = {
-    "type": TYPES,
-    "color": COLOURS,
-    "status": STATUSES,
-    "name": tuple(f"{color} {kind}" for color in COLOURS for kind in TYPES),
-}
-"""Texts that a field can have, by the index that registers hold."""
-
-_KINDS = {
-    "type": "type", "color": "color", "status": "status", "name": "name", "facing": "bool", "visible": "bool",
-    "held": "bool", "explored": "bool",
-}  # fmt: skip
-_PLACES = {"position": ("x", "y"), "start_position": ("start_x", "start_y")}
 _ARITHMETIC = {ast.Add: m.ADD, ast.Sub: m.SUBTRACT, ast.Mult: m.MULTIPLY, ast.FloorDiv: m.FLOOR, ast.Mod: m.MODULO}
-_ROOMS: dict[type, int] = {ast.Sub: m.ANDNOT, ast.BitAnd: m.AND, ast.BitOr: m.OR}
-_BOOLEAN_CALLS = frozenset({"any", "all", "bool", "is_free"})
-_BOOLEAN_FIELDS = frozenset(name for name, kind in _KINDS.items() if kind == "bool")
+_SETS: dict[type, int] = {ast.Sub: m.ANDNOT, ast.BitAnd: m.AND, ast.BitOr: m.OR}
+_BOOLEAN_CALLS = frozenset({"any", "all", "bool"})
 
 
 class Values:
@@ -41,6 +25,7 @@ class Values:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
+        self._machine = writer.machine
         self._writers: dict[type, Any] = {
             ast.Constant: self._constant, ast.Name: self._name, ast.Attribute: self._attribute,
             ast.NamedExpr: self._walrus, ast.Tuple: self._items, ast.List: self._items, ast.Set: self._items,
@@ -73,15 +58,12 @@ class Values:
             raise CannotLower(f"a {thing.kind} has no fields")
         if thing.nullable:
             self._asm.emit(m.CHECK, thing.registers[0])
-        if node.attr in _PLACES:
-            x, y = (self._field("int", thing, name).registers[0] for name in _PLACES[node.attr])
-            return Value("pair", (x, y))
-        if node.attr not in m.FIELD_NAMES or node.attr in ("x", "y", "start_x", "start_y"):
+        if node.attr not in self._machine.fields:
             raise CannotLower(f"the field {node.attr} has no lowered form")
-        return self._field(_KINDS.get(node.attr, "int"), thing, node.attr)
-
-    def _field(self, kind: str, thing: Value, name: str) -> Value:
-        return self._asm.fresh(kind, m.FIELD, thing.registers[0], m.FIELD_NAMES.index(name))
+        kind, numbers = self._machine.fields[node.attr]
+        one = m.INT if kind == "pair" else kind
+        read = [self._asm.fresh(one, m.FIELD, thing.registers[0], number) for number in numbers]
+        return Value("pair", tuple(value.registers[0] for value in read)) if kind == "pair" else read[0]
 
     def _walrus(self, node: ast.NamedExpr) -> Value:
         value = self._w.value(node.value)
@@ -120,8 +102,8 @@ class Values:
 
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self._w.value(node.left), self._w.value(node.right)
-        if left.kind == right.kind == "rooms":
-            return self._rooms(node.op, left, right)
+        if left.kind == right.kind == m.NUMBERS:
+            return self._sets(node.op, left, right)
         if left.kind not in NUMBERS or right.kind not in NUMBERS:
             raise CannotLower(f"arithmetic on {left.kind} and {right.kind} has no lowered form")
         if isinstance(node.op, ast.Pow) and right.constant == 2:
@@ -133,16 +115,16 @@ class Values:
             raise CannotLower("this arithmetic has no lowered form")
         return self._asm.fresh("int", op, self._asm.load(left), self._asm.load(right))
 
-    def _rooms(self, op: ast.operator, left: Value, right: Value) -> Value:
-        """Differences and unions of sets of rooms. Lists have none, so both must have been made sets."""
-        if type(op) not in _ROOMS or left.constant != "set" or right.constant != "set":
-            raise CannotLower("this operation on rooms has no lowered form")
-        both = self._asm.fresh("rooms", _ROOMS[type(op)], left.registers[0], right.registers[0])
+    def _sets(self, op: ast.operator, left: Value, right: Value) -> Value:
+        """Differences and unions of sets of numbers. Lists have none, so both must have been made sets."""
+        if type(op) not in _SETS or left.constant != "set" or right.constant != "set":
+            raise CannotLower("this operation on numbers has no lowered form")
+        both = self._asm.fresh(m.NUMBERS, _SETS[type(op)], left.registers[0], right.registers[0])
         return replace(both, constant="set")
 
     def _several(self, node: ast.BoolOp) -> Value:
         """and / or have the value of one of their parts, which is their truth only where all parts are bools."""
-        if not all(is_boolean(part) for part in node.values):
+        if not all(is_boolean(part, self._machine) for part in node.values):
             raise CannotLower("and / or of values that are not True or False has no lowered form")
         return self.truth(node)
 
@@ -160,7 +142,7 @@ class Values:
         saved = self._scope.save()
         kind = joined(self._w.value(node.body), self._w.value(node.orelse))
         self._scope.restore(saved)
-        if kind.kind in ("stream", "items", "text", "rooms"):
+        if kind.kind in ("stream", "items", "text", m.NUMBERS):
             raise CannotLower(f"a conditional {kind.kind} has no lowered form")
         registers = tuple(self._asm.register() for _ in range(width(kind.kind)))
         otherwise, end = self._asm.label(), self._asm.label()
@@ -193,15 +175,15 @@ class Values:
         return Value("stream", stream=stream)
 
 
-def is_boolean(node: ast.expr) -> bool:
+def is_boolean(node: ast.expr, machine: m.CheckMachine) -> bool:
     """Whether an expression's value is True or False by its form."""
     if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
         return True
     if isinstance(node, ast.BoolOp):
-        return all(is_boolean(part) for part in node.values)
+        return all(is_boolean(part, machine) for part in node.values)
     if isinstance(node, ast.Call):
         function = node.func
         if isinstance(function, ast.Attribute):
             return function.attr in ("startswith", "endswith")
-        return isinstance(function, ast.Name) and function.id in _BOOLEAN_CALLS
-    return isinstance(node, ast.Attribute) and node.attr in _BOOLEAN_FIELDS
+        return isinstance(function, ast.Name) and function.id in (*_BOOLEAN_CALLS, machine.is_free)
+    return isinstance(node, ast.Attribute) and machine.fields.get(node.attr, ("",))[0] == m.BOOL

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import ast
 
+from sdg.envs.check_machine import CheckMachine
 from sdg.skills.checks.lowering.calls import Calls
 from sdg.skills.checks.lowering.code import Label, Value
 from sdg.skills.checks.lowering.conditions import Conditions
 from sdg.skills.checks.lowering.loops import Loops
 from sdg.skills.checks.lowering.scope import Scope
-from sdg.skills.checks.lowering.values import DOMAINS, Values
+from sdg.skills.checks.lowering.values import Values
 
 
 class Writer:
     """Writes expressions into `scope.asm`."""
 
-    def __init__(self, *, single: frozenset[str], helpers: dict[str, ast.FunctionDef]) -> None:
+    def __init__(self, *, single: frozenset[str], helpers: dict[str, ast.FunctionDef], machine: CheckMachine) -> None:
         self.scope = Scope(single=single, helpers=helpers)
         self.asm = self.scope.asm
-        self.domains = DOMAINS
+        self.machine = machine
         self.loops = Loops(self)
         self.calls = Calls(self)
         self._values = Values(self)

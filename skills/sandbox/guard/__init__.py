@@ -11,6 +11,7 @@ from sdg.skills.sandbox.guard.guard import (
     Refused,
     Signature,
     extract_code,
+    reserved_names,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Refused",
     "Signature",
     "extract_code",
+    "reserved_names",
 ]

@@ -23,7 +23,19 @@ MODULES: dict[str, str] = {
     "copy": "use items.copy() or list(items)",
     "json": "work with the values themselves",
 }
-_SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections"}
+_WORDS: dict[str, str] = {
+    "ClassDef": "Classes are not allowed: use plain functions and values.",
+    "Global": "global is not allowed: pass values as arguments and return them.",
+    "AsyncFunctionDef": "async functions are not allowed: write a plain def.",
+    "Await": "await is not allowed: call the function directly.",
+    "Yield": "yield is not allowed: build and return a list.",
+    "YieldFrom": "yield is not allowed: build and return a list.",
+    "With": "with is not allowed: there is nothing to open or to close.",
+    "Match": "match is not allowed: use if / elif / else.",
+    "MatMult": "The operator @ is not allowed.",
+}
+_SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
+          "List": "typing", "Dict": "typing", "Tuple": "typing", "Optional": "typing"}  # fmt: skip
 NAMES: dict[str, str] = {
     "true": "write True", "false": "write False", "null": "write None", "undefined": "write None",
     "type": "ask isinstance(value, int) for a value's type", "hasattr": "read the attribute itself, as in value.name",
@@ -44,6 +56,14 @@ _ATTRIBUTES: dict[str, str] = {
     "iteritems": "write d.items()", "trim": "write text.strip()", "toLowerCase": "write text.lower()",
 }  # fmt: skip
 _SELF = frozenset({"self", "robot", "agent", "env", "world", "perception", "api", "bot", "skills"})
+
+
+def statement(node: ast.AST) -> str:
+    """What to write instead of a statement or an expression that the language does not have."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return imported(node)
+    name = type(node).__name__
+    return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> str:

@@ -1,17 +1,18 @@
-"""The builtins that generated code may use: bounded, and without keywords or forms that nobody needs.
+"""The builtins that generated code may use: bounded, and charged by what they look at.
 
-`map`, `filter`, `zip`, `enumerate` and `reversed` are generators here: a loop in C would run past the step counter.
+Everything lazy is a `Lazy` over a generator: a loop in C would run past the counter.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.meter import CONTAINERS, MAX_BITS, MAX_ITEMS, NUMBERS, SCALARS, Meter
+from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, MAX_ITEMS, NUMBERS, Lazy, Meter
+from sdg.skills.sandbox.guard.operators import Operators, bounded
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -29,36 +30,31 @@ PLAIN_TYPES: dict[str, type] = {
 }  # fmt: skip
 """Types that `isinstance` may ask for."""
 
-RAW: dict[str, Callable[..., Any]] = {
-    "any": any, "all": all, "len": len, "abs": abs, "bool": bool, "range": range, "isinstance": isinstance,
-    "enumerate": enumerate, "zip": zip, "reversed": reversed, "float": float, "int": int,
-    "sum": sum,
-}  # fmt: skip
-"""Builtins as they are, for places where the weaver proved that they are bounded."""
-
 _MISSING: Any = object()
+_CALLABLE = (FunctionType, MethodType, BuiltinMethodType)
 
 
 class Builtins:
     """The builtins of one piece of generated code; public names of `calls` are what it can spell."""
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    def __init__(self, meter: Meter, operators: Operators) -> None:
+        self._meter, self._operators = meter, operators
         self.calls: dict[str, Callable[..., Any]] = {
             "abs": lambda number, /: abs(number),
-            "all": lambda items: all(self._lazy(items)),
-            "any": lambda items: any(self._lazy(items)),
+            "all": lambda items: all(self.walked(items)),
+            "any": lambda items: any(self.walked(items)),
             "bool": lambda value=False: bool(value),
+            "callable": lambda value: isinstance(value, _CALLABLE),
             "chr": lambda code: chr(code),
             "dict": self.dict,
             "divmod": self.divmod,
-            "enumerate": self.enumerate,
-            "filter": self.filter,
-            "float": lambda value=0.0: float(value),
-            "frozenset": lambda items=(): frozenset(meter.members(items)),
+            "enumerate": lambda items, start=0: self.lazy(self._numbered(items, start)),
+            "filter": lambda function, items: self.lazy(self._filtered(function, items)),
+            "float": self.float,
+            "frozenset": lambda items=(): frozenset(self.members(items)),
             "int": self.int,
             "isinstance": self.isinstance,
-            "iter": lambda items: iter(self._lazy(items)),
+            "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
             "len": lambda items: len(items),
             "list": lambda items=(): meter.bulk(items),
             "map": self.map,
@@ -69,10 +65,10 @@ class Builtins:
             "pow": self.pow,
             "print": lambda *values, sep=" ", end="", flush=False: None,
             "range": lambda *bounds: range(*bounds),
-            "repr": self.repr,
-            "reversed": self.reversed,
+            "repr": lambda value: meter.repr(value),
+            "reversed": lambda items: self.lazy(reversed(items)),
             "round": self.round,
-            "set": lambda items=(): set(meter.members(items)),
+            "set": lambda items=(): set(self.members(items)),
             "sorted": self.sorted,
             "str": lambda value="": meter.text(value),
             "sum": self.sum,
@@ -81,170 +77,168 @@ class Builtins:
         }
         for name, function in self.calls.items():
             named(function, name)
+        self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()}
 
-    def _lazy(self, items: Iterable[Any]) -> Iterable[Any]:
+    def lazy(self, items: Iterable[Any]) -> Lazy:
+        """An iterator that generated code may hold."""
+        return Lazy(items, self._meter)
+
+    def walked(self, items: Iterable[Any]) -> Iterable[Any]:
+        """What C code may run over once."""
         if type(items) in CONTAINERS or type(items) in (range, str):
             if type(items) is range and len(items) > MAX_ITEMS:
                 raise TooLarge(f"{len(items)} items in one go; at most {MAX_ITEMS} are allowed")
-            self._meter.charge(len(items))  # type: ignore[arg-type]
+            self._meter.tick(len(items) >> 3)  # type: ignore[arg-type]
         return items
+
+    def members(self, items: Iterable[Any]) -> list[Any]:
+        """What a set may be made of."""
+        return self._meter.keys(self._meter.bulk(items))
+
+    def pairs(self, items: Any) -> Any:
+        """What a dict may be made of or updated with."""
+        if type(items) in DICTS:
+            self._meter.keys(list(items))
+            return items
+        pairs = [self._meter.bulk(pair) for pair in self._meter.bulk(items)]
+        self._meter.keys([pair[0] for pair in pairs if pair])
+        return pairs
 
     def dict(self, items: Iterable[Any] = (), **named: Any) -> dict[Any, Any]:
-        if type(items) is dict:
-            self._meter.charge(4 * len(items))
-            return {**items, **named}
-        pairs = [self._meter.bulk(pair) for pair in self._meter.bulk(items)]
-        for pair in pairs:
-            if pair:
-                self._meter.key(pair[0])
-        return dict(pairs, **named)  # type: ignore[arg-type]
+        return dict(self.pairs(items), **named)
 
     def merged(self, items: Any) -> Any:
-        """What `{**items}` may merge."""
-        if type(items) is not dict:
+        """What `{**items}` and `f(**items)` may merge."""
+        if type(items) not in DICTS:
             raise TypeError("** takes a dict")
-        self._meter.charge(4 * len(items))
-        if len(items) > MAX_ITEMS:
-            raise TooLarge(f"a dict of {len(items)} items; at most {MAX_ITEMS} are allowed")
-        return items
+        return self.pairs(items)
 
-    def getter(self, items: Any) -> Any:
-        """`items.get` as a function of its own: never the method itself."""
-        if type(items) is not dict:
-            raise AttributeError(f"a value of type {type(items).__name__} has no method get()")
-        return lambda wanted, default=None: items.get(self._meter.key(wanted), default)
+    def type(self, value: Any) -> Any:
+        """`type(value)` of a plain value: the name that generated code has for it."""
+        for name, kind in self._types.items():
+            if type(value) is kind:
+                return name
+        if value is None:
+            return None
+        raise TypeError("type takes a plain value: ask isinstance(value, int) for a value's type")
+
+    def isinstance(self, value: Any, kinds: Any) -> bool:
+        wanted = []
+        for kind in kinds if type(kinds) is tuple else (kinds,):
+            if kind is not None and kind not in self._types:
+                raise TypeError("isinstance takes a value and plain types such as (int, str); for others read their"
+                                " attributes")  # fmt: skip
+            wanted.append(type(None) if kind is None else self._types[kind])
+        return isinstance(value, tuple(wanted))
 
     def divmod(self, left: Any, right: Any) -> Any:
         if type(left) not in NUMBERS or type(right) not in NUMBERS:
             raise TypeError("divmod takes two numbers")
-        return divmod(_small(left), _small(right))
+        return divmod(left, right)
 
-    def enumerate(self, items: Iterable[Any], start: int = 0) -> Iterator[Any]:
-        number = start
+    def _numbered(self, items: Iterable[Any], number: int) -> Iterator[Any]:
         for item in items:
-            self._meter.tick(1)
             yield number, item
             number += 1
 
-    def filter(self, function: Any, items: Iterable[Any]) -> Iterator[Any]:
+    def _filtered(self, function: Any, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:
-            self._meter.tick(1)
+            self._meter.tick(4)
             if item if function is None else function(item):
                 yield item
 
+    def float(self, value: Any = 0.0) -> float:
+        if type(value) is str:
+            if len(value) > 1000:
+                raise TooLarge(f"a number of {len(value)} digits")
+            self._meter.tick(len(value) >> 2)
+        return float(value)
+
     def int(self, value: Any = 0, base: Any = _MISSING) -> int:
-        if type(value) is str and len(value) > 1000:
-            raise TooLarge(f"a number of {len(value)} digits")
+        if type(value) is str:
+            if len(value) > 1000:
+                raise TooLarge(f"a number of {len(value)} digits")
+            self._meter.tick(len(value) >> 3)
         return int(value) if base is _MISSING else int(value, base)
 
-    def isinstance(self, value: Any, kind: Any) -> bool:
-        raise TypeError("isinstance must be called by its name, with plain types such as (int, str)")
+    def map(self, function: Any, first: Iterable[Any], *others: Iterable[Any]) -> Lazy:
+        if not others:
+            return self.lazy(self._mapped(function, first))
+        return self.lazy(function(*row) for row in self._rows((first, *others), strict=False))
 
-    def map(self, function: Any, *items: Iterable[Any]) -> Iterator[Any]:
-        """In C over one container, charged here and by functions that count; anything else is walked in Python."""
-        if len(items) == 1 and type(items[0]) in CONTAINERS:
-            count = len(items[0])  # type: ignore[arg-type]
-            if count > 4:
-                self._meter.charge(4 * count)
-            return map(function, items[0])
-        return self._map(function, items)
+    def _mapped(self, function: Any, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            self._meter.tick(4)
+            yield function(item)
 
-    def _map(self, function: Any, items: tuple[Iterable[Any], ...]) -> Iterator[Any]:
-        for arguments in zip(*items, strict=False):
-            self._meter.tick(1)
-            yield function(*arguments)
+    def zip(self, *items: Iterable[Any], strict: bool = False) -> Lazy:
+        return self.lazy(self._rows(items, strict=strict))
 
-    def zip(self, *items: Iterable[Any], strict: bool = False) -> Iterator[Any]:
+    def _rows(self, items: tuple[Iterable[Any], ...], *, strict: bool) -> Iterator[tuple[Any, ...]]:
         for row in zip(*items, strict=strict):
-            self._meter.tick(1)
+            self._meter.tick(4 + len(items))
             yield row
-
-    def reversed(self, items: Any) -> Iterator[Any]:
-        for item in reversed(items):
-            self._meter.tick(1)
-            yield item
 
     def next(self, items: Iterator[Any], default: Any = _MISSING) -> Any:
         return next(items) if default is _MISSING else next(items, default)
 
     def pow(self, base: Any, exponent: Any, modulus: Any = None) -> Any:
         if modulus is None:
-            if (
-                type(base) is int
-                and type(exponent) is int
-                and exponent > 0
-                and (base.bit_length() - 1) * exponent > MAX_BITS
-            ):
-                raise TooLarge(f"the power would have more than {MAX_BITS} bits")
-            base, exponent = _small(base), _small(exponent)
-            value = base**exponent
-            if type(value) is complex:
-                raise ValueError("a root of a negative number")
-            return value
-        return pow(_small(base, bits=64), _small(exponent, bits=64), _small(modulus, bits=64))
-
-    def repr(self, value: Any) -> str:
-        return repr(value) if type(value) is str and len(value) < 1000 else self._meter.text(value)
+            return self._operators.calls["pow"](base, exponent)
+        for number in (base, exponent, modulus):
+            if type(number) not in NUMBERS or (type(number) is int and number.bit_length() > 64):
+                raise TooLarge("pow with a modulus takes numbers of at most 64 bits")
+        return pow(base, exponent, modulus)
 
     def round(self, number: Any, ndigits: Any = None) -> Any:
         if type(number) not in NUMBERS:
             raise TypeError("round takes a number")
-        if ndigits is not None:
-            _small(ndigits, bits=10)
-        return round(_small(number), ndigits)
+        if type(ndigits) is int and not -1000 < ndigits < 1000:
+            raise TooLarge("round takes at most 1000 digits")
+        return round(number, ndigits)
+
+    def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
+        """What items are compared by, charged as for sorting them."""
+        keys = items if key is None else [key(item) for item in items]
+        rounds = len(keys).bit_length()
+        self._meter.tick(len(keys) * rounds >> 2)
+        for each in keys:
+            if type(each) not in NUMBERS:
+                self._meter.tick(self._meter.weigh(each) * rounds >> 1)
+        return keys
 
     def sorted(self, items: Iterable[Any], *, key: Any = None, reverse: Any = False) -> list[Any]:
-        out = self._meter.bulk(items) if key is not None else self._meter.keys(items)
-        self._meter.charge(4 * len(out))
+        out = self._meter.bulk(items)
+        keys = self.ordering(out, key)
         if key is None:
             return sorted(out, reverse=bool(reverse))
-        self._meter.tick(len(out))
-        keys = self._meter.keys([key(item) for item in out])
         return [out[place] for place in sorted(range(len(out)), key=keys.__getitem__, reverse=bool(reverse))]
 
-    def sorted_flat(self, items: Iterable[Any], *, key: Any, reverse: Any = False) -> list[Any]:
-        """sorted by a lambda that gives flat values and does not count its own steps."""
-        out = self._meter.bulk(items)
-        self._meter.tick(2 * len(out))
-        return sorted(out, key=key, reverse=bool(reverse))
-
     def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
-        numbers = self._meter.bulk(items)
-        if not NUMBERS.issuperset(map(type, numbers)) or type(start) not in NUMBERS:
-            raise TypeError("sum takes numbers: join lists with [x for row in rows for x in row]")
-        if len(numbers) > 1:
-            _small(max(numbers))
-            _small(min(numbers))
-        return sum(numbers, _small(start))
-
-    def extreme_flat(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """min or max of one list by a lambda that gives flat values and does not count its own steps."""
-        meter = self._meter
-
-        def extreme(items: Iterable[Any], *, key: Any, default: Any = _MISSING) -> Any:
-            values = meter.bulk(items)
-            meter.tick(1 + len(values))
-            return function(values, key=key) if default is _MISSING else function(values, key=key, default=default)
-
-        return extreme
+        values = self._meter.bulk(items)
+        if NUMBERS.issuperset(map(type, values)) and type(start) in NUMBERS:
+            bounded(max(values, default=0))
+            bounded(min(values, default=0))
+            return sum(values, bounded(start))
+        if type(start) is str:
+            raise TypeError("sum takes no texts: write ''.join(texts)")
+        add = self._operators.calls["add"]
+        for value in values:
+            self._meter.tick(1)
+            start = add(start, value)
+        return start
 
     def _extreme(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        meter, scalars = self._meter, SCALARS
+        meter, ordering = self._meter, self.ordering
 
         def extreme(*items: Any, key: Any = None, default: Any = _MISSING) -> Any:
-            if len(items) > 1 and key is None and default is _MISSING and scalars.issuperset(map(type, items)):
+            if len(items) > 1 and key is None and default is _MISSING and NUMBERS.issuperset(map(type, items)):
                 return function(items)
-            if len(items) == 1:
-                values = meter.bulk(items[0])
-                if not values and default is not _MISSING:
-                    return default
-            else:
-                values = list(items)
-            if key is None:
-                return function(meter.keys(values))
-            meter.tick(len(values))
-            keys = meter.keys([key(value) for value in values])
-            return values[function(range(len(values)), key=keys.__getitem__)]
+            values = meter.bulk(items[0]) if len(items) == 1 else list(items)
+            if not values and default is not _MISSING:
+                return default
+            keys = ordering(values, key)
+            return function(keys) if key is None else values[function(range(len(values)), key=keys.__getitem__)]
 
         return extreme
 
@@ -254,9 +248,3 @@ def named(function: Any, name: str) -> None:
     function = getattr(function, "__func__", function)
     if isinstance(function, FunctionType):
         function.__qualname__ = name
-
-
-def _small(number: Any, *, bits: int = MAX_BITS) -> Any:
-    if type(number) is int and number.bit_length() > bits:
-        raise TooLarge(f"a whole number of {number.bit_length()} bits; at most {bits} are allowed here")
-    return number

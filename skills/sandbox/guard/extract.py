@@ -1,24 +1,71 @@
-"""The one piece of code in a language model's reply."""
+"""The reader of a language model's replies: fenced blocks, and the one piece of code in them.
+
+It looks at each line once and uses no regular expressions: a model that degenerates into blanks must cost nothing.
+"""
 
 from __future__ import annotations
 
 import ast
-import re
-import textwrap
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sdg.skills.sandbox.guard.errors import Refused
 
-MAX_REPLY_CHARACTERS = 200_000
-_FENCE = re.compile(
-    r"^[ \t>]*+(?:(?:[-*+]|\d{1,3}[.)])[ \t]++)?(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)[^`\n]*+$"
-)
+MAX_REPLY_CHARS = 64_000
+MAX_PARSED_CHARS = 20_000
+"""Longer code is no guard's: it is not looked at as Python."""
+_BLANKS = " \t"
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon", "tool_code"})
-_DEFINITION = re.compile(r"^(async[ \t]+)?def[ \t]+\w")
-_INNER = re.compile(r"\bdef[ \t]+\w+[ \t]*\(")
-_PROMPT = re.compile(r"^(>>>|\.\.\.)( |$)")
-_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_STATEMENTS = frozenset({"def", "if", "for", "while", "return", "import", "from", "class", "async"})
+_THOUGHTS = tuple(f"</{form}>" for word in ("think", "thinking", "thought", "reasoning")
+                  for form in (word, word.upper(), word.capitalize()))  # fmt: skip
 _WANTED = "reply with one ```python code block and nothing else"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A fenced block: language tag, text with common indent removed, and where it starts and ends in the reply."""
+
+    language: str
+    text: str
+    start: int
+    end: int
+
+
+def tidy(reply: str) -> str:
+    """A reply without what was thought aloud before it, zero bytes and byte order marks, its line ends LF.
+
+    It is cut at MAX_REPLY_CHARS.
+    """
+    said = reply
+    for tag in _THOUGHTS:
+        said = said.rpartition(tag)[2]
+    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").replace("\r", "\n")
+    return said.replace("\x00", "").replace("\ufeff", "")
+
+
+def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
+    """Every fenced block of a tidied reply, indented or not; an unclosed last fence ends with the reply."""
+    return tuple(_blocks(reply))
+
+
+def fence_of(line: str) -> tuple[str, str] | None:
+    """The fence (``` or ~~~, as long as it is) and the language that a line opens or closes a block with."""
+    rest = line.lstrip(" \t>")
+    marker, _, behind = rest.partition(" ")
+    if marker in ("-", "*", "+") or (marker[:-1].isdecimal() and marker[-1:] in (".", ")") and len(marker) < 5):
+        rest = behind.lstrip(_BLANKS)
+    mark = rest[: len(rest) - len(rest.lstrip(rest[:1]))] if rest[:1] in ("`", "~") else ""
+    rest = rest[len(mark) :]
+    if len(mark) < 3 or "`" in rest:
+        return None
+    return mark, (rest.split(maxsplit=1) or [""])[0].lower()
+
+
+def functions_in(source: str) -> tuple[str, ...]:
+    """Names of the functions that `source` defines at any depth, as they stand in the text."""
+    return tuple(filter(None, map(_defined, source.split("\n"))))
 
 
 def extract_code(reply: str) -> str:
@@ -27,46 +74,59 @@ def extract_code(reply: str) -> str:
     Prose around the code and what a model thought aloud before it are dropped; line ends become LF. Raises `Refused`
     when there is no code or more than one block defines a function: guessing which was meant would hide a mistake.
     """
-    text = without_thoughts(reply)
-    if len(text) > MAX_REPLY_CHARACTERS:
-        raise Refused(f"The reply has {len(text)} characters; at most {MAX_REPLY_CHARACTERS} are read.")
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    blocks = _fenced(text.split("\n"))
+    if len(reply) > 4 * MAX_REPLY_CHARS:
+        raise Refused(f"The reply has {len(reply)} characters; at most {4 * MAX_REPLY_CHARS} are read.")
+    text = tidy(reply)
+    blocks = code_blocks(text)
     if not blocks:
         return _bare(text)
-    python = [_unprompted(code) for language, code in blocks if language.lower() in _PYTHON]
-    defining = [code for code in python if any(_DEFINITION.match(line) for line in code.split("\n"))]
+    python = [_unprompted(block.text + "\n") for block in blocks if block.language in _PYTHON]
+    defining = [code for code in python if any(line.startswith(("def ", "async def ")) for line in code.split("\n"))]
     if len(defining) == 1:
         return defining[0]
     if defining:
         raise Refused(f"The reply has {len(defining)} code blocks that define functions; give exactly one code block.")
-    if any(_INNER.search(code) for _, code in blocks):
+    if any(_mentions_function(block.text) for block in blocks):
         raise Refused(f"The reply's code block is not plain Python: {_WANTED}, with `def` at the beginning of a line.")
     raise Refused(
         "The reply's code block defines no function; give one code block with the function that was asked for."
     )
 
 
-def without_thoughts(reply: str) -> str:
-    """What a reply says after the model thought aloud: all behind the last tag that ends thoughts."""
-    return _THOUGHT.split(reply)[-1]
-
-
-def _fenced(lines: list[str]) -> list[tuple[str, str]]:
-    """(language, dedented code) of every fenced block; one that is never closed runs to the end."""
-    blocks: list[tuple[str, str]] = []
-    opened: re.Match[str] | None = None
-    inside: list[str] = []
-    for line in [*lines, None]:
-        fence = _FENCE.match(line) if line is not None else None
+def _blocks(reply: str) -> Iterator[CodeBlock]:
+    opened: tuple[str, str] | None = None
+    begin, offset, lines = 0, 0, list[str]()
+    for line in reply.split("\n"):
+        fence = fence_of(line)
         if opened is None:
-            opened, inside = fence, []
-        elif line is None or (fence and not fence["language"] and fence["mark"][:3] == opened["mark"][:3]):
-            blocks.append((opened["language"], textwrap.dedent("\n".join(inside)).strip("\n") + "\n"))
+            opened, begin, lines = fence, offset, []
+        elif fence and fence[0].startswith(opened[0]) and not fence[1]:
+            yield CodeBlock(opened[1], _dedented(lines), begin, offset + len(line))
             opened = None
         else:
-            inside.append(line)
-    return blocks
+            lines.append(line)
+        offset += len(line) + 1
+    if opened is not None:
+        yield CodeBlock(opened[1], _dedented(lines), begin, len(reply))
+
+
+def _dedented(lines: list[str]) -> str:
+    margins = [line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]
+    least, most = min(margins, default=""), max(margins, default="")
+    margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
+    return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
+
+
+def _defined(line: str) -> str:
+    words = line.strip(_BLANKS)
+    words = words[5:].lstrip(_BLANKS) if words.startswith("async") else words
+    name, bracket, _ = words[4:].partition("(")
+    name = name.strip(_BLANKS)
+    return name if words.startswith(("def ", "def\t")) and bracket and name.isidentifier() else ""
+
+
+def _mentions_function(text: str) -> bool:
+    return "(" in text.partition("def ")[2]
 
 
 def _unprompted(code: str) -> str:
@@ -74,7 +134,7 @@ def _unprompted(code: str) -> str:
     lines = code.rstrip("\n").split("\n")
     if not lines[0].startswith(">>> "):
         return code
-    return "\n".join(line[4:] for line in lines if _PROMPT.match(line)) + "\n"
+    return "\n".join(line[4:] for line in lines if line.startswith((">>> ", "... ")) or line in (">>>", "...")) + "\n"
 
 
 def _bare(text: str) -> str:
@@ -82,43 +142,45 @@ def _bare(text: str) -> str:
 
     Functions stand at one margin, the first one's. Raises `Refused` for prose without any.
     """
-    code = _unprompted(textwrap.dedent(text).strip("\n") + "\n")
+    code = _unprompted(_dedented(text.split("\n")) + "\n")
     first, _, rest = code.partition("\n")
     code = rest if first.strip().lower() in _PYTHON - {""} else code
+    if code.lstrip()[:1] in ("{", "[") and "def " in code:
+        raise Refused(f"The reply is JSON, not code: {_WANTED}.")
+    if parsed(code) is not None:
+        return code
     lines = code.split("\n")
-    starts = [number for number, line in enumerate(lines) if _DEFINITION.match(line.lstrip())]
-    if _parses(code) or not starts:
+    starts = [number for number, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))]
+    if not starts:
         _refuse_prose(code)
         return code
     margin = len(lines[starts[0]]) - len(lines[starts[0]].lstrip())
     lines = [line[margin:] if not line[:margin].strip() else line for line in lines]
-    starts = [number for number in starts if _DEFINITION.match(lines[number])]
+    starts = [number for number in starts if lines[number].startswith(("def ", "async def "))]
     end = starts[0]
-    while end < len(lines) and (lines[end][:1] in ("", " ", "\t", "#", ")") or _DEFINITION.match(lines[end])):
+    while end < len(lines) and (lines[end][:1] in ("", " ", "\t", "#", ")") or end in starts):
         end += 1
     if any(start > end for start in starts):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
     cut = "\n".join(lines[starts[0] : end]).rstrip() + "\n"
-    return cut if _parses(cut) else code
+    return cut if parsed(cut) is not None else code
 
 
 def _refuse_prose(code: str) -> None:
     """Raises `Refused` for a reply that holds no Python at all, or holds it inside something else."""
-    if code.lstrip()[:1] in ("{", "[") and "def " in code:
-        raise Refused(f"The reply is JSON, not code: {_WANTED}.")
-    if _parses(code):
-        return
-    if _INNER.search(code):
+    if _mentions_function(code):
         raise Refused(f"The reply's code does not stand by itself: {_WANTED}, with `def` at the beginning of a line.")
-    if not re.search(r"^[ \t]*(def|if|for|while|return|import|from|class|async)\b|=", code, re.MULTILINE):
+    if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in code.split("\n")):
         raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
 
 
-def _parses(code: str) -> bool:
+def parsed(code: str) -> ast.Module | None:
+    """The tree of what is Python of a length that anybody reads, None for the rest."""
+    if len(code) > MAX_PARSED_CHARS:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(code)
+            return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None

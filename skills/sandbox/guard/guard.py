@@ -1,20 +1,18 @@
 """The guard: Python that a language model wrote becomes a function that cannot do harm.
 
-    guard = Guard(perception.functions(), records=(Object,), returns=bool)
+    guard = Guard(functions, records=(Object,), returns=bool)
     check = guard.load(extract_code(reply), entry="check")       # raises Refused
-    reached = check(perception.functions())                      # raises BudgetSpent, GeneratedError
+    reached = check(functions)                                   # raises BudgetSpent, GeneratedError
 
 A whitelist of syntax and names decides what is accepted; what is accepted runs without builtins, under a budget of
 steps that is woven into it (deterministic: no clock), with operations that look at sizes first. The guard knows the
-functions and record types it is given and nothing of any world. It bounds work and memory; the process around it
-(`skills/sandbox/process/supervisor.py`) is the second wall. Compiled code never travels: source does
+functions and record types it is given and nothing of any world. Compiled code never travels: source does
 (`Guarded.source`).
 """
 
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -22,37 +20,54 @@ from types import CodeType
 from typing import Any
 
 from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
-from sdg.skills.sandbox.guard.builtins import EXCEPTIONS, PLAIN_TYPES, RAW, Builtins
+from sdg.skills.sandbox.guard.builtins import EXCEPTIONS, Builtins
+from sdg.skills.sandbox.guard.desugar import Desugar
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
-from sdg.skills.sandbox.guard.kinds import Kinds
+from sdg.skills.sandbox.guard.formats import Formats
 from sdg.skills.sandbox.guard.meter import (
-    CONTAINERS,
-    COUNTER,
     FILENAME,
-    MAX_BITS,
     MAX_CALL_DEPTH,
     SCALARS,
     SOURCE,
+    UNITS_PER_STEP,
+    Exhausted,
     Meter,
 )
 from sdg.skills.sandbox.guard.methods import Methods
+from sdg.skills.sandbox.guard.modules import NAMES as MODULES
+from sdg.skills.sandbox.guard.modules import Modules
 from sdg.skills.sandbox.guard.operators import Operators
-from sdg.skills.sandbox.guard.outline import FRESH, entry_of, names_bound
+from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
 from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
 from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, Inspector, parse
 from sdg.skills.sandbox.guard.weave import Weaver
 
 __all__ = [
     "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
-    "extract_code",
+    "extract_code", "reserved_names",
 ]  # fmt: skip
 
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_ADDRESS = " at 0x"
 """Where something lies in memory, as an error about a function tells it: it differs from run to run."""
-_BUILTIN_NAMES = frozenset(Builtins(Meter({}, records=frozenset())).calls)
+
+
+def _builtin_names() -> frozenset[str]:
+    meter = Meter(frozenset())
+    return frozenset(Builtins(meter, Operators(meter)).calls)
+
+
+_BUILTIN_NAMES = _builtin_names()
+
+
+def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
+    """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
+
+    Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
+    """
+    return _BUILTIN_NAMES | set(EXCEPTIONS) | set(MODULES) | set(fields_of(records)) | {"getattr", "hasattr", "type"}
 
 
 class Guard:
@@ -86,7 +101,7 @@ class Guard:
     def load(self, source: str, *, entry: str | None = None) -> Guarded:
         """Compile source whose function `entry` (by default its only one that no other calls) takes no arguments.
 
-        Raises `Refused`, with a line number where one is known.
+        Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
         try:
             return self._load(parse(source, at_most=self.source_bytes), source, entry=entry)
@@ -94,18 +109,21 @@ class Guard:
             raise Refused("The code is nested too deeply.") from None
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
+        Desugar(names_bound(tree) | set(self.signatures)).visit(tree)
         variables = names_bound(tree)
-        Inspector(self.fields, self.signatures, errors=self.errors, variables=variables).inspect(tree)
-        entry = entry_of(tree, entry)
-        kinds = Kinds(fields=self.fields, functions=self.signatures, variables=variables)
-        kinds.learn(tree)
-        weaver = Weaver(
-            kinds,
-            builtins=_BUILTIN_NAMES,
-            errors={**EXCEPTIONS, **self.errors},
-            truths=frozenset({entry}) if self.returns is bool else frozenset(),
-        )
-        return Guarded(self, source=source, entry=entry, code=_compile(weaver.visit(tree)))
+        known: dict[str, Any] = {"fields": self.fields, "functions": self.signatures}
+        inspector = Inspector(**known, errors=self.errors, builtins=_BUILTIN_NAMES, variables=variables)
+        found = entry_of(tree, entry, inspector.refuse)
+        if found:
+            check_top(tree, inspector.refuse)
+            inspector.inspect(tree)
+        else:
+            inspector.inspect(tree)
+        inspector.report()
+        is_static = all(map(_is_static, tree.body))
+        truths = frozenset({found}) if self.returns is bool else frozenset()
+        weaver = Weaver(**known, errors={**EXCEPTIONS, **self.errors}, variables=variables, truths=truths)
+        return Guarded(self, source=source, entry=found, code=_compile(weaver.visit(tree)), is_static=is_static)
 
 
 class Guarded:
@@ -117,46 +135,38 @@ class Guarded:
     becomes a `GeneratedError` with a line.
     """
 
-    def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType) -> None:
+    def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         self.source = source
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._names: dict[str, Any] = {"__builtins__": {}, COUNTER: guard.budget_steps, SOURCE: source}
-        self._meter = Meter(self._names, records=guard.records)
+        self._meter = Meter(guard.records)
         self._border = Border(self._meter)
-        self._names.update(_furnish(self._meter, errors={**EXCEPTIONS, **guard.errors}))
-        used = set(code.co_names) | _names_in(code)
+        self._names: dict[str, Any] = {"__builtins__": {}, SOURCE: source}
+        self._names.update(_furnish(self._meter, guard))
         for name, signature in guard.signatures.items():
-            if name in used:
-                self._names[name] = self._border.wrap(signature)
-            if f".{name}" in used:
-                self._names[f".{name}"] = self._border.direct(signature)
-        exec(code, self._names)
-        self._function: Callable[[], Any] = _renewing(self._names.get(FRESH), self._names[entry])
+            self._names[f".h_{name}"] = self._border.wrap(signature)
+        self._code = None if is_static else code
+        if is_static:
+            exec(code, self._names)
 
     @property
     def steps(self) -> int:
         """Steps that the last run cost."""
-        return int(self.budget_steps - self._names[COUNTER])
+        return self.budget_steps - max(0, self._meter.left) // UNITS_PER_STEP
 
     def __call__(self, functions: Functions) -> Any:
-        self._names[COUNTER] = self.budget_steps
+        self._meter.begin(self.budget_steps)
         self._border.begin(functions)
         try:
-            value = self._function()
-        except (Exception, BudgetStop) as error:
-            self._meter.depth = 0
+            if self._code is not None:  # nothing lasts: lists, dicts and sets of the module are made anew
+                exec(self._code, self._names)
+            value = self._names[self.entry]()
+            if self._meter.left >= 0:
+                return value if type(value) is bool else self._returned(value)
+        except (Exception, BudgetStop, Exhausted) as error:
             raise self._explained(error) from None
-        if self._border.stopped is not None:
-            raise self._border.stopped
-        if self._names[COUNTER] < 0:
-            raise self._overspent(0)
-        if type(value) is bool or (self._returns is not bool and type(value) in SCALARS):
-            return value
-        if self._returns is bool:
-            raise self._unfit(value)
-        return self._plain(value)
+        raise self._explained(BudgetStop())
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
@@ -172,111 +182,97 @@ class Guarded:
         if self._border.stopped is not None:
             return self._border.stopped
         line = self.line_of(error)
-        if self._names[COUNTER] < 0 or isinstance(error, BudgetStop):
-            return self._overspent(line)
+        if isinstance(error, Exhausted) and error.__cause__ is not None:
+            return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
+        if self._meter.left < 0:
+            told = f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
+            return BudgetSpent(told, line=line)
         if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
             return error
-        return GeneratedError(_message(error) + self._hint(error), line=line, kind=type(error).__name__)
+        return GeneratedError(self._message(error) + self._hint(error), line=line, kind=type(error).__name__)
+
+    def _message(self, error: BaseException) -> str:
+        """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
+        under what is left of the budget."""
+        try:
+            text = self._meter.repr(error)
+        except (Exception, BudgetStop):
+            text = ""
+        if _ADDRESS in text:
+            text = text.partition(_ADDRESS)[0]
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
 
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
-        if isinstance(error, TypeError | AttributeError) and "'function'" in str(error.args[:1]):
-            return ": call the function first, as in name()"
-        if isinstance(error, TypeError | AttributeError) and "'NoneType' object" in str(error.args[:1]):
-            return ": it is None here: ask `is not None` first"
-        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in str(error.args[:1])), None)
-        if not isinstance(error, TypeError | AttributeError) or record is None:
+        text = str(error.args[0])[:200] if error.args and type(error.args[0]) is str else ""
+        if not isinstance(error, TypeError | AttributeError):
             return ""
-        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}"
+        if "function'" in text or "'method'" in text:
+            return ": call the function first, as in name()"
+        if "'NoneType' object" in text:
+            return ": it is None here: ask `is not None` first"
+        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in text), None)
+        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}" if record else ""
 
-    def _overspent(self, line: int) -> BudgetSpent:
-        return BudgetSpent(
-            f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?",
-            line=line,
-        )
-
-    def _unfit(self, value: object) -> GeneratedError:
-        if value is None:
-            return GeneratedError(
-                f"{self.entry}() returned None: every path must return True or False", kind="TypeError"
-            )
-        return GeneratedError(
-            f"{self.entry}() returned a value of type {type(value).__name__}: it must return True or False",
-            kind="TypeError",
-        )
-
-    def _plain(self, value: Any) -> Any:
-        """A returned container or record, if there is nothing else in it. Functions and iterators become None."""
-        if type(value) not in CONTAINERS:
-            return value if type(value) in self._meter.records else None
+    def _returned(self, value: Any) -> Any:
+        """What an entry function returned, copied: functions and iterators become None."""
+        if self._returns is bool:
+            told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
+            raise TypeError(f"{self.entry}() returned {told} must return True or False")
+        if type(value) in SCALARS or type(value) in self._meter.records:
+            return value
         try:
             return self._border.plain(value)
-        except BudgetStop:
-            raise self._overspent(0) from None
         except Exception:
             return None
 
 
-def _message(error: BaseException) -> str:
-    """An exception's own text, shortened and free of control characters: it goes into prompts and logs."""
-    try:
-        text = _ADDRESS.sub("", str(error.args[1] if isinstance(error, OverflowError) and error.args[1:] else error))
-    except Exception:
-        text = ""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
-
-
-def _furnish(meter: Meter, *, errors: Mapping[str, type[Exception]]) -> dict[str, Any]:
+def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
-    builtins = Builtins(meter)
-    methods = Methods(meter, builtins)
+    operators, formats = Operators(meter), Formats(meter)
+    builtins = Builtins(meter, operators)
+    methods = Methods(meter, operators, builtins)
     names: dict[str, Any] = dict(builtins.calls)
-    names |= {f".{name}": function for name, function in Operators(meter).calls.items()}
+    names |= {f".{name}": function for name, function in operators.calls.items()}
     names |= {f".m_{name}": function for name, function in methods.calls.items()}
-    names |= {f".raw_{name}": function for name, function in RAW.items()}
-    names |= {f".str_{name}": function for name, function in methods.texts.items()}
-    names |= {f".short_{name}": getattr(str, name) for name in methods.texts}
-    names |= {f".{f.__name__}_flat": builtins.extreme_flat(f) for f in (min, max)}
-    names |= {f".type_{name}": kind for name, kind in PLAIN_TYPES.items()}
-    names |= {f".{name}": error for name, error in errors.items()}
+    names |= {f".x_{name}": value for name, value in Modules(meter, operators, builtins).calls.items()}
+    names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
+
+    def is_field(value: Any, name: str) -> bool:
+        return type(value) in guard.records and name in guard.fields and hasattr(value, name)
+
     names |= {
-        ".tick": meter.tick, ".spent": meter.spent, ".enter": meter.enter, ".leave": meter.leave, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".repr": builtins.repr,
-        ".merged": builtins.merged, ".set": builtins.calls["set"], ".sorted_flat": builtins.sorted_flat,
-        ".getter": builtins.getter,
-        ".error": lambda kind, *text: kind(*map(meter.text, text)),
-        ".formatted": lambda value: _formatted(value, meter),
+        ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
+        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".merged": builtins.merged,
+        ".set": builtins.calls["set"], ".dict": builtins.dict, ".lazy": builtins.lazy, ".type": builtins.type,
+        ".getter": methods.getter, ".generator": lambda made: lambda *v, **w: builtins.lazy(made(*v, **w)),
+        ".shown": formats.shown, ".joined": formats.joined, ".missing": object(),
+        ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
+        ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
         ".deeper": lambda function: _deeper(function, meter),
     }  # fmt: skip
     return names
 
 
-def _formatted(value: Any, meter: Meter) -> Any:
-    """A value for a short number format."""
-    if type(value) in (int, float, bool):
-        if type(value) is int and value.bit_length() > MAX_BITS:
-            raise ValueError("the number is too large to be written")
-        meter.charge(value.bit_length() if type(value) is int else 0)
-        return value
-    return meter.text(value)
-
-
 def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """A lambda that may call itself, with its depth counted."""
+    """A lambda with its depth counted."""
 
     def call(*arguments: Any, **named: Any) -> Any:
-        meter.enter()
+        meter.enter(2)
         try:
             return function(*arguments, **named)
         finally:
-            meter.leave()
+            meter.depth -= 1
 
     return call
 
 
-def _renewing(fresh: Callable[[], Any] | None, entry: Callable[[], Any]) -> Callable[[], Any]:
-    """The entry function, with the module's lists, dicts and sets made anew before each run."""
-    return entry if fresh is None else lambda: (fresh(), entry())[1]
+def _is_static(statement: ast.stmt) -> bool:
+    """Whether a statement of the module may be run once for all: nothing that it makes can be changed."""
+    if isinstance(statement, ast.FunctionDef):
+        defaults = [*statement.args.defaults, *statement.args.kw_defaults]
+        return all(default is None or is_literal(default) for default in defaults)
+    return is_constant(getattr(statement, "value", None))
 
 
 def _compile(tree: ast.Module) -> CodeType:
@@ -288,14 +284,6 @@ def _compile(tree: ast.Module) -> CodeType:
         raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
         raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
-
-
-def _names_in(code: CodeType) -> set[str]:
-    names: set[str] = set()
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= set(constant.co_names) | _names_in(constant)
-    return names
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"

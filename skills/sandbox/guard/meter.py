@@ -1,7 +1,12 @@
-"""The budget of generated code and the walks that charge it before C code runs over a value."""
+"""The budget of generated code, and the walks that charge it before C code runs over a value.
+
+A budget is counted in units of which a step has 24: about a node of the syntax tree, half a microsecond of work or
+twenty bytes. What every helper does is charged by the sizes of what it is given and of what it makes.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import GeneratorType
@@ -9,95 +14,103 @@ from typing import Any
 
 from sdg.skills.sandbox.guard.errors import BudgetStop, TooLarge
 
-COUNTER = ".n"
-"""Name of the step counter in the namespace of generated code. No source can spell it."""
-
 FILENAME = "<generated>"
 """File name of generated code in tracebacks."""
 
 SOURCE = ".source"
 """Where generated code's own text is among its names, for whoever must tell which code is running."""
 
+UNITS_PER_STEP = 24
 MAX_ITEMS = 10_000
 MAX_CHARACTERS = 10_000
 MAX_BITS = 4_096
-MAX_KEY_BITS = 60
+MAX_KEY = 1 << 60
+"""Whole numbers beyond it can be chosen so that their hashes are equal."""
 MAX_DEPTH = 100
 MAX_CALL_DEPTH = 60
-ITEMS_PER_STEP = 32
-CHARACTERS_PER_STEP = 256
 
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.items())})
-CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict}) | VIEWS
+DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
+CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, deque}) | DICTS | VIEWS
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    deque: ("deque([", "])"),
+    dict: ("{", "}"),
+    Counter: ("Counter({", "})"),
+    defaultdict: ("defaultdict({", "})"),
+}
+_BRACKETS |= {view: (f"{view.__name__}([", "])") for view in VIEWS}
 
 
 class Meter:
-    """Counts steps down in a namespace; one for each piece of generated code."""
+    """Counts units down; one for each piece of generated code. `depth` counts calls inside one another."""
 
-    __slots__ = ("depth", "names", "records")
+    __slots__ = ("depth", "left", "records", "too_deep")
 
-    def __init__(self, names: dict[str, Any], *, records: frozenset[type]) -> None:
-        self.names = names
+    def __init__(self, records: frozenset[type]) -> None:
         self.records = records
-        self.depth = 0
+        self.left = self.depth = 0
+        self.too_deep: RecursionError | None = None
 
-    def tick(self, steps: int) -> bool:
-        """Charge `steps`; always True, so that it can stand in a condition. Raises `BudgetStop`."""
-        left = self.names[COUNTER] - steps
-        self.names[COUNTER] = left
-        if left < 0:
+    def begin(self, steps: int) -> None:
+        """Forget the last run."""
+        self.left, self.depth, self.too_deep = steps * UNITS_PER_STEP, 0, None
+
+    def tick(self, units: int) -> bool:
+        """Charge `units`; always True, so that it can stand in a condition. Raises `BudgetStop`, and once it has, at
+        each further call."""
+        self.left -= units
+        if self.left < 0:
             raise BudgetStop
         return True
 
-    def spent(self) -> bool:
-        """What inlined counters call when nothing is left."""
-        raise BudgetStop
-
-    def enter(self) -> None:
-        """One more call of a function that may call itself."""
+    def enter(self, units: int) -> None:
+        """One more call inside the others."""
+        self.tick(units)
         if self.depth >= MAX_CALL_DEPTH:
-            raise RecursionError(f"more than {MAX_CALL_DEPTH} calls inside one another")
+            self.too_deep = RecursionError(f"more than {MAX_CALL_DEPTH} calls inside one another")
+            raise self.too_deep
         self.depth += 1
 
     def leave(self) -> None:
         self.depth -= 1
 
-    def charge(self, items: int) -> None:
-        """Charge C code that runs over so many items; a few are free."""
-        if items >= ITEMS_PER_STEP:
-            self.tick(items // ITEMS_PER_STEP)
+    def caught(self, error: Exception) -> None:
+        """What generated code handles loses its history, which could grow without end. Where the interpreter itself
+        has no stack or memory left, that depends on who called: nothing that the code may handle."""
+        error.__context__ = None
+        if isinstance(error, RecursionError | MemoryError) and error is not self.too_deep:
+            self.left = -1
+            raise Exhausted from error
 
-    def charge_hashes(self, items: int) -> None:
-        """Charge for hashing or sorting so many items: as if all hashes were equal, which numbers can be made to be."""
-        if items >= ITEMS_PER_STEP:
-            self.tick(items // 8 + items * items // 4096)
+    def made(self, value: Any) -> Any:
+        """The value, charged for the memory that it takes."""
+        if type(value) in CONTAINERS or type(value) is str:
+            self.tick(value.__sizeof__() >> 4)
+        return value
 
-    def weigh(self, value: object) -> None:
-        """Charge every node of a nested value, shared ones as often as C code would meet them.
+    def weigh(self, value: object) -> int:
+        """Charge every node of a nested value, shared ones as often as C code would meet them; how many there are.
 
         Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process.
         Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is left.
         """
-        kind = type(value)
-        if kind in CONTAINERS:
-            parts: Any = value.values() if kind is dict else value  # type: ignore[attr-defined]
-            few = len(parts) < ITEMS_PER_STEP and SCALARS.issuperset(map(type, parts))
-            if not few or (kind is dict and not SCALARS.issuperset(map(type, value))):  # type: ignore[call-overload]
-                self._weigh(value)
-        elif type(value) is str:
-            self.charge(len(value) // 8)
-
-    def _weigh(self, value: Any) -> None:
-        trail = [_parts(value)]
-        nodes = 0
+        if type(value) not in CONTAINERS:
+            size = 1 + (len(value) >> 4) if type(value) is str else 1
+            self.tick(size)
+            return size
+        trail, size, told = [_parts(value)], 1, 0
         while trail:
             for part in trail[-1]:
-                nodes += 1
-                if nodes == 256:
-                    self.tick(16)
-                    nodes = 0
+                size += 1 + (len(part) >> 4) if type(part) is str else 2 if type(part) in self.records else 1
+                if size - told > 256:
+                    self.tick(size - told)
+                    told = size
                 if type(part) in CONTAINERS:
                     if len(trail) >= MAX_DEPTH:
                         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
@@ -105,126 +118,182 @@ class Meter:
                     break
             else:
                 trail.pop()
-        self.charge(nodes)
+        self.tick(size - told)
+        return size
 
-    def key(self, value: Any) -> Any:
-        """The value, weighed when hashing it would walk it.
+    def key(self, value: Any, among: int = 0) -> Any:
+        """The value, charged for being looked up `among` so many keys. Raises `TooLarge` for a number that is too long.
 
-        Numbers whose hashes are equal can be had on purpose, but only beyond 60 bits: such keys would make a dict of
-        them quadratic. Raises `TooLarge` for one.
+        Numbers and texts have hashes of their own up to 60 bits. Tuples and sets can be given equal ones, be it only
+        because hash(-1) == hash(-2): then every key of the dict may be compared.
         """
         kind = type(value)
         if kind is int:
-            _short(value)
+            if not -MAX_KEY < value < MAX_KEY:
+                raise TooLarge(f"a whole number of {value.bit_length()} bits as a key; at most 60 are allowed")
+        elif kind is str:
+            self.tick(len(value) >> 4)
         elif kind is tuple or kind is frozenset or kind is set:
-            self._weigh(value)
-            stack = [value]
-            while stack:
-                for part in stack.pop():
-                    if type(part) is int:
-                        _short(part)
-                    elif type(part) in CONTAINERS:
-                        stack.append(_parts(part))
+            own = kind is tuple and len(value) < 8
+            for part in value:
+                if type(part) is int and -MAX_KEY < part < MAX_KEY and part != -1 and part != -2:
+                    continue
+                own = own and (type(part) is str or part is None or type(part) in self.records)
+                if type(part) in CONTAINERS:
+                    break
+                self.key(part)
+            if not own:
+                self._nested_key(value)
+                self.tick(among >> 4)
         return value
 
+    def _nested_key(self, value: Any) -> None:
+        self.weigh(value)
+        stack = [value]
+        while stack:
+            for part in stack.pop():
+                if type(part) in CONTAINERS:
+                    stack.append(_parts(part))
+                elif type(part) is int:
+                    self.key(part)
+
+    def keys(self, items: list[Any]) -> list[Any]:
+        """The items, each charged for being a key among the others. Members of a dict's table take memory."""
+        self.tick(4 * len(items))
+        for item in items:
+            self.key(item, len(items))
+        return items
+
     def bulk(self, items: Iterable[Any]) -> list[Any]:
-        """A new list of the items: at most MAX_ITEMS of them."""
+        """A new list of the items: at most MAX_ITEMS of them, and four times that where each was counted already."""
         kind = type(items)
-        if kind is list and len(items) < ITEMS_PER_STEP:  # type: ignore[arg-type]
-            return items.copy()  # type: ignore[no-any-return, attr-defined]
         if kind in CONTAINERS or kind is range or kind is str:
-            count = len(items)  # type: ignore[arg-type]
-            if count > MAX_ITEMS:
-                raise TooLarge(f"{count} items in one go; at most {MAX_ITEMS} are allowed")
+            if len(items) > MAX_ITEMS:  # type: ignore[arg-type]
+                raise TooLarge(f"{len(items)} items in one go; at most {MAX_ITEMS} are allowed")  # type: ignore[arg-type]
             out = list(items)
-        else:
-            # What generated code yields counts its own steps: it ends by its budget, as the same loop would.
-            own = kind is GeneratorType and items.__name__ == "<genexpr>"  # type: ignore[attr-defined]
-            most = 4 * MAX_ITEMS if own else MAX_ITEMS
-            out = list(islice(items, most + 1))
-            if len(out) > most:
-                raise TooLarge(f"more than {most} items in one go")
-        if len(out) >= ITEMS_PER_STEP:
-            self.tick(len(out) // ITEMS_PER_STEP)
+            self.tick(len(out) << 1 if kind is str or kind is range else 1 + (len(out) >> 1))
+            return out
+        most = 4 * MAX_ITEMS if kind is GeneratorType or kind is Lazy else MAX_ITEMS
+        out = list(islice(items, most + 1))
+        if len(out) > most:
+            raise TooLarge(f"more than {most} items in one go")
+        self.tick(1 + (len(out) >> 1))
         return out
+
+    def star(self, items: Any) -> Any:
+        """What `*items` unpacks."""
+        return self.bulk(items)
 
     def rows(self, items: Iterable[Any]) -> Iterator[Any]:
         """Each item as a bounded list, for patterns with a star."""
         for item in items:
-            self.tick(1)
             yield self.bulk(item)
-
-    def members(self, items: Iterable[Any]) -> list[Any]:
-        """A bounded list whose items may be members of a set: `keys` whose numbers have hashes of their own."""
-        out = self.keys(items)
-        for item in out:
-            kind = type(item)
-            if kind is int:
-                _short(item)
-            elif kind is tuple or kind is frozenset:
-                self.key(item)
-        return out
-
-    def keys(self, items: Iterable[Any]) -> list[Any]:
-        """A bounded list whose items may be hashed or compared."""
-        out = self.bulk(items)
-        if len(out) >= ITEMS_PER_STEP:
-            self.charge_hashes(len(out))
-        if not SCALARS.issuperset(map(type, out)):
-            for item in out:
-                self.weigh(item)
-        return out
 
     def text(self, value: Any) -> str:
         """str(value) of plain data, bounded. Functions and iterators have none: they would tell addresses."""
-        kind = type(value)
-        if kind is str:
-            if len(value) > MAX_CHARACTERS:
-                raise TooLarge(f"a text of {len(value)} characters; at most {MAX_CHARACTERS} are allowed")
-            out: str = value
-        elif kind in SCALARS or kind in self.records:
-            out = str(value)
-        elif kind in CONTAINERS or kind is range or isinstance(value, Exception):
-            out = self._nested_text(value)
-        else:
-            raise TypeError(f"a {kind.__name__} cannot be turned into text")
-        if len(out) >= CHARACTERS_PER_STEP:
-            self.tick(len(out) // CHARACTERS_PER_STEP)
-        return out
-
-    def _nested_text(self, value: Any) -> str:
-        if isinstance(value, Exception) and type(value).__module__ != "builtins":
-            return str(value)[:MAX_CHARACTERS]
-        parts = value.args if isinstance(value, Exception) else value
-        self.weigh(parts)
-        self._only_plain(parts)
-        out = str(value)
+        out = value if type(value) is str else self.repr(value)
         if len(out) > MAX_CHARACTERS:
             raise TooLarge(f"a text of {len(out)} characters; at most {MAX_CHARACTERS} are allowed")
+        self.tick(len(out) >> 4)
         return out
 
-    def _only_plain(self, value: Any) -> None:
-        """Every leaf can be written without telling an address, and the whole is not absurdly long."""
-        stack, length = [value], 0
-        while stack:
-            item = stack.pop()
-            if type(item) in CONTAINERS:
-                stack.extend(_parts(item))
-            elif type(item) is str:
-                length += len(item)
-                if length > MAX_CHARACTERS:
-                    raise TooLarge(f"a text of more than {MAX_CHARACTERS} characters")
-            elif type(item) not in SCALARS and type(item) not in self.records and type(item) is not range:
-                raise TypeError(f"a {type(item).__name__} cannot be turned into text")
+    def repr(self, value: Any) -> str:
+        """repr(value), and str() of an exception; it stops where the text grows too long."""
+        out: list[str] = []
+        self._write(value, out, left=[MAX_CHARACTERS], depth=0)
+        text = "".join(out)
+        self.tick(len(text) >> 4)
+        return text
+
+    def _write(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
+        kind = type(value)
+        self.tick(2)
+        if depth > MAX_DEPTH:
+            raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
+        if kind in CONTAINERS:
+            self._write_items(value, out, left=left, depth=depth)
+            return
+        if isinstance(value, Exception):
+            self._write_error(value, out, left=left, depth=depth)
+            return
+        if kind is int:
+            if value.bit_length() > MAX_BITS:
+                raise ValueError("the number is too large to be written")
+            self.tick(value.bit_length() >> 3)
+        elif kind not in SCALARS and kind not in self.records and kind is not range:
+            raise TypeError(f"a {kind.__name__} cannot be turned into text")
+        text = repr(value)
+        left[0] -= len(text)
+        if left[0] < 0:
+            raise TooLarge(f"a text of more than {MAX_CHARACTERS} characters")
+        out.append(text)
+
+    def _write_items(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
+        kind = type(value)
+        begin, end = _BRACKETS[kind]
+        if not value and kind in (set, frozenset, Counter):
+            begin, end = f"{kind.__name__}(", ")"
+        out.append(begin)
+        pairs = kind in DICTS
+        items = value.most_common() if kind is Counter and self.keys(list(value.values())) else value
+        for place, part in enumerate(items.items() if kind is dict or kind is defaultdict else items):
+            left[0] -= 2
+            if place:
+                out.append(", ")
+            self._write(part[0] if pairs else part, out, left=left, depth=depth + 1)
+            if pairs:
+                out.append(": ")
+                self._write(part[1], out, left=left, depth=depth + 1)
+        out.append(",)" if kind is tuple and len(value) == 1 else end)
+
+    def _write_error(self, error: Exception, out: list[str], *, left: list[int], depth: int) -> None:
+        """An exception's own text, which is never asked of it: it may hold values of any size."""
+        parts = error.args[1:2] if isinstance(error, OSError | OverflowError) and len(error.args) > 1 else error.args
+        if type(error).__module__ != "builtins":
+            parts = (str(error)[:MAX_CHARACTERS],)
+        for part in parts[:1]:
+            if type(part) is str and not isinstance(error, KeyError):
+                left[0] -= len(part)
+                out.append(part)
+            else:
+                self._write(part, out, left=left, depth=depth + 1)
 
 
-def _short(number: int) -> None:
-    if number.bit_length() > MAX_KEY_BITS:
-        raise TooLarge(f"a whole number of {number.bit_length()} bits as a key; at most {MAX_KEY_BITS} are allowed")
+class Exhausted(BaseException):
+    """The interpreter ran out of stack or memory under generated code, which must not go on with it."""
+
+
+class Lazy:
+    """The only iterator that generated code can hold: each item is counted, and how deep they lie in one another.
+
+    Without it a chain of 50,000 generators ends the process, and any() over one that is long by now costs nothing.
+    """
+
+    __slots__ = ("_items", "_meter")
+
+    def __init__(self, items: Iterable[Any], meter: Meter) -> None:
+        self._items, self._meter = iter(items), meter
+
+    def __iter__(self) -> Lazy:
+        return self
+
+    def __next__(self) -> Any:
+        meter = self._meter
+        meter.enter(2)
+        try:
+            return next(self._items)
+        finally:
+            meter.depth -= 1
 
 
 def _parts(value: Any) -> Any:
     """Iterator over what C code visits in a container."""
-    if type(value) is dict:
-        return (part for pair in value.items() for part in pair)
-    return iter(value)
+    return (part for pair in value.items() for part in pair) if type(value) in DICTS else iter(value)
+
+
+def fit(size: int, what: str) -> None:
+    most = {"characters": MAX_CHARACTERS, "items": MAX_ITEMS, "bits": MAX_BITS}[what]
+    if size > most:
+        raise TooLarge(
+            f"the result would have {size if size < 10**9 else 'over 10**9'} {what}; at most {most} are allowed"
+        )

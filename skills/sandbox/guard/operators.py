@@ -1,212 +1,234 @@
-"""Operators that can explode, as functions that look at the sizes first.
-
-Only what the weaver could not prove harmless comes here: `a.x - b.x` stays an operator, `s * n` does not.
-"""
+"""Every operator of generated code as a function that looks at sizes first."""
 
 from __future__ import annotations
 
 import operator
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
 from sdg.skills.sandbox.guard.errors import TooLarge
+from sdg.skills.sandbox.guard.formats import Formats
 from sdg.skills.sandbox.guard.meter import (
     CONTAINERS,
+    DICTS,
     MAX_BITS,
-    MAX_CHARACTERS,
-    MAX_ITEMS,
     NUMBERS,
     SCALARS,
     VIEWS,
     Meter,
+    fit,
 )
 
-_SHORT = 32
-"""Sizes below which an operation costs no more than its node does anyway."""
+BINARY = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "LShift": "lshift", "RShift": "rshift", "BitOr": "or_", "BitAnd": "and_", "BitXor": "xor",
+}  # fmt: skip
+COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "In": "in", "NotIn": "notin"}
+_SMALL = 1 << 64
 _SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
+_SEQUENCES: frozenset[type] = frozenset({list, tuple, str})
 
 
 class Operators:
-    """The operators of one piece of generated code; the method names are those of the weaver's tables."""
+    """The operators of one piece of generated code, by the names of the weaver's tables."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self.calls: dict[str, Callable[..., Any]] = {
-            "add": self.add, "mult": self.mult, "pow": self.pow, "lshift": self.lshift, "mod": self.mod,
-            "floordiv": self.floordiv, "iadd": self.iadd, "slice": self.slice, "in": self.contains,
-            "notin": lambda item, inside: not self.contains(item, inside),
+            "in": self.contains, "notin": lambda item, inside: not self.contains(item, inside), "item": self.item,
+            "put": self.put, "delete": self.delete, "slice": slice, "unary": self.unary,
         }  # fmt: skip
-        for name in ("sub", "bitor", "bitand", "bitxor"):
-            function = getattr(operator, {"bitor": "or_", "bitand": "and_", "bitxor": "xor"}.get(name, name))
-            self.calls[name] = self._sets(function)
-            self.calls["i" + name] = self._sets(getattr(operator, "i" + function.__name__.rstrip("_")))
+        for name in BINARY.values():
+            self.calls[name] = self._binary(name, getattr(operator, name))
+            self.calls["i" + name] = self._binary("i" + name, getattr(operator, "i" + name.strip("_")))
+        self.calls["mod"] = self.calls["imod"] = self._modulo(self.calls["mod"])
         for name in ("eq", "ne", "lt", "le", "gt", "ge"):
             self.calls[name] = self._compare(getattr(operator, name))
-        self.calls |= {"i" + name: self.calls[name] for name in ("mult", "pow", "lshift", "mod", "floordiv")}
 
-    def add(self, left: Any, right: Any) -> Any:
-        kind = type(left)
-        if kind is str and type(right) is str and len(left) < _SHORT and len(right) < _SHORT:
-            return left + right
-        if kind in NUMBERS and type(right) in NUMBERS:
-            return _bounded(left + right)
-        if kind is str and type(right) is str:
-            _fit(len(left) + len(right), most=MAX_CHARACTERS)
-            self._meter.charge(len(left) // 8)
-        elif (kind is list or kind is tuple) and type(right) is kind:
-            _fit(len(left) + len(right), most=MAX_ITEMS)
-            self._meter.charge(len(left) + len(right))
-        return left + right
-
-    def iadd(self, left: Any, right: Any) -> Any:
-        if type(left) is str and type(right) is str and len(left) < _SHORT and len(right) < _SHORT:
-            return left + right
-        if type(left) is not list:
-            return self.add(left, right)
-        items = self._meter.bulk(right)
-        _fit(len(left) + len(items), most=MAX_ITEMS)
-        left += items
-        return left
-
-    def mult(self, left: Any, right: Any) -> Any:
-        if type(left) in NUMBERS and type(right) in NUMBERS:
-            if type(left) is not float and type(right) is not float:
-                _fit(left.bit_length() + right.bit_length(), most=MAX_BITS)
-            return left * right
-        if type(left) in NUMBERS:
-            left, right = right, left
-        if type(right) in (int, bool):
-            if type(left) is str:
-                _fit(len(left) * right, most=MAX_CHARACTERS)
-                self._meter.charge(len(left) * right // 8)
-            elif type(left) in (list, tuple):
-                _fit(len(left) * right, most=MAX_ITEMS)
-                self._meter.charge(len(left) * right)
-        return left * right
-
-    def pow(self, base: Any, exponent: Any) -> Any:
-        if type(base) not in NUMBERS or type(exponent) not in NUMBERS:
-            raise TypeError("** takes two numbers")
-        if type(base) is not float and type(exponent) is not float and exponent > 0:
-            _fit((base.bit_length() - 1) * exponent, most=MAX_BITS)
-        value = base**exponent
-        if type(value) is complex:
-            raise ValueError("a root of a negative number")
-        return _bounded(value)
-
-    def lshift(self, value: Any, by: Any) -> Any:
-        if type(value) in (int, bool) and type(by) in (int, bool):
-            _fit(value.bit_length() + by, most=MAX_BITS)
-        return value << by
-
-    def mod(self, left: Any, right: Any) -> Any:
-        if type(left) not in NUMBERS:
-            raise TypeError("% takes two numbers; write texts with f-strings")
-        return _bounded(left) % _bounded(right)
-
-    def floordiv(self, left: Any, right: Any) -> Any:
-        return _bounded(left) // _bounded(right)
-
-    def slice(self, value: Any, start: Any, stop: Any, step: Any = None) -> Any:
-        part = value[start:stop:step]
-        if type(part) in (list, tuple):
-            self._meter.charge(len(part))
-        elif type(part) is str:
-            self._meter.charge(len(part) // 8)
-        return part
-
-    def contains(self, item: Any, inside: Any) -> bool:
-        kind = type(inside)
-        if kind is range:
-            return _in_range(item, inside)
-        if kind is dict or kind is set or kind is frozenset or kind in VIEWS:
-            self._meter.key(item)
-        if kind is list or kind is tuple or kind in VIEWS:
-            if len(inside) >= _SHORT:
-                self._meter.charge(len(inside))
-            if type(item) in CONTAINERS:
-                self._weigh_against(item, inside)
-        elif kind is str:
-            self._meter.charge(len(inside) // 8)
-        if kind is not str and kind not in CONTAINERS:
-            return self._is_among(item, inside)
-        return item in inside
-
-    def _is_among(self, item: Any, inside: Any) -> bool:
-        """`in` over an iterator: in C it would compare without looking at sizes."""
-        equal = self.calls["eq"]
-        for other in iter(inside):
-            self._meter.tick(1)
-            if other is item or equal(other, item):
-                return True
-        return False
-
-    def _weigh_against(self, item: Any, inside: Any) -> None:
-        """An item that is a container itself may be compared in full with every element."""
-        for other in inside:
-            if type(other) in CONTAINERS:
-                self._meter.weigh(item)
-
-    def _sets(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """An operator of numbers, sets and dicts. On numbers it is linear; the others are charged by what they hold."""
-        few, scalars = self._few, SCALARS
+    def _binary(self, name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """An operator, in place or not: on numbers it is bounded, on everything else looked at and charged."""
+        plain = name.removeprefix("i")
+        prepare: Callable[[Any, Any], Any] = getattr(self, f"_{name}", getattr(self, f"_{plain}", self._merge))
+        grows, made = plain in ("mul", "pow", "lshift"), self._meter.made
+        quadratic, tick = plain in ("mul", "pow", "floordiv", "mod"), self._meter.tick
 
         def apply(left: Any, right: Any) -> Any:
-            kind, other = type(left), type(right)
-            if kind is other is set and len(left) < _SHORT and len(right) < _SHORT:
-                # Members have their hashes kept, and one plain side is enough for every comparison to be short.
-                if scalars.issuperset(map(type, right)) or scalars.issuperset(map(type, left)):
-                    return function(left, right)
-            elif kind in NUMBERS and other in NUMBERS:
-                return _bounded(function(left, right))
-            if (kind not in _SETS or other not in _SETS) and not (kind is other is dict):
-                raise TypeError("this operator takes two numbers, two sets or two dicts")
-            if not (few(left) and few(right)):
-                self._charge_members(left)
-                self._charge_members(right)
-            return function(left, right)
+            if type(left) in NUMBERS and type(right) in NUMBERS:
+                if grows:
+                    _bound_growth(plain, left, right)
+                if quadratic and type(left) is int and not -_SMALL < left < _SMALL:
+                    tick(left.bit_length() >> 6)
+                value = function(left, right)
+                if type(value) is float or (type(value) is int and -_SMALL < value < _SMALL):
+                    return value
+                return bounded(value)
+            right = prepare(left, right)
+            value = function(left, right)
+            return value if value is left else made(value)
 
         return apply
 
-    def _few(self, items: Any) -> bool:
-        return len(items) < _SHORT and SCALARS.issuperset(map(type, items)) and type(items) not in VIEWS
+    def _add(self, left: Any, right: Any) -> Any:
+        if (type(left) in _SEQUENCES and type(right) in _SEQUENCES) or type(left) is type(right) is deque:
+            fit(len(left) + len(right), "characters" if type(left) is str else "items")
+            self._meter.tick(len(right) >> 2)
+        return self._merge(left, right) if type(left) is Counter else right
 
-    def _charge_members(self, items: Any) -> None:
-        """Equal hashes, which can be had on purpose, make members be compared with one another."""
-        self._meter.charge_hashes(len(items))
-        if not SCALARS.issuperset(map(type, items)):
-            self._meter.weigh(set(items) if type(items) is dict else items)
+    def _iadd(self, left: Any, right: Any) -> Any:
+        """On the right of a list may be any iterable."""
+        if type(left) is not list and type(left) is not deque:
+            return self._add(left, right)
+        right = self._meter.bulk(right)
+        fit(len(left) + len(right), "items")
+        return right
+
+    def _mul(self, left: Any, right: Any) -> Any:
+        items, times = (left, right) if type(right) in NUMBERS else (right, left)
+        if type(items) is deque:
+            raise TypeError("* takes no deque")
+        if type(items) in _SEQUENCES and type(times) in (int, bool):
+            fit(len(items) * times, "characters" if type(items) is str else "items")
+            self._meter.tick(max(0, len(items) * times >> 3))
+        return right
+
+    def _ior(self, left: Any, right: Any) -> Any:
+        """A dict takes pairs, too."""
+        if type(left) is dict and type(right) not in DICTS:
+            right = [self._meter.bulk(pair) for pair in self._meter.bulk(right)]
+            self._meter.keys([pair[0] for pair in right if pair])
+            return right
+        return self._merge(left, right)
+
+    def _modulo(self, modulo: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        percent = Formats(self._meter).percent
+        return lambda left, right: percent(left, right) if type(left) is str else modulo(left, right)
+
+    def _merge(self, left: Any, right: Any) -> Any:
+        """Operators of sets and dicts: their members' hashes are kept, but equal ones are compared in full."""
+        if (type(left) in _SETS and type(right) in _SETS) or (type(left) in DICTS and type(right) in DICTS):
+            self._meter.tick(4 * (len(left) + len(right)))
+            if not (SCALARS.issuperset(map(type, left)) or SCALARS.issuperset(map(type, right))):
+                self._meter.keys(list(left))
+                self._meter.keys(list(right))
+            fit(len(left) + len(right), "items")
+        elif CONTAINERS.intersection((type(left), type(right))):
+            kinds = f"a {type(left).__name__} and a {type(right).__name__}"
+            raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {kinds}")
+        return right
 
     def _compare(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        weigh, scalars = self._meter.weigh, SCALARS
+        meter = self._meter
 
         def compare(left: Any, right: Any) -> Any:
-            if type(left) in scalars or type(right) in scalars:
-                return function(left, right)
-            weigh(left)
-            weigh(right)
+            kind, other = type(left), type(right)
+            if kind is str and other is str:
+                if len(left) > 64:
+                    meter.tick(min(len(left), len(right)) >> 5)
+            elif kind in CONTAINERS and other in CONTAINERS:
+                if kind is not other or kind not in (list, tuple):
+                    self._merge_weight(left, right)
+                meter.weigh(left if len(left) < len(right) else right)
             return function(left, right)
 
         return compare
 
+    def _merge_weight(self, left: Any, right: Any) -> None:
+        for side in (left, right):
+            self._meter.tick(2 * len(side))
+            if type(side) in _SETS and not SCALARS.issuperset(map(type, side)):
+                self._meter.keys(list(side))
 
-def _fit(size: int, *, most: int) -> None:
-    if size > most:
-        what = {MAX_CHARACTERS: "characters or items", MAX_BITS: "bits"}[most]
-        raise TooLarge(
-            f"the result would have {size if size < 10**9 else 'over 10**9'} {what}; at most {most} are allowed"
-        )
+    def equal(self, left: Any, right: Any) -> bool:
+        """left is right or left == right, as containers compare their items."""
+        return left is right or bool(self.calls["eq"](left, right))
+
+    def contains(self, item: Any, inside: Any) -> bool:
+        kind, meter = type(inside), self._meter
+        if kind in DICTS or kind is set or kind is frozenset:
+            meter.key(item, len(inside))
+        elif kind is str:
+            meter.tick(search_cost(inside, item))
+        elif kind is range:
+            return type(item) in NUMBERS and item == item // 1 and int(item) in inside
+        elif kind in (list, tuple, deque) and type(item) in SCALARS:
+            size = len(item) >> 5 if type(item) is str else 0
+            meter.tick((len(inside) >> 2) + len(inside) * size)
+        elif kind in VIEWS and kind is not type({}.values()):
+            meter.key(item, len(inside))
+            meter.weigh(item)
+        elif kind not in SCALARS and kind not in meter.records:
+            for other in inside:
+                meter.tick(2)
+                if self.equal(other, item):
+                    return True
+            return False
+        return item in inside
+
+    def item(self, value: Any, index: Any) -> Any:
+        """`value[index]`, of a slice too."""
+        kind = type(value)
+        if kind in DICTS:
+            self._meter.key(index, len(value))
+        elif type(index) is slice:
+            return self._meter.made(value[index])
+        elif kind is deque:
+            self._meter.tick(len(value) >> 6)
+        elif kind in self._meter.records and type(index) is str and index in kind.__dataclass_fields__:
+            return getattr(value, index)
+        return value[index]
+
+    def put(self, new: Any, value: Any, index: Any) -> None:
+        """`value[index] = new`."""
+        if type(value) in DICTS:
+            self._meter.key(index, len(value))
+            self._meter.tick(6)
+        elif type(index) is slice:
+            new = self._meter.bulk(new)
+            fit(len(value) + len(new), "items")
+            self._meter.tick(len(value) >> 3)
+        elif type(value) is not list and type(value) is not deque:
+            raise TypeError(f"the items of a {type(value).__name__} cannot be set: make a list or a dict of your own")
+        value[index] = new
+
+    def delete(self, value: Any, index: Any) -> None:
+        """`del value[index]`."""
+        if type(value) in DICTS:
+            self._meter.key(index, len(value))
+        else:
+            self._meter.tick(len(value) >> 4)
+        del value[index]
+
+    def unary(self, name: str, value: Any) -> Any:
+        """`-value`, `+value` and `~value`: of a Counter they make a new one."""
+        if type(value) is Counter:
+            self._meter.tick(8 * len(value))
+        return -value if name == "USub" else +value if name == "UAdd" else ~value
 
 
-def _bounded(value: Any) -> Any:
+def search_cost(text: str, part: Any) -> int:
+    """What looking for a text in another costs at worst: the product of their lengths."""
+    if type(part) is tuple:
+        return sum(1 + search_cost(text, each) for each in part)
+    length = len(part) if type(part) is str else 1
+    return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)
+
+
+def bounded(value: Any) -> Any:
     """A number that quadratic arithmetic may touch."""
     if type(value) is int and value.bit_length() > MAX_BITS:
         raise TooLarge(f"a whole number of {value.bit_length()} bits; at most {MAX_BITS} are allowed")
+    if type(value) is complex:
+        raise ValueError("a root of a negative number")
     return value
 
 
-def _in_range(item: Any, inside: range) -> bool:
-    """`item in range` without the search that C code makes for anything but whole numbers."""
-    if type(item) is float and item.is_integer():
-        item = int(item)
-    return type(item) in (int, bool) and item in inside
+def _bound_growth(name: str, left: Any, right: Any) -> None:
+    if type(left) is float or type(right) is float:
+        return
+    if name == "mul":
+        fit(left.bit_length() + right.bit_length() - 1, "bits")
+    elif name == "lshift":
+        fit(left.bit_length() + right, "bits")
+    elif right > 0:
+        fit((left.bit_length() - 1) * right, "bits")

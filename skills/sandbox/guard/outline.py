@@ -3,153 +3,152 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable
 
-from sdg.skills.sandbox.guard.errors import Refused
-
-FRESH = ".fresh"
-"""Name of the function that makes a module's lists, dicts and sets anew: nothing may last from one run to the next."""
+from sdg.skills.sandbox.guard.desugar import loads
 
 _CHANGING = frozenset(
     str.split(
-        "add append clear difference_update discard extend insert intersection_update pop popitem remove reverse "
-        "setdefault sort symmetric_difference_update update"
+        "add append appendleft clear difference_update discard extend insert intersection_update pop popitem popleft "
+        "remove reverse setdefault sort subtract symmetric_difference_update update"
     )
 )
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_DEFINITION = (ast.FunctionDef, ast.ClassDef)
+_JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+"""Statements that the whitelist of syntax says more about."""
+Refuse = Callable[[ast.AST | None, str], None]
 
 
-def names_bound(tree: ast.Module) -> frozenset[str]:
-    """Every name that the source binds anywhere."""
+def names_bound(tree: ast.AST) -> frozenset[str]:
+    """Every name that a tree binds anywhere."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
-        elif isinstance(node, ast.FunctionDef) or (isinstance(node, ast.ExceptHandler) and node.name):
+        elif isinstance(node, _DEFINITION) or (isinstance(node, ast.ExceptHandler) and node.name):
             names.add(str(node.name))
     return frozenset(names)
 
 
-def entry_of(tree: ast.Module, entry: str | None) -> str:
-    """The entry function's name; the module must hold nothing but the functions that it needs, and constants."""
-    functions: dict[str, ast.FunctionDef] = {}
-    known: set[str] = set()
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef):
-            if statement.name in functions:
-                raise Refused(f"{statement.name} is defined twice", line=statement.lineno)
-            if any(not _is_constant(d) for d in [*statement.args.defaults, *statement.args.kw_defaults] if d):
-                raise Refused("default values must be plain constants", line=statement.lineno)
-            functions[statement.name] = statement
-        elif not _is_harmless(statement, known):
-            raise Refused(_misplaced(tree, entry), line=statement.lineno)
-        for target in targets_of(statement):
-            if target.id in known:  # one may be made once and the other for each call: it would last, and grow
-                raise Refused(
-                    f"{target.id} is bound twice: give the second constant a name of its own", line=target.lineno
-                )
-            known.add(target.id)
-    for statement in tree.body:
-        for target in targets_of(statement):
-            if target.id in functions:
-                raise Refused(f"{target.id} is a function: give the constant another name", line=statement.lineno)
-    if not functions:
-        wanted = f"def {entry}():" if entry else "one function"
-        raise Refused(f"there is no function: define {wanted}")
-    _refuse_changes(tree, constants={target.id for s in tree.body if is_fresh(s) for target in targets_of(s)})
+def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
+    """All names that a function reads, those included that what it reads needs."""
+    named = {name: set(loads(node)) for node in definitions for name in names_at_top(node)}
+    reached, new = {entry}, [entry]
+    while new:
+        found = named.get(new.pop(), set()) - reached
+        new += found
+        reached |= found
+    return frozenset(reached)
+
+
+def names_at_top(node: ast.stmt) -> list[str]:
+    """What a statement of a module binds."""
+    if isinstance(node, _DEFINITION):
+        return [node.name]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
+def starts(node: ast.stmt) -> str:
+    """`name` for a statement `name()`, also under `if __name__ == "__main__":`, and in `print(name())`."""
+    if isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse:
+        return starts(node.body[0]) if "__name__" in loads(node.test) else ""
+    match node:
+        case ast.Expr(ast.Call(ast.Name(name), [], [])) | ast.Expr(ast.Call(_, [ast.Call(ast.Name(name), [], [])], [])):
+            return str(name)
+    return ""
+
+
+def entry_of(tree: ast.Module, entry: str | None, refuse: Refuse) -> str:
+    """The entry function's name; what is left out of `tree` is what it doesn't need and what would only start it."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if entry is None:
-        called = {name for f in functions.values() for name in _loads(f) if name != f.name}
+        called = {name for f in functions.values() for name in loads(f) if name != f.name}
         entries = [name for name in functions if name not in called]
-        if len(entries) != 1:
-            raise Refused(f"define exactly one function that the others serve; there are: {', '.join(functions)}")
-        entry = entries[0]
+        if functions and len(entries) != 1:
+            refuse(None, f"define exactly one function that the others serve; there are: {', '.join(functions)}")
+        entry = entries[0] if entries else None
     if entry not in functions:
-        raise Refused(f"define a function named {entry}; there are: {', '.join(functions)}")
-    _check_entry(functions, entry)
+        _refuse_without_entry(tree, entry, refuse, functions)
+        return ""
+    needed = needed_names(entry, tree.body)
+    tree.body = [node for node in tree.body if not _is_spare(node, entry, needed)]
+    arguments = functions[entry].args
+    if any((arguments.posonlyargs, arguments.args, arguments.kwonlyargs, arguments.vararg, arguments.kwarg)):
+        refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
     return entry
 
 
-def is_fresh(statement: ast.stmt) -> bool:
-    """Whether a statement of the module must be run anew before each run: a constant that is not a plain one."""
-    return isinstance(statement, ast.Assign | ast.AnnAssign) and not (
-        statement.value is None or _is_constant(statement.value)
-    )
+def _refuse_without_entry(tree: ast.Module, entry: str | None, refuse: Refuse, names: Collection[str]) -> None:
+    wanted = f"def {entry}():" if entry else "one function"
+    for statement in tree.body:
+        if not isinstance(statement, _JUDGED):
+            if not _is_harmless(statement, names_bound(tree)):
+                refuse(statement, f"outside functions only constants such as NAME = 'some text' are allowed: put the"
+                                  f" code into {wanted}")  # fmt: skip
+    there = f"; there are: {', '.join(names)}" if names else ""
+    refuse(None, f"define a function named {entry}{there}" if there else f"there is no function: define {wanted}")
 
 
-def targets_of(statement: ast.stmt) -> list[ast.Name]:
-    """The names that a module's constant is bound to."""
-    if isinstance(statement, ast.Assign):
-        parts = [part for target in statement.targets for part in getattr(target, "elts", [target])]
-        return [part for part in parts if isinstance(part, ast.Name)]
-    return [statement.target] if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) else []
+def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
+    """Definitions that nothing needs, docstrings, and the line that would start the entry; no spelling of internals."""
+    if isinstance(node, _DEFINITION) and node.name not in needed:
+        return "__" not in ast.unparse(node)
+    return starts(node) == entry or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def _misplaced(tree: ast.Module, entry: str | None) -> str:
-    only = "outside functions only constants such as NAME = 'red ball' are allowed"
-    wanted = f"def {entry}():" if entry else "a function"
-    if any(isinstance(statement, ast.FunctionDef) for statement in tree.body):
-        return f"{only}: leave this line out, or put it into {wanted}"
-    return f"{only}: put the code into {wanted}"
-
-
-def _refuse_changes(tree: ast.Module, *, constants: set[str]) -> None:
-    """A constant that is changed is meant to last, which nothing does."""
-    for node in ast.walk(tree) if constants else ():
+def check_top(tree: ast.Module, refuse: Refuse) -> None:
+    """Nothing but functions and constants stands there, each bound once, and no constant is meant to last."""
+    known: set[str] = set()
+    changeable: set[str] = set()
+    for statement in tree.body:
+        if not isinstance(statement, _JUDGED):
+            if not _is_harmless(statement, known):
+                refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this"
+                                  " line out, or put it into a function")  # fmt: skip
+            if not is_constant(getattr(statement, "value", None)):
+                changeable.update(names_at_top(statement))
+        for name in names_at_top(statement):
+            if name in known:
+                refuse(statement, f"{name} is defined twice: give the second one a name of its own")
+            known.add(name)
+    for node in ast.walk(tree) if changeable else ():
         owner = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
             owner = node.func.value
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             owner = node.value
-        if isinstance(owner, ast.Name) and owner.id in constants:
-            raise Refused(
-                f"{owner.id} is a constant, and nothing lasts from one call to the next: make it inside the function",
-                line=getattr(node, "lineno", 0),
-            )
+        if isinstance(owner, ast.Name) and owner.id in changeable:
+            refuse(node, f"{owner.id} is a constant, and nothing lasts from one call to the next: make it inside the"
+                         " function")  # fmt: skip
 
 
-def _check_entry(functions: Mapping[str, ast.FunctionDef], entry: str) -> None:
-    arguments = functions[entry].args
-    if arguments.posonlyargs or arguments.args or arguments.kwonlyargs:
-        raise Refused(f"{entry}() must take no arguments: write def {entry}():", line=functions[entry].lineno)
-    needed, new = {entry}, {entry}
-    while new:
-        new = {name for f in new for name in _loads(functions[f]) if name in functions} - needed
-        needed |= new
-    unused = [name for name in functions if name not in needed]
-    if unused:
-        raise Refused(
-            f"{unused[0]} is never used by {entry}: define only what it needs", line=functions[unused[0]].lineno
-        )
-
-
-def _loads(function: ast.FunctionDef) -> set[str]:
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _is_constant(node: ast.expr) -> bool:
+def is_constant(node: ast.expr | None) -> bool:
     """A value that nothing can change: it is made once."""
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.USub | ast.UAdd) and type(getattr(node.operand, "value", None)) in (int, float)
     if isinstance(node, ast.Tuple):
-        return len(node.elts) <= 100 and all(_is_constant(item) for item in node.elts)
+        return len(node.elts) <= 100 and all(is_constant(item) for item in node.elts)
     return isinstance(node, ast.Constant)
 
 
-def _is_literal(node: ast.expr | None, known: Collection[str]) -> bool:
-    """Constants, `known` ones by name, displays of them, arithmetic on them, and `float("inf")`."""
+def is_literal(node: ast.expr | None, known: Collection[str] = ()) -> bool:
+    """Constants, `known` ones by name, displays of them, arithmetic on them, `float("inf")` and empty containers."""
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return all(_is_literal(item, known) for item in node.elts)
+        return all(is_literal(item, known) for item in node.elts)
     if isinstance(node, ast.Dict):
-        return all(_is_literal(part, known) for part in [*node.keys, *node.values])
+        return all(is_literal(part, known) for part in [*node.keys, *node.values])
     if isinstance(node, ast.BinOp):
-        both = _is_literal(node.left, known) and _is_literal(node.right, known)
-        return both and isinstance(node.op, _ARITHMETIC)
+        return is_literal(node.left, known) and is_literal(node.right, known) and isinstance(node.op, _ARITHMETIC)
     if isinstance(node, ast.Call):
-        plain = isinstance(node.func, ast.Name) and node.func.id == "float" and not node.keywords
-        return plain and len(node.args) == 1 and _is_constant(node.args[0])
-    return node is not None and (_is_constant(node) or (isinstance(node, ast.Name) and node.id in known))
+        named = isinstance(node.func, ast.Name) and (node.func.id.startswith(".x_") or node.func.id in _MAKERS)
+        return named and not node.keywords and all(is_literal(each, [*known, *_MAKERS]) for each in node.args)
+    return is_constant(node) or (isinstance(node, ast.Name) and (node.id in known or node.id.startswith(".x_")))
+
+
+_MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
 
 
 def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
@@ -157,11 +156,11 @@ def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
     if isinstance(statement, ast.AnnAssign):
-        return isinstance(statement.target, ast.Name) and _is_literal(statement.value, known)
+        return isinstance(statement.target, ast.Name) and is_literal(statement.value, known)
     return (
         isinstance(statement, ast.Assign)
         and all(_is_plain_target(target, statement.value) for target in statement.targets)
-        and _is_literal(statement.value, known)
+        and is_literal(statement.value, known)
     )
 
 

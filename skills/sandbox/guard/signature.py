@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from types import BuiltinFunctionType, FunctionType, GeneratorType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from sdg.skills.sandbox.guard.methods import METHODS
 
 ANY, FLAT, NUMBER = 0, 1, 2
-"""Kinds of expressions: anything; a text, number, bool, None or short tuple of these; a number or bool.
-
-A kind is a promise about *growth*: FLAT values come from the host and are short, NUMBERs are never containers.
-"""
+"""What a host function promises to return, and a record's field to hold: anything; a text, number, bool, None or short
+tuple of these; a number or bool."""
 
 _NUMBERS = frozenset({"int", "float", "bool"})
-_FLAT = re.compile(r"(int|float|bool|str|None|tuple\[[^\[\]]*\])(\s*\|\s*(int|float|bool|str|None|tuple\[[^\[\]]*\]))*")
-_LIST = re.compile(r"(list|List|Sequence|set|frozenset)\[\s*[\w.]+\s*\]")
+_FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
 _TAKEN = frozenset(
     name
     for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
-                 FunctionType, BuiltinFunctionType, GeneratorType)
+                 FunctionType, BuiltinFunctionType, GeneratorType, MethodType, Counter, defaultdict, deque)
     for name in dir(kind)
 ) - {"name"}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Signature:
-    """A function that generated code may call: how many arguments it takes and what kind of value it returns.
-
-    `shallow` says that it returns a list of immutable things, so that a copy of the list is fresh enough.
-    """
+    """A function that generated code may call: how many arguments it takes, under which names, and what it returns."""
 
     name: str
     least: int = 0
     most: int = 0
     returns: int = ANY
-    shallow: bool = False
     keywords: frozenset[str] = frozenset()
 
     @classmethod
@@ -56,7 +49,6 @@ class Signature:
             least=least,
             most=1000 if several else len(plain),
             returns=kind_of(annotation),
-            shallow=bool(_LIST.fullmatch(annotation)),
             keywords=words,
         )
 
@@ -81,7 +73,9 @@ def kind_of(annotation: str) -> int:
     """The kind that an annotation promises."""
     if annotation in _NUMBERS:
         return NUMBER
-    return FLAT if _FLAT.fullmatch(annotation) else ANY
+    words = annotation.translate(str.maketrans("[],|", "    ")).split()
+    flat = bool(words) and _FLAT.issuperset(words) and "[tuple" not in annotation.replace(" ", "")
+    return FLAT if flat and annotation.count("[") == annotation.count("tuple[") else ANY
 
 
 def fields_of(records: Iterable[type]) -> dict[str, int]:

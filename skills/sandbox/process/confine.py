@@ -27,19 +27,13 @@ _EPERM, _ENOSYS, _SIGKILL = 1, 38, 9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use: `cpu_seconds` over its whole life, None for no limit.
-
-    `writes` lets it write files, below the folders of `writes_below` alone where the kernel has landlock (none named:
-    anywhere); `network` lets it reach a server.
-    """
+    """What a worker may use. It may write below the folders of `writes_below` (no landlock in the kernel: anywhere),
+    nowhere when none is named."""
 
     memory_bytes: int = 2048 * MEGABYTE
-    cpu_seconds: int | None = None
     file_bytes: int = 64 * MEGABYTE
     open_files: int = 64
-    writes: bool = False
     writes_below: tuple[str, ...] = ()
-    network: bool = False
 
 
 _MACHINES: dict[str, tuple[int, int, dict[str, int]]] = {
@@ -81,9 +75,6 @@ _WRITING = frozenset(
         "truncate", "mknod", "mknodat", "setxattr", "lsetxattr", "fsetxattr", "utime", "utimes", "utimensat",
     )
 )  # fmt: skip
-_TALKING = frozenset(
-    ("socket", "connect", "accept", "accept4", "sendto", "sendmsg", "sendmmsg", "bind", "listen", "socketpair")
-)
 _OPENING = {"open": 1, "openat": 2}
 """Calls that open files, and which argument holds the flags."""
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -97,21 +88,18 @@ def limit(limits: Limits) -> dict[str, str]:
         "no new privileges": _try(lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
         "memory hidden": _try(lambda: _prctl(_PR_SET_DUMPABLE, 0)),
     }
-    if limits.network:
-        return report | {"no network (namespace)": "not asked for"}
     report["no network (namespace)"] = _try(lambda: _unshare(_CLONE_NEWNET | _CLONE_NEWIPC))
     if report["no network (namespace)"] != "on":
         report["no network (namespace)"] = _try(lambda: _unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC))
-    return report
+    return report | {"no capabilities": _try(_drop_capabilities)}
 
 
 def seal(limits: Limits) -> dict[str, str]:
     """The filter of system calls: after everything is imported. It can't be taken off again."""
-    fenced = landlock.fence(limits.writes_below) if limits.writes_below else "not asked for"
     return {
-        "writes below its folders (landlock)": fenced,
+        "writes below its folders, other processes hidden (landlock)": landlock.fence(limits.writes_below),
         "no sockets, programs or processes (seccomp)": _try(lambda: _install(_filter(limits))),
-        "no writing (seccomp)": "not asked for" if limits.writes else _try(_check_no_writing),
+        "no writing (seccomp)": "not asked for" if limits.writes_below else _try(_check_no_writing),
     }
 
 
@@ -130,8 +118,6 @@ def _set_limits(limits: Limits) -> None:
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
     }
-    if limits.cpu_seconds is not None:
-        wanted[resource.RLIMIT_CPU] = limits.cpu_seconds
     for kind, most in wanted.items():
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -156,13 +142,24 @@ def _unshare(flags: int) -> None:
     _checked(_libc().unshare(flags))
 
 
+def _drop_capabilities() -> None:
+    """What root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
+    header, none = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
+    _checked(_libc().capset(ctypes.c_char_p(header), ctypes.c_char_p(none)))
+
+
+def hide_memory() -> None:
+    """Let no other process of this user read this one's memory and environment, as far as the system can."""
+    _try(lambda: _prctl(_PR_SET_DUMPABLE, 0))
+
+
 def _filter(limits: Limits) -> bytes:
     """A classic BPF program over (number, architecture, arguments) of each system call."""
     architecture, _, calls = _MACHINES[platform.machine()]
     code = [_load(4), _jump_equal(architecture, 1, 0), _return(_KILL), _load(0)]
     for name, number in calls.items():
         if name in _OPENING:
-            if not limits.writes:
+            if not limits.writes_below:
                 code += _forbid_flags(number, argument=_OPENING[name])
         elif name == "clone":
             code += [
@@ -176,7 +173,7 @@ def _filter(limits: Limits) -> bytes:
             code += [_jump_equal(number, 0, 1), _return(_ERROR | _ENOSYS)]
         elif name in ("kill", "tkill", "tgkill"):
             code += _forbid_signals(name, number)
-        elif not ((limits.writes and name in _WRITING) or (limits.network and name in _TALKING)):
+        elif not (limits.writes_below and name in _WRITING):
             code += [_jump_equal(number, 0, 1), _return(_ERROR | _EPERM)]
     return b"".join([*code, _return(_ALLOW)])
 

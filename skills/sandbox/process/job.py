@@ -1,7 +1,7 @@
-"""The inside of a pool's worker: one job at a time, and a heartbeat that says which generated code is running.
+"""The inside of a worker: one job at a time, what it asks its parent meanwhile, and a heartbeat.
 
 Started by `sdg.skills.sandbox.process.pool` in a fresh interpreter, with the limits and walls of
-`sdg.skills.sandbox.process.confine`.
+`sdg.skills.sandbox.process.confine`. Nothing that it says is trusted on the other side.
 """
 
 from __future__ import annotations
@@ -13,106 +13,106 @@ import sys
 import threading
 import time
 from multiprocessing.spawn import prepare
-from types import FrameType
 from typing import Any
 
-from sdg.skills.sandbox.guard.meter import FILENAME, SOURCE
+from sdg.skills.sandbox.process.board import Board
 from sdg.skills.sandbox.process.confine import Limits, limit, seal
-from sdg.skills.sandbox.process.frames import frame, read
+from sdg.skills.sandbox.process.line import open_line
+from sdg.skills.sandbox.process.values import BadFrame, encode, name_of, read
 
 BEAT_SECONDS = 0.5
+MAX_ERROR_CHARACTERS = 4000
 
 
 class _Channel:
-    """Where answers and beats go; the two writers take turns."""
+    """Requests and answers of the parent come on one descriptor; what is said goes out on another, in turns."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, incoming: Any, outgoing: int) -> None:
+        self.incoming = incoming
+        self._outgoing = outgoing
         self._turn = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send one message whole."""
-        view = memoryview(frame(message))
+        """Send one message whole. Raises BadFrame for what can't be sent."""
+        view = memoryview(encode(message))
         with self._turn:
             while view:
-                view = view[os.write(self._descriptor, view) :]
+                view = view[os.write(self._outgoing, view) :]
+
+    def ask(self, request: Any) -> Any:
+        """The parent's answer. Raises what it raised."""
+        self.send({"ask": request})
+        answer = read(self.incoming)
+        if answer is None:
+            os._exit(1)
+        if isinstance(answer.get("error"), Exception):
+            raise answer["error"]
+        return answer["value"]
 
 
-def main() -> None:
-    """Descriptors 0 and 1 are the channel; whatever is printed goes to stderr."""
-    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.dup(1)
+def main(board: int) -> None:
+    """Descriptors 0 and 1 are the channel; whatever is printed goes to stderr. `board` is the shared page's."""
+    channel = _Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts a run ends its workers himself
-    setup = read(incoming)
+    setup = read(channel.incoming)
     limits: Limits = setup["limits"]
+    page = Board(board)
+    _watch(page)
     report = limit(limits) | seal(limits)
     if os.getppid() != setup["parent"]:  # it died before it could be watched
         os._exit(1)
-    channel = _Channel(outgoing)
-    threading.Thread(target=_beat, args=(channel, setup["parent"]), daemon=True).start()
+    open_line(channel.ask)
+    threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
     channel.send({"ready": report})
-    while (request := read(incoming)) is not None:
-        channel.send(_answer(request, channel))
+    while (request := read(channel.incoming)) is not None:
+        page.clear()
+        _answer(request, channel)
 
 
-def _answer(request: dict[str, Any], channel: _Channel) -> dict[str, Any]:
-    """The message with a job's result, or with what it raised. What its modules take to import is not its time."""
+def _watch(page: Board) -> None:
+    """Every call of generated code, whoever makes it, is noted on the page before it begins."""
+    from sdg.skills.sandbox.guard import Guarded
+
+    Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
+
+
+def _answer(request: dict[str, Any], channel: _Channel) -> None:
+    """Send a job's result, or what it raised. What its modules take to import is not its time."""
+    number = request["id"]
     try:
         if request["main"]:
             prepare(request["main"])
         function, job = pickle.loads(request["call"])
-        channel.send({"began": request["id"]})
-        message = {"id": request["id"], "value": function(job)}
-        frame(message)  # what can't be sent is this job's error
-        return message
+        channel.send({"began": number})
+        channel.send({"id": number, "value": function(job)})
     except MemoryError:
-        return {"id": request["id"], "full": True}
+        channel.send({"id": number, "full": True})
     except Exception as error:
-        return {"id": request["id"], "error": _sendable(error)}
+        name = "RuntimeError" if isinstance(error, BadFrame) else name_of(type(error))
+        channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
 
 
-def _sendable(error: Exception) -> Exception:
-    """The exception, or a plain one that says the same where it can't travel."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}"[:2000])
-    return error
-
-
-def _beat(channel: _Channel, parent: int) -> None:
-    """Say twice a second that the interpreter turns, and since when it has been in the same generated code.
+def _beat(channel: _Channel, parent: int, page: Board) -> None:
+    """Say twice a second that the interpreter turns, and how long it has been in the same call of generated code.
 
     While C code holds the interpreter's lock it can't: that silence is what shows such a hang.
     """
-    main_thread = threading.main_thread().ident or 0
-    frame_seen: FrameType | None = None
-    since = time.process_time()
+    seen, since = 0, time.process_time()
     while True:
-        running = _generated(sys._current_frames().get(main_thread))
-        if running is not frame_seen:
-            frame_seen, since = running, time.process_time()
-        source = running.f_globals.get(SOURCE, "") if running is not None else ""
-        beat: dict[str, Any] = {"beat": source, "seconds": time.process_time() - since if source else 0.0}
-        running = None
+        if page.calls != seen or not page.depth:
+            seen, since = page.calls, time.process_time()
         if os.getppid() != parent:
             os._exit(1)
         try:
-            channel.send(beat)
+            channel.send({"beat": time.process_time() - since})
         except OSError:
             os._exit(1)
         time.sleep(BEAT_SECONDS)
 
 
-def _generated(running: FrameType | None) -> FrameType | None:
-    """The innermost call of generated code on a stack: a check inside a program is the check."""
-    while running is not None and running.f_code.co_filename != FILENAME:
-        running = running.f_back
-    return running
-
-
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

@@ -6,20 +6,8 @@ import itertools
 
 import pytest
 
-from sdg.envs.babyai.levels import (
-    PAPER_LEVELS,
-    SPLITS,
-    STRIDE,
-    Instruction,
-    all_levels,
-    check_seed,
-    gym_id,
-    instruction,
-    instructions,
-    level_name,
-    seeds,
-    share_of_new_texts,
-)
+from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels, gym_id, instruction, instructions, level_name
+from sdg.envs.instructions import SPLITS, STRIDE, Instruction, check_seed, seeds, share_of_new_texts
 
 
 def test_all_registered_levels() -> None:

@@ -81,7 +81,7 @@ def test_subgoals_and_forgetting() -> None:
     assert world.perception().get_rooms_visited_before() == rooms
     assert world.perception().get_start_steps() == len(actions)
     assert any(record.explored for record in world.perception().find_objects("door"))
-    world.forget_visited_rooms()
+    world.forget()
     assert world.perception().get_visited_rooms() == [world.perception().get_current_room()]
     assert world.perception().get_rooms_visited_before() == rooms
     assert not any(record.explored for record in world.perception().find_objects("door"))

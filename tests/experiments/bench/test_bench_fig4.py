@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.experiments.bench import fig4 as bench_fig4
 from sdg.experiments.bench import restoring
 from sdg.experiments.cli.errors import UserError
@@ -47,8 +48,8 @@ def late(found: Grounded) -> str:
 
 def test_practice_without_restoring_begins_at_reset(run: Path) -> None:
     members = grounded(run).members[late(grounded(run))]
-    restored = restoring.practice_starts(members, restoring.WITH)
-    reset = restoring.practice_starts(members, restoring.WITHOUT)
+    restored = restoring.practice_starts(members, restoring.WITH, BABYAI)
+    reset = restoring.practice_starts(members, restoring.WITHOUT, BABYAI)
     assert restored is not None
     assert reset is not None
     assert (restored.memory.steps > 0).all()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.experiments.bench import seeds as bench_seeds
 from sdg.experiments.bench.seeds import Cost, summarise
 from sdg.experiments.cli.errors import UserError
@@ -27,7 +28,7 @@ def store(folder: Path, seed: int) -> str:
     """A library of random weights."""
     rng = np.random.default_rng(seed)
     whole = a_library(provenance={"seed": seed, "searched_steps": 10})
-    weights = {skill.name: dict(random_policy(rng).weights) for skill in whole.skills}
+    weights = {skill.name: dict(random_policy(MAP_INPUTS, rng).weights) for skill in whole.skills}
     save_library(replace(whole, weights=weights), folder / "library")
     return str(folder)
 

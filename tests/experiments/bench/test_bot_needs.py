@@ -8,32 +8,33 @@ import numpy as np
 
 from sdg.deduction.library_skills import options_of
 from sdg.envs.babyai.bot import Bot
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.bench.bot_needs import bot_needs
+from sdg.experiments.bench.shortest_paths import NEVER, shortest
 from sdg.experiments.bench.skill_figures import figures
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.induction.skill_requests import Asked, commands_of, starts_of
+from sdg.induction.skill_requests import SkillRequest, skill_requests, starts_of
 from sdg.skills.library.store import load_library
-from sdg.skills.practice.reachable import NEVER, shortest
 from sdg.skills.subgoal import CheckFunction
 
 SEEDS = range(2_990_001, 2_990_013)
 LIMIT = 60
 
 
-def _asked(level: str, argument: str, *, began: int = 0) -> list[Asked]:
+def _asked(level: str, argument: str, *, began: int = 0) -> list[SkillRequest]:
     check = CheckFunction("seen", f"def seen():\n    return len(find_objects({argument!r})) > 0\n")
     call = {"name": "look", "argument": argument, "began": began, "refused": False}
     rows = [
         {"level": level, "seed": seed, "actions": [0, 0, 1, 1], "forgot": [], "trace": [{"calls": [call]}]}
         for seed in SEEDS
     ]
-    return commands_of(rows, lambda command: check)
+    return skill_requests(rows, lambda command: check)
 
 
 def test_the_bot_is_never_faster_than_a_search_that_sees_everything() -> None:
     asked = _asked("GoToLocal", "ball")
-    starts = starts_of(asked)
+    starts = starts_of(asked, BABYAI)
     assert starts is not None
     needs, near = bot_needs(asked, limit=LIMIT), shortest(starts, limit=LIMIT)
     both = (needs != NEVER) & (near > 0)
@@ -43,7 +44,7 @@ def test_the_bot_is_never_faster_than_a_search_that_sees_everything() -> None:
 
 def test_the_bot_opens_doors_where_the_search_does_not() -> None:
     asked = _asked("GoTo", "key")
-    starts = starts_of(asked)
+    starts = starts_of(asked, BABYAI)
     assert starts is not None
     assert ((bot_needs(asked, limit=LIMIT) != NEVER) & (shortest(starts, limit=LIMIT) == NEVER)).any()
 

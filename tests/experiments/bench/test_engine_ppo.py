@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 
 SEEDS = range(SPLITS["training"].start, SPLITS["training"].start + 12)
 
 
 def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> None:
-    from sdg.skills.learning.level_env import LevelVecEnv, WorldEnv
+    from sdg.experiments.baselines.level_env import LevelVecEnv, WorldEnv
 
     bank = LevelBank.build("GoToLocal", np.arange(SEEDS.start, SEEDS.stop), cache_dir=tmp_path)
     env = LevelVecEnv(bank, 4, seed=0)
@@ -39,7 +39,7 @@ def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> 
 
 
 def test_a_mission_that_is_not_one_place_is_refused() -> None:
-    from sdg.skills.learning.level_env import target_of
+    from sdg.experiments.baselines.level_env import target_of
 
     with pytest.raises(ValueError, match="not a mission"):
         target_of("pick up the red ball")

@@ -23,7 +23,7 @@ def sleeper(folder):
     Path(folder, str(os.getpid())).touch()
     time.sleep(60)
 if __name__ == "__main__":
-    list(Workers(2)(sleeper, [sys.argv[1]] * 2))
+    list(Workers(2, writes=(Path(sys.argv[1]),))(sleeper, [sys.argv[1]] * 2))
 """
 
 

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sdg.agents.agents import Task
+from sdg.experiments.config.assembly import model_settings
+from sdg.experiments.config.config import ConfigError, load
+from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.parent_model import answer
+from sdg.experiments.play.players import ChatRecipe
 from sdg.llm.model import ModelError
-from sdg.llm.registry import ModelSettings, build
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
+from sdg.llm.transcript import entries
+from sdg.run import Journal
 
 CANARY = "canary.4711/NOT-a+usual=shape"
 """No pattern of keys fits it: only who knows the key can take it out."""
@@ -77,7 +89,93 @@ def test_a_canary_key_is_nowhere_in_a_run(url: str, tmp_path: Path) -> None:
     assert CANARY not in said
 
 
-def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
-    with pytest.raises(ModelError, match="must not hold a password") as caught:
-        build(ModelSettings(kind="openai", name="x", base_url="http://me:hunter2@localhost/v1"))
-    assert "hunter2" not in str(caught.value)
+SECRET_ADDRESSES = [
+    "http://me:hunter2@localhost/v1",
+    "https://gateway.example/v1?api_key=hunter2",
+    "https://gateway.example/v1#hunter2",
+    "https://gateway.example/sk-hunter2hunter2/v1",
+    "https://gateway.example/hunter2hunter2hunter2hunter2/v1",
+]
+
+
+@pytest.mark.parametrize("address", SECRET_ADDRESSES)
+def test_an_address_with_a_key_is_refused_without_repeating_it(address: str, tmp_path: Path) -> None:
+    config = tmp_path / "a.yaml"
+    config.write_text(f"name: a\nmodel: {{kind: openai, name: x, base_url: '{address}'}}\n")
+    plain = tmp_path / "b.yaml"
+    plain.write_text("name: a\nmodel: {kind: openai, name: x}\n")
+    for read in (
+        lambda: build(ModelSettings(kind="openai", name="x", base_url=address)),
+        lambda: load(config),
+        lambda: load(plain, overlay=[f"model.base_url={address}"]),
+    ):
+        with pytest.raises((ModelError, ConfigError), match="set OPENAI_API_KEY") as caught:
+            read()
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8000", "file:///etc/passwd", "http://", "http://[1", "http://a/\x1b[2J"]
+)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(ModelError, match="base_url is an address such as"):
+        build(ModelSettings(kind="openai", name="x", base_url=address))
+
+
+ELSEWHERE = "https://elsewhere.example/v1"
+
+
+def settings_of(tmp_path: Path, address: str, *, overlay: tuple[str, ...] = ()) -> ModelSettings:
+    config = tmp_path / "a.yaml"
+    config.write_text(f"name: a\nmodel: {{kind: openai, name: x, base_url: '{address}'}}\n")
+    return model_settings(load(config, overlay=overlay), tmp_path)
+
+
+def test_a_key_goes_to_no_address_that_a_config_file_alone_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.delenv("SDG_TRUST_URL", raising=False)
+    with pytest.raises(ModelError, match=r"SDG_TRUST_URL=https://elsewhere.example/v1") as caught:
+        build(settings_of(tmp_path, ELSEWHERE))
+    assert CANARY not in str(caught.value)
+    for address in ("http://localhost.elsewhere.example/v1", "http://127.0.0.1.elsewhere.example/v1"):
+        assert not settings_of(tmp_path, address).trusted
+    for address in ("http://localhost:1/v1", "http://127.0.0.1:1/v1", "http://[::1]/v1"):
+        assert settings_of(tmp_path, address).trusted
+
+
+def test_the_user_s_own_word_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    build(settings_of(tmp_path, "http://other.example/v1", overlay=(f"model.base_url={ELSEWHERE}",)))
+    monkeypatch.setenv("SDG_TRUST_URL", f"http://a.example {ELSEWHERE}")
+    build(settings_of(tmp_path, ELSEWHERE))
+    monkeypatch.delenv("SDG_TRUST_URL")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    build(settings_of(tmp_path, ELSEWHERE))  # there is nothing to send
+
+
+def test_no_job_holds_the_key_and_its_worker_asks_the_parent(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is reached and the transcript written although the process that plays has neither network nor key."""
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    recipe = ChatRecipe(replace(settings_of(tmp_path, url), retries=0))
+    job = Job(recipe, Task("GoToObj", 1))
+    assert CANARY.encode() not in pickle.dumps(job)
+    with pytest.raises(ModelError, match="HTTP 400"):  # the third answer
+        run_jobs([job], journal=Journal(tmp_path / "episodes.jsonl"))
+    assert len(list(entries(tmp_path / "transcript.jsonl"))) == 3
+    assert CANARY not in (tmp_path / "transcript.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [None, 1, {}, {"messages": [], "sampling": {}, "model": "x"},
+     {"messages": [{"role": "tool", "content": ""}], "sampling": {}},
+     {"messages": [{"role": "user", "content": 1}], "sampling": {}}, {"messages": [], "sampling": {"seed": "x"}},
+     {"messages": 7, "sampling": {}}, {"messages": [{}], "sampling": {}}],
+)  # fmt: skip
+def test_what_is_no_conversation_is_no_question(request_: Any) -> None:
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        answer(ModelSettings(), request_)

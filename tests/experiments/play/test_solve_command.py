@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe
@@ -113,7 +113,7 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", " "], "an instruction has words"),
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", "go " * 300], "1 to 500 characters"),
         (["--level", "GoToLocal", "--library", "STORED", "--fresh"], "--fresh belongs to a run"),
-        (["--level", "GoToLocal", "--library", "STORED", "--llm", "gpt"], "model.kind should be"),
+        (["--level", "GoToLocal", "--library", "STORED", "--llm", "gpt"], "there is no model provider"),
         (
             ["--level", "GoToLocal", "--library", "STORED", "--instruction", "go to teh red bal"],
             "'go to teh red bal' is no instruction; did you mean 'go to the red ball'?",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sdg.agents.agents import Agent, PlayWorld, RandomAgent, Task, play_task
+from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode
-from sdg.envs.babyai.levels import SPLITS
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BotRecipe, Job, Played, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.table.formats import comma_separated, latex, markdown
 from sdg.experiments.table.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
@@ -81,7 +81,7 @@ class Tiring:
     def build(self) -> Agent:
         return self
 
-    def play(self, world: PlayWorld, task: Task) -> Episode:
+    def play(self, world: World, task: Task) -> Episode:
         if task.seed % 3 == 2:
             raise RuntimeError("the budget is spent")
         return RandomAgent().play(world, task)

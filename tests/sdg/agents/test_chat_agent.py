@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import Task, play_task
-from sdg.agents.chat import CHOICES, ChatAgent, action_named
+from sdg.agents.chat import ChatAgent, action_named, spoken
 from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Completion, Message, Sampling
 
 SEED = 2_000_000
-NAMES = {action: name for name, action in CHOICES.items()}
+NAMES = {action.number: spoken(action) for action in BABYAI.actions}
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Model:
     ],
 )
 def test_actions_are_read_with_prose_around_them(reply: str, name: str | None) -> None:
-    assert action_named(reply) == name
+    found = action_named(reply, BABYAI.actions)
+    assert (found and spoken(found)) == name
 
 
 @pytest.mark.parametrize("level", ["GoToLocal", "PutNextLocal", "Open"])

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import PlannerAgent, Task, action_agent, play_task, rules_gate
-from sdg.deduction.deduce import DeductionSettings, Equipment, Failure, Planner, deduce
+from sdg.deduction.deduce import DeductionSettings, Failure, Planner, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
 from sdg.deduction.protocols import Skill
-from sdg.envs.babyai.world import BabyAIWorld, StepResult
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.world import StepResult
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
 SOLVE = "def program():\n    thing = '{}'\n    discover(thing)\n    go_next_to(thing)\n"
@@ -64,7 +66,7 @@ def play(
     episode = deduce(
         world,
         planner=Planner(model, prompts),
-        equipment=Equipment(skills, rules_gate(skills), judge),
+        toolkit=Toolkit(BABYAI, skills, rules_gate(skills, BABYAI)),
         seed=0,
         settings=DeductionSettings(**settings),
         restart=(lambda: world.reset(SEED)) if restarts else None,
@@ -162,8 +164,8 @@ def test_a_mission_done_wrongly_is_over() -> None:
     world = Strict("GoToLocal")
     world.reset(SEED)
     model, skills = Model([fenced("def program():\n    discover('red door')\n")]), scripted_skills()
-    equipment = Equipment(skills, rules_gate(skills), judge)
-    episode = deduce(world, planner=Planner(model, Prompts()), equipment=equipment, seed=0)
+    toolkit = Toolkit(BABYAI, skills, rules_gate(skills, BABYAI))
+    episode = deduce(world, planner=Planner(model, Prompts()), toolkit=toolkit, seed=0)
     assert (episode.success, episode.cause, episode.steps) == (False, "mission failed", 3)
     assert len(model.asked) == 1
 
@@ -179,7 +181,7 @@ def test_settings_are_checked() -> None:
 
 
 def agent(reply: str, name: str = "sdg") -> PlannerAgent:
-    return PlannerAgent(name, lambda seed: Planner(Model([reply]), Prompts()), scripted_skills(), judge)
+    return PlannerAgent(name, lambda seed: Planner(Model([reply]), Prompts()), scripted_skills())
 
 
 def test_the_same_task_gives_the_same_row() -> None:
@@ -199,7 +201,7 @@ def test_primitive_actions_under_the_same_harness() -> None:
         "def program():\n    while True:\n        if not move_forward():\n            turn_left()\n        pick()\n"
     )
     planner = Planner(Model([fenced(source)]), Prompts())
-    row = play_task(action_agent(lambda seed: planner, judge=judge, settings=DeductionSettings()), Task("Open", SEED))
+    row = play_task(action_agent(lambda seed: planner, domain=BABYAI, settings=DeductionSettings()), Task("Open", SEED))
     assert row["agent"] == "sdg-action"
     assert row["steps"] == len(row["actions"]) == row["skill_calls"]
     assert len(row["trace"][0]["calls"]) == min(row["skill_calls"], MAX_RECORDED_CALLS)

@@ -6,10 +6,11 @@ import pytest
 
 from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
 from sdg.agents.unverifiable import UnjudgedWorld
-from sdg.deduction.deduce import Equipment, Planner, deduce
+from sdg.deduction.deduce import Planner, Toolkit, deduce
+from sdg.envs.babyai.domain import BABYAI
 from sdg.gate.chain import OpenGate
 from tests.sdg.deduction.test_deduce_episode import Model, Prompts, fenced
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
 SOLVE = "def program():\n    discover('a blue ball')\n    go_next_to('a blue ball')\n"
@@ -17,7 +18,7 @@ SOLVE = "def program():\n    discover('a blue ball')\n    go_next_to('a blue bal
 
 def agent(*replies: str, restarts: bool = False) -> PlannerAgent:
     model = Model([fenced(reply) for reply in replies])
-    return PlannerAgent("sdg", lambda seed: Planner(model, Prompts()), scripted_skills(), judge, restarts=restarts)
+    return PlannerAgent("sdg", lambda seed: Planner(model, Prompts()), scripted_skills(), restarts=restarts)
 
 
 def test_an_instruction_in_baby_language_is_judged() -> None:
@@ -66,8 +67,8 @@ def test_no_words_and_too_many_are_refused(words: str) -> None:
 
 def test_deducing_in_an_unjudged_world_claims_nothing() -> None:
     _, world = open_world(Task("GoToLocal", SEED, instruction="have a look around"))
-    equipment = Equipment(scripted_skills(), OpenGate(), judge)
-    episode = deduce(world, planner=Planner(Model([fenced(SOLVE)]), Prompts()), equipment=equipment, seed=0)
+    toolkit = Toolkit(BABYAI, scripted_skills(), OpenGate())
+    episode = deduce(world, planner=Planner(Model([fenced(SOLVE)]), Prompts()), toolkit=toolkit, seed=0)
     assert episode.judged is False
     assert episode.row()["success"] is None
     assert len(episode.interactions) == 1, "a program that ended well by its own lights is the last"

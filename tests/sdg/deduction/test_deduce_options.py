@@ -10,6 +10,7 @@ import pytest
 
 from sdg.deduction.library_skills import USAGES, learn_usage, options_of, random_options_of, stored_form
 from sdg.deduction.robot import Robot
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command
@@ -17,7 +18,7 @@ from sdg.skills.experience import Experience
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction, Subgoal
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 CHECK = CheckFunction("check", "def check():\n    return any(o.held for o in find_objects('the red ball'))\n")
 LITERAL = CheckFunction("check", "def check():\n    o = get_carried()\n    return o is not None and o.color == 'red'\n")
@@ -29,7 +30,7 @@ def library(**changes: Any) -> SkillLibrary:
         members=("pick up the red ball",), checks=(CheckTemplate(CHECK, "the red ball"),), horizon=30,
         success_rate=0.9, success_interval=(0.8, 1.0), episodes=100, environment_steps=1000,
     )  # fmt: skip
-    weights = random_policy(np.random.default_rng(0)).weights
+    weights = random_policy(BABYAI.inputs, np.random.default_rng(0)).weights
     base = SkillLibrary((skill,), {"pick": weights}, provenance={USAGES: {"pick": {"grasps": True}}})
     return replace(base, **changes)
 
@@ -40,7 +41,7 @@ def members(verb: str, seeds: range, *, first: str = "") -> list[tuple[Experienc
     for seed in seeds:
         world = BabyAIWorld("PickupLoc")
         world.reset(seed)
-        robot = Robot(world, scripted_skills(), judge=judge, rng=np.random.default_rng(0))
+        robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
         things = robot.observe().elements
         if not things:
             continue
@@ -59,25 +60,27 @@ SEEDS = range(2_000_000, 2_000_012)
 
 
 def test_picking_up_is_learned_to_grasp_what_was_seen() -> None:
-    assert learn_usage(members("pick", SEEDS), takes_argument=True) == Usage(needs_seen_target=True, grasps=True)
+    assert learn_usage(members("pick", SEEDS), domain=BABYAI, takes_argument=True) == Usage(
+        needs_seen_target=True, grasps=True
+    )
 
 
 def test_going_there_claims_nothing_of_the_hand() -> None:
     mixed = members("go_next_to", SEEDS) + members("go_next_to", SEEDS, first="pick")
-    usage = learn_usage([each for each in mixed if each[0].actions], takes_argument=True)
+    usage = learn_usage([each for each in mixed if each[0].actions], domain=BABYAI, takes_argument=True)
     assert usage == Usage(needs_seen_target=True)
 
 
 def test_one_member_that_began_unseen_is_enough_not_to_ask_for_it() -> None:
     blind = [(experience, "the purple door") for experience, _ in members("pick", SEEDS)[:1]]
-    assert not learn_usage(members("pick", SEEDS) + blind, takes_argument=True).needs_seen_target
+    assert not learn_usage(members("pick", SEEDS) + blind, domain=BABYAI, takes_argument=True).needs_seen_target
 
 
 def test_few_members_and_members_without_actions_are_no_witnesses() -> None:
     some = members("pick", SEEDS)
-    assert learn_usage(some[:2], takes_argument=True) == Usage()
+    assert learn_usage(some[:2], domain=BABYAI, takes_argument=True) == Usage()
     idle = [(replace(experience, actions=()), argument) for experience, argument in some]
-    assert learn_usage(idle, takes_argument=True) == Usage()
+    assert learn_usage(idle, domain=BABYAI, takes_argument=True) == Usage()
 
 
 def test_an_option_asks_its_check_about_its_argument() -> None:

@@ -6,22 +6,25 @@ import numpy as np
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Program, Ran, Scope, run_program
+from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Program, ProgramResult, Scope, run_program
 from sdg.deduction.robot import Robot
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
 
 
-def run(source: str, *, level: str = "GoToLocal", gate: Gate | None = None, seed: int = SEED) -> tuple[Ran, Robot]:
+def run(
+    source: str, *, level: str = "GoToLocal", gate: Gate | None = None, seed: int = SEED
+) -> tuple[ProgramResult, Robot]:
     world = BabyAIWorld(level)
     world.reset(seed)
-    robot = Robot(world, scripted_skills(), judge=judge, rng=np.random.default_rng(0))
-    scope = Scope(robot, GatedExecutor(robot, gate or rules_gate(robot.skills)))
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    scope = Scope(robot, GatedExecutor(robot, gate or rules_gate(robot.skills, BABYAI)))
     return run_program(Program(source, world.mission), scope, budget=20_000), robot
 
 

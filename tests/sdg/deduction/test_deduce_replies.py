@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.deduce import DeductionSettings, Equipment, Planner, deduce
+from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import Episode
-from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.fill import text
 from sdg.prompts.planner import Prompts
 from sdg.prompts.replies import functions_in
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 HELPER = "```python\ndef helper():\n    return 1\n```"
 MAIN = "```python\ndef program():\n    discover('{}')\n```"
@@ -44,8 +43,8 @@ def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, s
     model = Model([reply, then or MAIN.format("a ball")], tokens=tokens)
     episode = deduce(
         world,
-        planner=Planner(model, Prompts(api_text())),
-        equipment=Equipment(skills, rules_gate(skills), judge),
+        planner=Planner(model, Prompts(BABYAI)),
+        toolkit=Toolkit(BABYAI, skills, rules_gate(skills, BABYAI)),
         seed=0,
         settings=DeductionSettings(interactions=2, attempts=1, budget=20_000),
     )
@@ -87,7 +86,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
         (MAIN.format("a ball', 'now"), "discover() takes 1 argument, 2 given"),
         (MAIN.format("a ball").replace("'a ball'", "get_carried()"), "not None (was the list empty?)"),
         (MAIN.format("a ball").replace("()", "(robot)", 1), "program() must take no arguments"),
-        ("```python\nimport time\ndef program():\n    pass\n```", "Imports are not available"),
+        ("```python\nimport time\ndef program():\n    time.sleep(1)\n```", "Imports are not available"),
         ("```python\ndef program():\n    while True:\n        get_position()\n```", "is there a loop that never ends?"),
     ],
 )  # fmt: skip
@@ -108,7 +107,7 @@ def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
 
 
 def test_the_whole_worked_example_may_be_carried_over() -> None:
-    example = text("example").split("```python\n")[1].split("```")[0]
+    example = BABYAI.texts["example"].split("```python\n")[1].split("```")[0]
     helpers = example.split("def program():")[0]
     names = {"look_for": "discover", "walk_to": "go_next_to", "lift": "pick", "unlatch": "open_door"}
     for old, new in names.items():

@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 
 from sdg.deduction.robot import (
-    ELSEWHERE,
     FRUITLESS_ATTEMPTS,
-    NOTHING_TO_SEE,
     PATIENCE,
-    STRAYED,
     Robot,
     describe_argument,
 )
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from sdg.gate.executor import IllegalCommand
 from sdg.gate.verdict import Command
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.scripted_skills import ScriptedSkill, Walker, judge, scripted_skills
+from tests.shared.scripted_skills import ScriptedSkill, Walker, scripted_skills
 
 SEED = 2_000_000
+REASONS = BABYAI.persistence.reasons
 
 
 @dataclass
@@ -42,7 +41,7 @@ def robot_in(level: str, seed: int = SEED, attempts: int = 5, **skills: Scripted
     world = BabyAIWorld(level)
     world.reset(seed)
     robot = Robot(
-        world, dict(skills) or scripted_skills(), judge=judge, rng=np.random.default_rng(0), attempts=attempts
+        world, dict(skills) or scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0), attempts=attempts
     )
     return robot, world
 
@@ -108,7 +107,7 @@ def test_what_was_never_seen_is_given_up_when_nothing_new_comes_into_view() -> N
     # Turning on the spot shows new cells three times at most; further attempts show none.
     assert performed.attempts == 1 + FRUITLESS_ATTEMPTS
     assert 0 <= performed.steps - performed.attempts * PATIENCE <= 3
-    assert performed.note == NOTHING_TO_SEE
+    assert performed.note == REASONS["unseen"]
     roaming = replace(spinning("return False", horizon=30), takes_argument=False)
     robot, _ = robot_in("GoToLocal", attempts=2, discover=roaming)
     assert robot.perform(Command("discover")).steps == 60
@@ -174,11 +173,11 @@ def test_arguments_are_text_or_records() -> None:
     robot, _ = robot_in("GoToLocal")
     record = robot.observe().elements[0]
     assert isinstance(record, Object)
-    assert describe_argument(record) == f"{record.name} #{record.id}"
-    assert describe_argument("  the red ball ") == "the red ball"
+    assert describe_argument(record, BABYAI) == f"{record.name} #{record.id}"
+    assert describe_argument("  the red ball ", BABYAI) == "the red ball"
     for wrong in (None, 3, (1, 2), [record], "", " ", "x" * 201, {"a": 1}):
         with pytest.raises(IllegalCommand):
-            describe_argument(wrong)
+            describe_argument(wrong, BABYAI)
 
 
 def test_what_is_seen_is_read_once_a_step() -> None:
@@ -194,7 +193,7 @@ def test_an_attempt_that_ends_in_another_room_is_the_last() -> None:
     robot, world = robot_in("BossLevel", attempts=5, discover=roaming)
     performed = robot.perform(Command("discover", "the grey ball #39"))
     assert world.perception().functions()["get_current_room"]() != 0
-    assert (performed.reached, performed.attempts, performed.note) == (False, 1, STRAYED)
+    assert (performed.reached, performed.attempts, performed.note) == (False, 1, REASONS["strayed"])
 
 
 def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes_into_view() -> None:
@@ -205,5 +204,5 @@ def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes
     seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
     behind = next(thing for thing in seen if thing.room != here)
     performed = robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
-    assert (performed.reached, performed.note) == (False, ELSEWHERE)
+    assert (performed.reached, performed.note) == (False, REASONS["elsewhere"])
     assert performed.attempts < 5

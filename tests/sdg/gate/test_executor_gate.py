@@ -9,13 +9,14 @@ import pytest
 
 from sdg.agents.agents import rules_gate
 from sdg.deduction.robot import Robot
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.perception import Observation
 from sdg.gate.chain import OpenGate
-from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome, Performed
+from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome, SkillResult
 from sdg.gate.verdict import Command, Verdict
 from sdg.llm.model import BudgetExceeded
-from tests.shared.scripted_skills import judge, scripted_skills
+from tests.shared.scripted_skills import scripted_skills
 
 COMMAND = Command("pick", "the red ball")
 
@@ -24,14 +25,14 @@ COMMAND = Command("pick", "the red ball")
 class Body:
     """A body that records what happens, in order."""
 
-    performed: Performed | Exception = field(default_factory=lambda: Performed(True, 3, 1))
+    performed: SkillResult | Exception = field(default_factory=lambda: SkillResult(True, 3, 1))
     log: list[str] = field(default_factory=list)
 
     def observe(self) -> Observation:
         self.log.append("observe")
         return Observation(f"view {len(self.log)}")
 
-    def perform(self, command: Command) -> Performed:
+    def perform(self, command: Command) -> SkillResult:
         self.log.append("perform")
         if isinstance(self.performed, Exception):
             raise self.performed
@@ -94,11 +95,11 @@ def test_what_is_incomplete_is_no_success_and_no_error(answer: object) -> None:
 
 
 def test_what_was_not_reached_or_needed_no_step_is_not_asked_about() -> None:
-    body = Body(Performed(False, 30, 2))
+    body = Body(SkillResult(False, 30, 2))
     outcome = execute(body)
     assert not any(line.startswith("complete") for line in body.log)
     assert "30 steps and 2 attempts" in outcome.reason
-    body = Body(Performed(True, 0, 0))
+    body = Body(SkillResult(True, 0, 0))
     assert execute(body).success
     assert not any(line.startswith("complete") for line in body.log)
 
@@ -118,12 +119,12 @@ def test_a_spent_budget_ends_the_run() -> None:
 def robot(seed: int = 2_000_000, level: str = "PickupLoc") -> Robot:
     world = BabyAIWorld(level)
     world.reset(seed)
-    return Robot(world, scripted_skills(), judge=judge, rng=np.random.default_rng(0))
+    return Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
 
 
 def test_a_robot_behind_the_rules() -> None:
     body = robot()
-    executor = GatedExecutor(body, rules_gate(body.skills))
+    executor = GatedExecutor(body, rules_gate(body.skills, BABYAI))
     thing = next(each for each in body.observe().elements if each.type != "door")
     assert "grey door" not in [each.name for each in body.observe().elements]
     refused = executor.execute(Command("go_next_to", "the grey door"))

@@ -11,6 +11,21 @@ from sdg.gate.chain import FailClosed, GuardChain, OpenGate
 from sdg.gate.verdict import Command, Verdict
 from sdg.llm.model import BudgetExceeded
 
+
+class Mute(Exception):
+    """An error that can't even be shown."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class Unspeakable:
+    """An answer that can't even be shown."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no words")
+
+
 COMMAND, SEEN = Command("pick", "the red ball"), Observation("a room")
 
 
@@ -69,7 +84,11 @@ def test_the_least_sure_of_those_that_pass_speaks_for_the_chain() -> None:
 
 @pytest.mark.parametrize("verb", ["feasible", "complete"])
 @pytest.mark.parametrize(
-    "answer", [RuntimeError("no weights"), None, True, "Yes", Verdict(1, "truthy")],  # type: ignore[arg-type]
+    "answer", [
+        RuntimeError("no weights"), Mute(), TimeoutError(), RecursionError(), None, True, "Yes", Mute, Unspeakable(),
+        Verdict(1, "truthy"), Verdict(True, "unsure", float("nan")), Verdict(True, "sure", 1.1),
+        Verdict(True, "sure", "very"), Verdict(True, None),
+    ],  # type: ignore[arg-type]
 )  # fmt: skip
 def test_a_guard_that_fails_or_gives_no_verdict_refuses_by_name(verb: str, answer: object) -> None:
     for gate in (FailClosed(Guard("screen-net", answer)), GuardChain(learned=[Guard("screen-net", answer)])):
@@ -77,6 +96,7 @@ def test_a_guard_that_fails_or_gives_no_verdict_refuses_by_name(verb: str, answe
         assert verdict.passed is False
         assert verdict.source == "screen-net"
         assert "screen-net" in verdict.reason
+        assert len(verdict.reason) < 400
 
 
 def test_a_guard_without_the_verb_refuses() -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from sdg.deduction.robot import resolve_records
-from sdg.envs.perception import Object, Observation
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.perception.snapshot import Object
+from sdg.envs.perception import Observation
 from sdg.gate.rules import RulesGuard, Usage
 from sdg.gate.verdict import Command, Verdict
 
@@ -26,7 +27,7 @@ USAGES = {
 
 
 def verdict_on(name: str, argument: str = "", *elements: Object) -> Verdict:
-    guard = RulesGuard(USAGES, resolve=resolve_records)
+    guard = RulesGuard(USAGES, resolve=BABYAI.language.resolve)
     return guard.feasible(Command(name, argument), Observation("Step 4.", elements=elements))
 
 
@@ -79,7 +80,7 @@ def test_hostile_arguments_are_refused_and_cut_short() -> None:
 
 
 def test_nothing_changed_is_incomplete_however_much_time_passed() -> None:
-    guard, command = RulesGuard(USAGES, resolve=resolve_records), Command("approach", "the red ball")
+    guard, command = RulesGuard(USAGES, resolve=BABYAI.language.resolve), Command("approach", "the red ball")
     before = Observation("Step 4. The robot is at (0, 0).", elements=(BALL,))
     assert not guard.complete(command, before, Observation("Step 9. The robot is at (0, 0).", elements=(BALL,))).passed
     assert guard.complete(command, before, Observation("Step 9. The robot is at (0, 1).", elements=(BALL,))).passed

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, parse, prompt
 from sdg.induction.translate import parse as parse_lines
@@ -109,14 +110,14 @@ def test_goal_lines_inside_code_are_code() -> None:
 
 def test_a_bad_reply_gets_turns_to_be_put_right() -> None:
     model = Scripted("no idea", goal(1))
-    hypothesis = hypothesize("go to the red ball", model=model, perception_api="f(): x")
+    hypothesis = hypothesize("go to the red ball", model=model, domain=BABYAI)
     assert len(hypothesis.subgoals) == 1
     repair = model.asked[1]
     assert repair[:-2] == model.asked[0]
     assert repair[-2] == Message("assistant", "no idea")
     assert 'no line "Goal 1' in repair[-1].content
     with pytest.raises(HypothesisError, match="empty"):
-        hypothesize("go to the red ball", model=Scripted("", "", ""), perception_api="f(): x")
+        hypothesize("go to the red ball", model=Scripted("", "", ""), domain=BABYAI)
 
 
 def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> None:
@@ -126,36 +127,36 @@ def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> N
     one, two = read(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
     assert functions_in(one.check.source) == ("seen", "check_1")
     assert functions_in(two.check.source) == ("seen", "check_1", "check_2")
-    assert all(compiled(subgoal.check) for subgoal in (one, two))
+    assert all(compiled(subgoal.check, BABYAI) for subgoal in (one, two))
 
 
 def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
     bad = goal(1).replace("True", "math.pi > 3") + goal(2, "go to it").replace("True", "is_facing('box')")
     model = Scripted(bad, goal(1) + goal(2, "go to it"))
-    found = hypothesize("go to the red ball", model=model, perception_api="")
+    found = hypothesize("go to the red ball", model=model, domain=BABYAI)
     assert "return True" in found.subgoals[0].check.source
     told = model.asked[1][-1].content
     assert "check of goal 1 was refused: line 2: there is no module math" in told
     assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
-    still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), perception_api="")
+    still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), domain=BABYAI)
     assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
 
 
 def test_a_reply_that_was_cut_off_is_told_so() -> None:
     model = Scripted("Goal 1: find", goal(1))
     model.tokens = 50
-    hypothesize("go to the red ball", model=model, perception_api="", sampling=Sampling(max_tokens=50))
+    hypothesize("go to the red ball", model=model, domain=BABYAI, sampling=Sampling(max_tokens=50))
     assert "cut off at the limit of 50 tokens" in model.asked[1][-1].content
     with pytest.raises(HypothesisError, match="no check function") as caught:
-        hypothesize("go", model=Scripted("Goal 1: find"), perception_api="", repairs=0)
+        hypothesize("go", model=Scripted("Goal 1: find"), domain=BABYAI, repairs=0)
     assert "cut off" not in str(caught.value)
 
 
 def test_feedback_tells_the_goals_and_where_it_stopped() -> None:
-    told = prompt("open the door", perception_api="", feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
+    told = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
     assert "could not get past goal 2" in told.content
     assert "1. find it\n2. open it" in told.content
-    assert "What was tried" not in prompt("open the door", perception_api="")[-1].content
+    assert "What was tried" not in prompt("open the door", domain=BABYAI)[-1].content
 
 
 @given(st.text(max_size=400))
@@ -198,7 +199,9 @@ def test_one_line_is_one_line(text: str) -> None:
 
 
 def test_prompts_fill_every_placeholder() -> None:
-    turns = conversation("hypothesis", perception_api="API", instruction="I $x", feedback="")
+    turns = conversation(
+        "hypothesis", role="ROLE", unfolding="- so", perception_api="API", instruction="I $x", feedback=""
+    )
     assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant", "user"]
     assert "I $x" in turns[-1].content
     with pytest.raises(KeyError):
@@ -246,8 +249,13 @@ def test_any_translation_reply_gives_identifiers(reply: str) -> None:
 
 def test_missing_lines_are_asked_again_and_then_made_up() -> None:
     model = Scripted("2. go_to | key", "1. find | ball", "nonsense")
-    calls = translate(["find the ball", "go to the key", "find the ball"], model=model)
+    calls = translate(["find the ball", "go to the key", "find the ball"], domain=BABYAI, model=model)
     assert calls == (SkillCall("find", "ball"), SkillCall("go_to", "key"), SkillCall("find", "ball"))
-    assert "1. find the ball\n2. go to the key" in translate_prompt(["find the ball", "go to the key"])[0].content
-    assert translate(["jump high"], model=Scripted("nonsense", "still nonsense")) == (SkillCall("jump_high", ""),)
-    assert translate([], model=Scripted()) == ()
+    assert (
+        "1. find the ball\n2. go to the key"
+        in translate_prompt(["find the ball", "go to the key"], domain=BABYAI)[0].content
+    )
+    assert translate(["jump high"], domain=BABYAI, model=Scripted("nonsense", "still nonsense")) == (
+        SkillCall("jump_high", ""),
+    )
+    assert translate([], domain=BABYAI, model=Scripted()) == ()

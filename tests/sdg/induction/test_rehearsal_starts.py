@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sdg.agents.agents import Task, play_task
 from sdg.deduction.library_skills import options_of
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
-from sdg.envs.babyai.practice.batch import take_rows
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.bench.skill_figures import figures
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.induction.rehearsal import rehearsed
-from sdg.induction.skill_requests import commands_of, starts_of
+from sdg.induction.skill_requests import skill_requests, starts_of
 from sdg.skills.library.store import load_library
-from sdg.skills.practice.starts import wandered
+from sdg.skills.practice.starts import perturb_starts
 from sdg.skills.subgoal import CheckFunction
 
 NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
@@ -40,10 +39,10 @@ def _memory_at(level: str, seed: int, began: int) -> Memory:
     world.reset(seed)
     for step, action in enumerate(ACTIONS[:began]):
         if step in FORGOT:
-            world.forget_visited_rooms()
+            world.forget()
         world.step(action)
     if began in FORGOT:
-        world.forget_visited_rooms()
+        world.forget()
     world.begin_subgoal()
     return world.memory
 
@@ -53,7 +52,7 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
     rows = [
         _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
     ]
-    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
+    starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
     assert len(starts) == 10
     for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
@@ -65,11 +64,14 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
 def test_refused_commands_and_other_skills_are_left_out() -> None:
     calls = [_call("walk", "red ball", 0), _call("walk", "red ball", 3, refused=True), _call("lift", "key", 5)]
     starts = starts_of(
-        commands_of([_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None)
+        skill_requests(
+            [_row("GoTo", 2_000_001, calls)], lambda command: NEVER_TRUE if command.name == "walk" else None
+        ),
+        BABYAI,
     )
     assert starts is not None
     assert len(starts) == 1
-    assert starts_of(commands_of([_row("GoTo", 2_000_001, calls)], lambda command: None)) is None
+    assert starts_of(skill_requests([_row("GoTo", 2_000_001, calls)], lambda command: None), BABYAI) is None
 
 
 def test_what_is_judged_was_not_practised() -> None:
@@ -95,13 +97,13 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
 
     def remember(world: BabyAIWorld) -> None:
         begin_subgoal(world.memory, 0)
-        known.append(take_rows(world.memory, np.zeros(1, np.int64)))
+        known.append(Memory(*(each.copy() for each in world.memory)))
 
     monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
     agent = PlannerRecipe("sdg", SHIPPED).build()
     rows = [play_task(agent, Task(level, 2_990_003)) for level in ("SynthSeq", "GoTo")]
     assert any(row["forgot"] for row in rows), "nothing was forgotten: another layout shows more"
-    starts = starts_of(commands_of(rows, lambda command: NEVER_TRUE))
+    starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
     assert len(starts) == len(known)
     for number, (call, expected) in enumerate(zip(_calls(rows), known, strict=True)):
@@ -130,15 +132,18 @@ def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
 def test_wandering_moves_robots_and_nothing_else() -> None:
     calls = [_call("walk", "red ball", 0)]
     starts = starts_of(
-        commands_of([_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE)
+        skill_requests(
+            [_row("PutNextLocal", seed, calls) for seed in range(2_000_001, 2_000_021)], lambda c: NEVER_TRUE
+        ),
+        BABYAI,
     )
     assert starts is not None
-    near = wandered(starts, most=6, seed=3)
-    assert (near.state.cells == starts.state.cells).all()
+    near = perturb_starts(starts, most=6, seed=3)
+    assert (near.rows.state.cells == starts.rows.state.cells).all()
     assert (near.memory.carried == starts.memory.carried).all()
     assert (near.memory.steps <= 6).all()
     assert (near.memory.began_at == near.memory.steps).all()
-    assert (near.state.spot != starts.state.spot).any()
-    again = wandered(starts, most=6, seed=3)
-    assert (again.state.spot == near.state.spot).all()
-    assert (wandered(starts, most=0, seed=3).state.spot == starts.state.spot).all()
+    assert (near.rows.state.spot != starts.rows.state.spot).any()
+    again = perturb_starts(starts, most=6, seed=3)
+    assert (again.rows.state.spot == near.rows.state.spot).all()
+    assert (perturb_starts(starts, most=0, seed=3).rows.state.spot == starts.rows.state.spot).all()

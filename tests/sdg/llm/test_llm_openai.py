@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from sdg.llm.model import Message, ModelError, Sampling
-from sdg.llm.openai import Endpoint, OpenAIModel
+from sdg.llm.openai import MAX_BODY_BYTES, Endpoint, OpenAIModel
+from sdg.llm.retry import Retried
 
 ASKED = (Message("user", "say something"),)
 Answer = Callable[["Handler", dict[str, Any]], None]
@@ -74,11 +75,22 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def without_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def chat(text: str | None = "hello", **usage: int) -> bytes:
     return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}).encode()
+
+
+def streamed(*pieces: dict[str, Any] | str) -> bytes:
+    """Server-sent events; texts are sent as they stand."""
+    told = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
+    return "\n\n".join([*told, ""]).encode()
+
+
+def piece(text: str = "", reason: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": reason}]}
 
 
 def ok(handler: Handler, body: dict[str, Any]) -> None:
@@ -93,14 +105,15 @@ def sends(body: bytes) -> Answer:
     return lambda handler, _: handler.reply(200, body)
 
 
-def ask(server: Server, *script: Answer, sampling: Sampling = Sampling(), **settings: Any) -> tuple[Any, list[float]]:
+def ask(
+    server: Server, *script: Answer, sampling: Sampling = Sampling(), retries: int = 2, **settings: Any
+) -> tuple[Any, list[float]]:
     """The completion or the error, and the pauses that were made."""
     server.script = list(script)
     pauses: list[float] = []
-    endpoint = Endpoint("tiny", base_url=server.url, **({"timeout_seconds": 5.0, "retries": 2} | settings))
-    model = OpenAIModel(endpoint, sleep=pauses.append)
+    model = OpenAIModel(Endpoint("tiny", base_url=server.url, **({"timeout_seconds": 5.0} | settings)))
     try:
-        return model.complete(ASKED, sampling=sampling), pauses
+        return Retried(model, retries=retries, sleep=pauses.append).complete(ASKED, sampling=sampling), pauses
     except ModelError as error:
         return error, pauses
     finally:
@@ -112,26 +125,26 @@ def test_a_completion_with_its_tokens_needs_no_key(server: Server) -> None:
     assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("hello", 7, 3)
     path, body, _ = server.requests[0]
     assert path == "/v1/chat/completions"
-    assert body == {"model": "tiny", "messages": [{"role": "user", "content": "say something"}], "max_tokens": 11,
-                    "temperature": 0.5, "seed": 9}  # fmt: skip
+    assert body == {"model": "tiny", "messages": [{"role": "user", "content": "say something"}],
+                    "max_completion_tokens": 11, "temperature": 0.5, "seed": 9, "stream": True,
+                    "stream_options": {"include_usage": True}}  # fmt: skip
     assert pauses == []
 
 
-def test_the_key_comes_from_the_environment_or_the_settings(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     ask(server, ok)
-    ask(server, ok, api_key="from-settings")
-    assert [request[2] for request in server.requests] == ["Bearer from-environment", "Bearer from-settings"]
+    assert [request[2] for request in server.requests] == ["Bearer from-environment"]
 
 
-def test_a_refused_key_is_not_tried_again_and_never_shown(server: Server) -> None:
-    error, pauses = ask(server, says(401, "Incorrect API key: secret-key-123"), api_key="secret-key-123")
+def test_a_refused_key_is_not_tried_again_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key-123")
+    error, pauses = ask(server, says(401, "Incorrect API key: secret-key-123"))
     assert "HTTP 401" in str(error)
     assert "OPENAI_API_KEY" in str(error)
     assert "secret-key-123" not in str(error)
     assert len(server.requests) == 1
     assert pauses == []
-    assert "secret-key-123" not in repr(Endpoint("tiny", api_key="secret-key-123"))
 
 
 def test_a_rate_limit_waits_as_long_as_the_server_asks(server: Server) -> None:
@@ -196,8 +209,8 @@ def test_a_body_that_trickles_is_left_after_the_timeout(server: Server) -> None:
         while not server.released.wait(0.05):
             handler.wfile.write(b" ")
 
-    error, _ = ask(server, trickle, timeout_seconds=0.4, retries=0)
-    assert "did not answer within 0.4 s" in str(error)
+    error, _ = ask(server, trickle, timeout_seconds=0.4, reply_seconds=0.4, retries=0)
+    assert "did not finish within 0.4 s" in str(error)
 
 
 def test_a_body_that_is_cut_off_is_retried(server: Server) -> None:
@@ -215,16 +228,16 @@ def test_a_body_that_is_cut_off_is_retried(server: Server) -> None:
 
 
 def test_a_huge_body_is_not_read_to_its_end(server: Server) -> None:
-    error, _ = ask(server, sends(chat("x" * 10_000_000)))
+    error, _ = ask(server, sends(chat("x" * MAX_BODY_BYTES)))
     assert "longer than" in str(error)
     assert len(server.requests) == 1
 
 
 def test_nobody_at_the_address(server: Server) -> None:
     pauses: list[float] = []
-    model = OpenAIModel(Endpoint("tiny", base_url="http://127.0.0.1:9/v1", retries=1), sleep=pauses.append)
+    model = OpenAIModel(Endpoint("tiny", base_url="http://127.0.0.1:9/v1"))
     with pytest.raises(ModelError, match="is the server running"):
-        model.complete(ASKED)
+        Retried(model, retries=1, sleep=pauses.append).complete(ASKED)
     model.close()
     assert len(pauses) == 1
 
@@ -242,24 +255,122 @@ def picky(*refused: str) -> Answer:
     return answer
 
 
-def test_json_mode_falls_back_where_it_is_refused(server: Server) -> None:
-    completion, _ = ask(server, picky("response_format"), sampling=Sampling(json_mode=True))
-    assert completion.text == "hello"
-    assert server.requests[0][1]["response_format"] == {"type": "json_object"}
-    assert "response_format" not in server.requests[1][1]
-
-
 def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Server) -> None:
-    server.script = [picky("max_tokens", "seed", "temperature")]
+    server.script = [picky("stream_options", "stream", "max_completion_tokens", "max_tokens", "seed", "temperature")]
     model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=5.0))
     model.complete(ASKED, sampling=Sampling(max_tokens=5))
     model.complete(ASKED, sampling=Sampling(max_tokens=5))
     model.close()
-    assert len(server.requests) == 5
-    assert set(server.requests[-1][1]) == {"model", "messages", "max_completion_tokens"}
+    assert len(server.requests) == 8
+    assert set(server.requests[-1][1]) == {"model", "messages"}
+
+
+def test_max_tokens_is_sent_where_its_new_name_is_refused(server: Server) -> None:
+    completion, _ = ask(server, picky("max_completion_tokens"), sampling=Sampling(max_tokens=5))
+    assert completion.text == "hello"
+    assert server.requests[-1][1]["max_tokens"] == 5
+    assert "max_completion_tokens" not in server.requests[-1][1]
 
 
 def test_any_other_bad_request_is_an_error_at_once(server: Server) -> None:
     error, _ = ask(server, says(400, "context length exceeded"))
     assert "fits the model's context" in str(error)
     assert len(server.requests) == 1
+
+
+USAGE = {
+    "prompt_tokens": 900,
+    "completion_tokens": 70,
+    "prompt_tokens_details": {"cached_tokens": 800},
+    "completion_tokens_details": {"reasoning_tokens": 64},
+}
+
+
+def test_a_stream_is_put_together_with_its_tokens(server: Server) -> None:
+    body = streamed(
+        ": ping", "event: x", piece("Goal"), piece(" 1:\nfind"), piece(" it", "stop"), {"choices": [], "usage": USAGE},
+        "data: [DONE]", "data: after the end",
+    )  # fmt: skip
+    completion, pauses = ask(server, sends(body))
+    assert completion.text == "Goal 1:\nfind it"
+    assert (completion.prompt_tokens, completion.cached_tokens) == (900, 800)
+    assert (completion.completion_tokens, completion.reasoning_tokens) == (70, 64)
+    assert (completion.finish_reason, pauses) == ("stop", [])
+
+
+def test_a_stream_may_last_longer_than_any_silence_in_it(server: Server) -> None:
+    def slowly(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        for text in "abcdef":
+            handler.wfile.write(streamed(piece(text)))
+            server.released.wait(0.15)
+        handler.wfile.write(streamed(piece(reason="stop")))
+        handler.close_connection = True
+
+    completion, _ = ask(server, slowly, timeout_seconds=0.5, reply_seconds=20.0, retries=0)
+    assert completion.text == "abcdef"
+
+
+def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
+    raw = json.dumps(piece("one\u2028two\x85", "stop"), ensure_ascii=False)
+    completion, _ = ask(server, sends(f"data:{raw}\r\n\r\n".encode()))
+    assert completion.text == "one\u2028two\x85"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (streamed(piece("half of it")), "broke off in the middle"),
+        (streamed(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
+        (streamed(piece("half"), {"error": {"message": "overloaded"}}), "broke off (overloaded)"),
+        (streamed("data: [DONE]"), "without any choice"),
+        (streamed(": only a ping"), "without any choice"),
+    ],
+)
+def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, told: str) -> None:
+    error, pauses = ask(server, sends(body))
+    assert told in str(error)
+    assert len(pauses) == 2
+    completion, _ = ask(server, sends(body), ok)
+    assert completion.text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": None, "tool_calls": [{"function": {"name": "run", "arguments": "{}"}}]}, ""),
+        ({"content": "", "refusal": "I won't."}, "I won't."),
+        ({"content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}, "in parts"),
+        ({"content": "said", "reasoning_content": "thought"}, "said"),
+        ({"content": 7}, ""),
+    ],
+)
+def test_what_stands_in_an_unusual_message(server: Server, message: dict[str, Any], text: str) -> None:
+    whole = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
+    parts = streamed({"choices": [{"delta": message, "finish_reason": "tool_calls"}]})
+    for body in (whole, parts):
+        completion, _ = ask(server, sends(body))
+        assert (completion.text, completion.finish_reason) == (text, "tool_calls")
+
+
+def test_a_reply_that_was_cut_off_says_so(server: Server) -> None:
+    completion, _ = ask(server, sends(streamed(piece("def program", "length"))))
+    assert completion.finish_reason == "length"
+
+
+def test_one_model_is_asked_from_many_threads(server: Server) -> None:
+    from sdg.llm.asking import in_order
+
+    together = threading.Barrier(16)
+
+    def when_all_are_there(handler: Handler, body: dict[str, Any]) -> None:
+        together.wait(20)
+        handler.reply(200, chat(body["messages"][0]["content"]))
+
+    server.script = [when_all_are_there]
+    model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=30.0))
+    said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
+    assert list(said) == [str(n) for n in range(16)]
+    model.close()

@@ -1,19 +1,26 @@
-"""Transcript and replay, cache, budget, faults and the registry."""
+"""Retries, transcript and replay, cache, budget and faults."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import time
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from sdg.llm.asking import in_order
 from sdg.llm.budget import Budgeted, Limits, Prices, Spent
 from sdg.llm.cache import Cached
 from sdg.llm.faulty import MISTAKES, Faulty
-from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.llm.registry import FACTORIES, ModelSettings, build
+from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
+from sdg.llm.retry import Retried
+from sdg.llm.secrets import hider
 from sdg.llm.transcript import Recorded, Replayed, entries
 
 
@@ -101,14 +108,99 @@ def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> Non
     assert ask(Replayed(path)) == "one"
 
 
-def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+LONG = "a line of the rules, the same in every prompt\n" * 40
+PROMPT = f"You write programs.\n\n## Skills\n\n{LONG}\n## Example\n\n{LONG.upper()}\n## Task\n\ngo to the "
+
+
+def test_the_long_parts_of_messages_are_stored_once(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one"), path)
+    texts = [f"{PROMPT}{thing}" for thing in ("red ball", "blue \ud800 key\u2028", "red ball")]
+    for text in texts:
+        ask(recorded, text)
+        ask(Recorded(Scripted("another process"), path), text)
+    assert [entry["messages"][0]["content"] for entry in entries(path)] == [text for text in texts for _ in range(2)]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["text"] for line in lines if "part" in line].count(f"## Skills\n\n{LONG}\n") == 1
+    assert sum("part" in line for line in lines) == 2
+    assert len(path.read_bytes()) < 2 * len(PROMPT)
+    assert ask(Replayed(path), texts[1]) == "one"
+
+
+def test_the_functions_of_replies_are_stored_once(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    helper = "def helper():\n" + "    look()\n" * 40
+    replies = [f"```python\n{helper}\ndef program():\n    go({n})\n```" for n in range(3)]
+    recorded = Recorded(Scripted(*replies), path)
+    assert [ask(recorded) for _ in replies] == replies
+    replayed = Replayed(path)
+    assert [ask(replayed) for _ in replies] == replies
+    assert path.read_bytes().count(b"look()") == 40
+
+
+def test_a_part_that_a_kill_tore_is_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one"), path), "short")
+    whole = path.read_bytes()
+    recorded = Recorded(Scripted("two"), path)
+    ask(recorded, PROMPT)
+    added = path.read_bytes()[len(whole) :]
+    for cut in range(0, len(added), 97):
+        path.write_bytes(whole + added[:cut])
+        ask(Recorded(Scripted("two"), path), PROMPT)
+        assert [entry["messages"][0]["content"] for entry in entries(path)] == ["short", PROMPT]
+
+
+def test_parts_are_written_again_into_a_file_that_was_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one"), path)
+    ask(recorded, PROMPT)
+    ask(recorded, PROMPT)
+    path.unlink()
+    ask(recorded, PROMPT)
+    assert [entry["messages"][0]["content"] for entry in entries(path)] == [PROMPT]
+
+
+def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text('{"schema": 1, "key": "abc", "messages": [], "reply": {"text": "hi"}}\n')
+    before = path.read_bytes()
+    for use in (lambda: Replayed(path), lambda: ask(Recorded(Scripted("one"), path))):
+        with pytest.raises(ModelError, match="has schema 1, this version's is 2: replay it with the version"):
+            use()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"schema": 2}',
+        '{"schema":2,"key":"k","messages":[{"role":"user","content":[{"part":"0123456789abcdef"}]}],"reply":{"text":["x"]}}',
+        '{"schema":2,"key":"k","messages":[7],"reply":{"text":["x"]}}',
+        '{"schema":2,"key":"k","messages":[],"reply":{"text":[7]}}',
+        "[" * 50_000,
+    ],
+)
+def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "transcript.jsonl"
     ask(Recorded(Scripted("one"), path))
-    path.write_bytes(b'{"schema": 1}\n' + path.read_bytes())
+    path.write_bytes(line.encode() + b"\n" + path.read_bytes())
     with pytest.raises(ModelError, match="Line 1"):
         Replayed(path)
     with pytest.raises(ModelError, match="can't be read"):
         Replayed(tmp_path / "missing.jsonl")
+
+
+def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("my own last line")
+    link = tmp_path / "link"
+    link.symlink_to(victim)
+    with pytest.raises(ModelError, match="it is a link"):
+        ask(Recorded(Scripted("one"), link))
+    with pytest.raises(ModelError, match="it is a link"):
+        ask(Budgeted(Scripted("one"), Limits(tokens=9), prices=Prices(), ledger=link))
+    assert victim.read_text() == "my own last line"
 
 
 def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
@@ -120,6 +212,28 @@ def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
     assert "sk-abc" not in said
     assert "abcdefgh12345678" not in said
     assert said.count("[redacted]") == 3
+
+
+KEY = "Canary/4711+not=usual"
+DISGUISES = {
+    "itself": KEY,
+    "upper case": KEY.upper(),
+    "cut short": KEY[:-1],
+    "backwards": KEY[::-1],
+    "spaced": " ".join(KEY),
+    "percent": quote(KEY, safe=""),
+    "hex": KEY.encode().hex(),
+    **{f"base64 after {n}": b64encode(b"x" * n + KEY.encode() + b"y").decode() for n in range(4)},
+    "urlsafe base64": urlsafe_b64encode(KEY.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_key_in_disguise_is_hidden_too(disguise: str) -> None:
+    hidden = hider([KEY, ""], mark="[]")(f"before {DISGUISES[disguise]} after")
+    assert "[]" in hidden
+    assert len(hidden) <= len("before xxxx[]xxxx after")
+    assert hider(["abc", ""], mark="[]")("abcdef") == "abcdef"
 
 
 def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) -> None:
@@ -174,6 +288,32 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
     assert model.spent == Spent(220, 0.0)
 
 
+def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) -> None:
+    class Slow(Scripted):
+        under_way, most = 0, 0
+
+        def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            time.sleep(0.02)
+            self.under_way -= 1
+            return super().complete(messages, sampling=sampling)
+
+    def spend(inner: Scripted, *, max_tokens: int) -> int:
+        model = Budgeted(inner, Limits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
+        sampling = Sampling(max_tokens=max_tokens)
+        questions = [(Message("user", f"question {n}"),) for n in range(64)]
+        with pytest.raises(BudgetExceeded):
+            list(in_order(lambda each: model.complete(each, sampling=sampling), questions, at_once=16))
+        return model.spent.tokens
+
+    careful, bold = Slow("one"), Slow("one")
+    assert 5000 <= spend(careful, max_tokens=16_000) < 5000 + 110
+    assert careful.most == 1
+    assert 5000 <= spend(bold, max_tokens=110) < 5000 + 110
+    assert bold.most == 16
+
+
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
     model = Budgeted(Scripted("one"), Limits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
     ask(model)
@@ -183,11 +323,16 @@ def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
         ask(model)
 
 
+def test_tokens_of_the_server_s_cache_have_a_price_of_their_own() -> None:
+    assert Prices(prompt=10.0, completion=0.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.01)
+    assert Prices(prompt=10.0, completion=0.0, cached=1.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.0019)
+
+
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     ask(Budgeted(Scripted("one"), Limits(tokens=500), prices=Prices(), ledger=ledger))
     with ledger.open("a") as file:
-        file.write('{"tok\n')
+        file.write('{"tok')
     model = Budgeted(Scripted("one"), Limits(tokens=110), prices=Prices(), ledger=ledger)
     assert model.spent.tokens == 110
     with pytest.raises(BudgetExceeded):
@@ -254,22 +399,6 @@ def test_the_fault_is_named_in_the_completion() -> None:
     assert completion.extra["fault"] in MISTAKES
 
 
-@pytest.mark.parametrize("kind", FACTORIES)
-def test_every_kind_can_be_built_or_says_what_it_needs(kind: str, tmp_path: Path) -> None:
-    transcript = tmp_path / "t.jsonl"
-    ask(build(ModelSettings(record=transcript)))
-    settings = ModelSettings(kind, name="tiny", base_url="http://127.0.0.1:9/v1", transcript=transcript)
-    assert build(settings).name
-    if kind in ("openai", "replay"):
-        with pytest.raises(ModelError, match=r"set model\."):
-            build(ModelSettings(kind))
-
-
-def test_an_unknown_kind_lists_those_there_are() -> None:
-    with pytest.raises(ModelError, match="babylang, faulty, openai, replay"):
-        build(ModelSettings("gpt"))
-
-
 def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     recorded = build(ModelSettings(record=path, fault_rate=0.5, cache=tmp_path / "c.sqlite"))
@@ -281,5 +410,41 @@ def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     assert json.loads(path.read_text().splitlines()[0])["model"].startswith("babylang (rule-based)")
 
 
-def test_settings_never_show_the_key() -> None:
-    assert "very-secret" not in repr(ModelSettings(api_key="very-secret"))
+def test_what_is_unavailable_is_asked_again_with_growing_pauses() -> None:
+    pauses: list[float] = []
+    down = Unavailable("down")
+    model = Retried(Scripted(down, down, down, "up"), retries=3, sleep=pauses.append)
+    assert ask(model) == "up"
+    assert 0.5 <= pauses[0] < 1.0 <= pauses[1] < 2.0 <= pauses[2] < 4.0
+    again: list[float] = []
+    with pytest.raises(ModelError, match=r"down Tried 3 times\."):
+        ask(Retried(Scripted(down), retries=2, sleep=again.append))
+    assert again == pauses[:2], "the jitter is the seed's"
+
+
+def test_a_server_s_own_pause_is_kept_and_a_long_one_is_a_no() -> None:
+    pauses: list[float] = []
+    assert ask(Retried(Scripted(Unavailable("busy", 3.0), "up"), retries=1, sleep=pauses.append)) == "up"
+    for error in (Unavailable("busy", 61.0), ModelError("no key"), BudgetExceeded("spent")):
+        with pytest.raises(ModelError, match=str(error)):
+            ask(Retried(Scripted(error), retries=9, sleep=pauses.append))
+    assert pauses == [3.0]
+
+
+def test_results_keep_their_order_and_errors_end_the_rest() -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        time.sleep(0.01 * (5 - number % 5))
+        if number == 7:
+            raise ValueError("seven")
+        return number
+
+    assert list(in_order(work, range(7), at_once=4)) == list(range(7))
+    begun.clear()
+    found = in_order(work, range(100), at_once=4)
+    assert [next(found) for _ in range(7)] == list(range(7))
+    with pytest.raises(ValueError, match="seven"):
+        next(found)
+    assert len(begun) < 20

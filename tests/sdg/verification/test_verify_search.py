@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.perception.snapshot import api_text
-from sdg.envs.babyai.practice.features import NO_TARGET
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import hypothesize
@@ -21,8 +19,8 @@ from sdg.verification.verify import Verification, VerifySettings, verify
 
 
 def start_of(level: str, seed: int) -> Starts:
-    state, memory = restored(LevelBank.build(level, [seed]), [0], actions=[()])
-    return Starts(state, memory, np.array([NO_TARGET], np.int16), (), np.zeros(1, np.int64))
+    rows = restored(BABYAI, BABYAI.layouts(level, [seed]), [0], actions=[()])
+    return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
 def verified(
@@ -36,8 +34,8 @@ def verified(
 
 
 def guessed(level: str, seed: int) -> Hypothesis:
-    mission = LevelBank.build(level, [seed]).mission(0)
-    return hypothesize(mission, model=BabyLang(), perception_api=api_text(), sampling=Sampling(seed=seed))
+    mission = BABYAI.layouts(level, [seed]).mission(0)
+    return hypothesize(mission, model=BabyLang(), domain=BABYAI, sampling=Sampling(seed=seed))
 
 
 def subgoal(source: str, name: str = "check") -> Subgoal:
@@ -53,7 +51,7 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
     done = False
     for goal in result.results:
         world.begin_subgoal()
-        check = GuardedCheck.compile(goal.subgoal.check)
+        check = GuardedCheck.compile(goal.subgoal.check, BABYAI)
         for action in goal.actions:
             assert not check(world.perception())
             done = world.step(action).success
@@ -65,7 +63,7 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
 
 
 def test_ppo_finds_it_too_and_counts_its_steps() -> None:
-    from sdg.skills.learning.vec_env import PPOSearch
+    from sdg.skills.search.ppo_search import PPOSearch
 
     result = verified(guessed("GoToLocal", 1), "GoToLocal", 1, search=PPOSearch())
     assert result.verified, result.cause

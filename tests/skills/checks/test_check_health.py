@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.skills.checks.check import GuardedCheck, constants, examine, with_argument
 from sdg.skills.checks.template import Unfit
@@ -24,29 +25,29 @@ def snapshots() -> list[BabyAIPerception]:
 
 
 def test_it_answers_about_a_snapshot(snapshots: list[BabyAIPerception]) -> None:
-    check = GuardedCheck.compile(check_of("return len(get_observed_objects()) > 0 and get_steps() < 5"))
+    check = GuardedCheck.compile(check_of("return len(get_observed_objects()) > 0 and get_steps() < 5"), BABYAI)
     assert [check(snapshot) for snapshot in snapshots[:8]].count(True) == 5
     assert check.evaluate(snapshots[0].functions()) is True
 
 
 def test_a_healthy_check(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(GuardedCheck.compile(check_of("return get_steps() > 10")), snapshots)
+    health = examine(GuardedCheck.compile(check_of("return get_steps() > 10"), BABYAI), snapshots)
     assert health.healthy
     assert (health.states, health.true) == (40, 29)
 
 
 def test_true_at_the_start_is_no_fault(snapshots: list[BabyAIPerception]) -> None:
-    assert examine(GuardedCheck.compile(check_of("return get_steps() == 0")), snapshots).healthy
+    assert examine(GuardedCheck.compile(check_of("return get_steps() == 0"), BABYAI), snapshots).healthy
 
 
 def test_always_true_is_one(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(GuardedCheck.compile(check_of("return get_steps() >= 0")), snapshots)
+    health = examine(GuardedCheck.compile(check_of("return get_steps() >= 0"), BABYAI), snapshots)
     assert not health.healthy
     assert "all of 40" in str(health)
 
 
 def test_a_check_that_raises_somewhere(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(GuardedCheck.compile(check_of("return 10 // (get_steps() - 3) > 100")), snapshots)
+    health = examine(GuardedCheck.compile(check_of("return 10 // (get_steps() - 3) > 100"), BABYAI), snapshots)
     assert not health.healthy
     assert "line 2: ZeroDivisionError" in str(health)
     assert health.states == 4
@@ -67,25 +68,28 @@ def test_a_check_that_wavers() -> None:
         def describe(self) -> str:
             return ""
 
-    check = GuardedCheck.compile(check_of("return flip()"), guard=Guard({"flip": Signature("flip")}, returns=bool))
+    question = check_of("return flip()")
+    check = GuardedCheck(
+        question, Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
+    )
     health = examine(check, [Wavering()])  # type: ignore[list-item]
     assert not health.healthy
     assert "changed its answer" in str(health)
 
 
 def test_no_states_say_nothing() -> None:
-    assert not examine(GuardedCheck.compile(check_of("return True")), []).healthy
+    assert not examine(GuardedCheck.compile(check_of("return True"), BABYAI), []).healthy
 
 
 def test_wrong_descriptions_come_back_with_the_grammar(snapshots: list[BabyAIPerception]) -> None:
-    check = GuardedCheck.compile(check_of("return len(find_objects('the moon')) > 0"))
+    check = GuardedCheck.compile(check_of("return len(find_objects('the moon')) > 0"), BABYAI)
     with pytest.raises(GeneratedError, match="line 2: ValueError: 'the moon' describes nothing"):
         check(snapshots[0])
 
 
 def test_the_entry_is_the_checks_name() -> None:
     with pytest.raises(Refused, match="define a function named check_2"):
-        GuardedCheck.compile(CheckFunction("check_2", "def check_1():\n    return True\n"))
+        GuardedCheck.compile(CheckFunction("check_2", "def check_1():\n    return True\n"), BABYAI)
 
 
 def test_constants_in_order() -> None:
@@ -96,12 +100,12 @@ def test_constants_in_order() -> None:
 
 def test_a_new_argument() -> None:
     check = check_of("return any(o.color == 'red' and o.type == 'ball' for o in find_objects('the red ball'))")
-    moved = with_argument(check, "a red ball", "blue key")
+    moved = with_argument(check, "a red ball", "blue key", language=BABYAI.language)
     assert constants(moved) == ("blue", "key", "blue key")
     with pytest.raises(Unfit):
-        with_argument(check, "red ball", "a ball")
+        with_argument(check, "red ball", "a ball", language=BABYAI.language)
 
 
 def test_a_new_text_that_is_no_description() -> None:
     check = check_of("return get_steps() > len('tag one')")
-    assert constants(with_argument(check, "tag one", "tag two")) == ("tag two",)
+    assert constants(with_argument(check, "tag one", "tag two", language=BABYAI.language)) == ("tag two",)

@@ -9,18 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.description import Target
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.check_machine import FALSE, FAULT, TRUE
 from sdg.experiments.adversarial.fuzz_guard import splice
 from sdg.skills.checks.check import GuardedCheck, with_argument
-from sdg.skills.checks.lowering import FALSE, FAULT, TRUE, Batch, Lowered, NotLowerable, lower, slots_of
+from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import walk
 
+MACHINE = BABYAI.machine
 CHECKS = json.loads((Path(__file__).parents[2] / "data" / "checks.json").read_text(encoding="utf-8"))
 
 
@@ -67,27 +70,29 @@ def interpreted(check: GuardedCheck, memory: Memory) -> list[int]:
 
 def outcomes(program: Lowered, memory: Memory) -> list[int]:
     n = len(memory.steps)
-    batch = Batch([program])
+    batch = Batch(MACHINE, [program])
     return batch.outcomes(memory, np.zeros(n, np.int64), np.repeat(slots_of(program.targets)[None], n, 0)).tolist()
 
 
 @pytest.mark.parametrize("check", LOWERED, ids=range(len(LOWERED)))
 def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memory) -> None:
-    program = lower(check)
+    program = lower(check, MACHINE)
     assert isinstance(program, Lowered), program
-    assert outcomes(program, states) == interpreted(GuardedCheck.compile(check), states)
+    assert outcomes(program, states) == interpreted(GuardedCheck.compile(check, BABYAI), states)
 
 
 def test_the_states_tell_checks_apart(states: Memory) -> None:
     """Most checks of the corpus are true somewhere and false somewhere: agreement is not about constants."""
-    found = [set(outcomes(program, states)) for check in LOWERED if isinstance(program := lower(check), Lowered)]
+    found = [
+        set(outcomes(program, states)) for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)
+    ]
     assert sum({TRUE, FALSE} <= each for each in found) > 0.7 * len(found)
     assert any(FAULT in each for each in found)
 
 
 @pytest.mark.parametrize("check", INTERPRETED, ids=range(len(INTERPRETED)))
 def test_other_checks_have_a_reason_and_no_program(check: CheckFunction) -> None:
-    program = lower(check)
+    program = lower(check, MACHINE)
     assert isinstance(program, NotLowerable)
     assert len(program.reason) > 10
 
@@ -101,10 +106,10 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     for _ in range(400):
         check = CheckFunction("check", splice(rng.choice(LOWERED).source, rng.choice(LOWERED).source, rng))
         try:
-            guarded = GuardedCheck.compile(check)
+            guarded = GuardedCheck.compile(check, BABYAI)
         except Refused:
             continue
-        program = lower(check)
+        program = lower(check, MACHINE)
         if isinstance(program, Lowered):
             assert outcomes(program, few) == interpreted(guarded, few), check.source
             agreed += 1
@@ -118,7 +123,7 @@ def test_like_checks_share_one_program() -> None:
     )
     words = (("red ball", "red", "ball"), ("the blue key on your left", "blue", "key"), ("door", "grey", "box"))
     bodies = [body.format(*three) for three in words]
-    programs = [lower(check_of(body)) for body in bodies]
+    programs = [lower(check_of(body), MACHINE) for body in bodies]
     assert all(isinstance(program, Lowered) for program in programs)
     assert len({program.code for program in programs if isinstance(program, Lowered)}) == 1
     first = programs[1]
@@ -128,18 +133,18 @@ def test_like_checks_share_one_program() -> None:
 
 def test_a_new_argument_needs_no_new_program(states: Memory) -> None:
     check = check_of('return any(o.facing and o.type == "ball" for o in find_objects("a red ball"))')
-    other = with_argument(check, "the red ball", "blue key")
-    first, second = lower(check), lower(other)
+    other = with_argument(check, "the red ball", "blue key", language=BABYAI.language)
+    first, second = lower(check, MACHINE), lower(other, MACHINE)
     assert isinstance(first, Lowered)
     assert isinstance(second, Lowered)
     assert first.code == second.code
     assert first.targets != second.targets
-    assert outcomes(second, states) == interpreted(GuardedCheck.compile(other), states)
+    assert outcomes(second, states) == interpreted(GuardedCheck.compile(other, BABYAI), states)
 
 
 def test_many_programs_in_one_call(states: Memory) -> None:
-    programs = [program for check in LOWERED if isinstance(program := lower(check), Lowered)]
-    batch = Batch(programs)
+    programs = [program for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)]
+    batch = Batch(MACHINE, programs)
     assert len(batch) <= len(programs)
     n = len(states.steps)
     rng = np.random.default_rng(0)
@@ -151,9 +156,9 @@ def test_many_programs_in_one_call(states: Memory) -> None:
 
 
 def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
-    program = lower(LOWERED[0])
+    program = lower(LOWERED[0], MACHINE)
     assert isinstance(program, Lowered)
-    batch = Batch([program])
+    batch = Batch(MACHINE, [program])
     targets = np.repeat(slots_of(program.targets)[None], 2, 0)
     with pytest.raises(ValueError, match="programs are numbered"):
         batch.evaluate(states, np.array([0, 7]), targets)
@@ -173,4 +178,4 @@ def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
     ],
 )
 def test_nothing_makes_lowering_fail(source: str) -> None:
-    assert isinstance(lower(CheckFunction("check", source)), NotLowerable)
+    assert isinstance(lower(CheckFunction("check", source), MACHINE), NotLowerable)

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from sdg.envs.babyai.practice.features import MOSTLY_ON, SIZE
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
-from sdg.skills.policy.network import N_ACTIONS, random_policy
+from sdg.skills.policy.network import random_policy
 
 N = 70
 LOSS = Loss(clip_range=0.2, ent_coef=0.03, max_grad_norm=0.5)
@@ -22,7 +23,7 @@ def observations(rng: np.random.Generator, n: int = N) -> np.ndarray:
 
 
 def network(rng: np.random.Generator) -> Network:
-    made = Network.create((24, 12), rng)
+    made = Network.create(MAP_INPUTS, (24, 12), rng)
     made.parameters[:] += 0.1 * rng.standard_normal(made.parameters.shape).astype(np.float32)
     return made
 
@@ -61,7 +62,7 @@ def batch_of(rng: np.random.Generator, logits: np.ndarray) -> Batch:
 
 def test_outputs_are_torchs_and_the_policys() -> None:
     rng = np.random.default_rng(0)
-    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
     logits, values = net.evaluate(inputs, inputs.append(seen))
     views = [torch.as_tensor(view) for view in net.views(net.parameters)]
     expected, worth = torch_outputs(views, seen)
@@ -73,7 +74,7 @@ def test_outputs_are_torchs_and_the_policys() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_torchs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(seen))
     batch = batch_of(rng, logits)
     net.compute_gradient(inputs, batch, np.arange(N), LOSS)
@@ -88,11 +89,11 @@ def test_the_gradient_is_torchs(seed: int) -> None:
 
 def test_a_part_of_the_samples_in_another_order() -> None:
     rng = np.random.default_rng(5)
-    net, seen, inputs = network(rng), observations(rng), Inputs(N)
+    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(seen))
     batch, chosen = batch_of(rng, logits), rng.permutation(N)[:20]
     net.compute_gradient(inputs, batch, chosen, LOSS)
-    partly, alone = net.gradient.copy(), Inputs(20)
+    partly, alone = net.gradient.copy(), Inputs(MAP_INPUTS, 20)
     alone.append(seen[chosen])
     arrays = (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
     net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), LOSS)
@@ -109,12 +110,14 @@ def test_steps_are_adams_with_the_gradient_cut() -> None:
         parameters.grad = torch.tensor(net.gradient)
         torch.nn.utils.clip_grad_norm_([parameters], LOSS.max_grad_norm)
         adam.step()
-        net.descend(1e-3, LOSS.max_grad_norm)
+        net.adam_step(1e-3, LOSS.max_grad_norm)
         np.testing.assert_allclose(net.parameters, parameters.detach(), atol=2e-6)
 
 
 def test_weights_begin_orthogonal() -> None:
-    w1, b1, w2, _, w3, _ = (lambda net: net.views(net.parameters))(Network.create((24, 12), np.random.default_rng(2)))
+    w1, b1, w2, _, w3, _ = (lambda net: net.views(net.parameters))(
+        Network.create(MAP_INPUTS, (24, 12), np.random.default_rng(2))
+    )
     np.testing.assert_allclose(w1.T @ w1, 2 * np.eye(24), atol=1e-5)
     np.testing.assert_allclose(w2.T @ w2, 2 * np.eye(12), atol=1e-5)
     np.testing.assert_allclose(w3[:, :N_ACTIONS].T @ w3[:, :N_ACTIONS], 1e-4 * np.eye(N_ACTIONS), atol=1e-7)
@@ -122,7 +125,7 @@ def test_weights_begin_orthogonal() -> None:
 
 
 def test_lists_of_bits_grow_and_are_used_again() -> None:
-    rng, inputs = np.random.default_rng(3), Inputs(12)
+    rng, inputs = np.random.default_rng(3), Inputs(MAP_INPUTS, 12)
     net, seen = network(rng), np.ones((4, SIZE), np.uint8)
     first, _ = net.evaluate(inputs, inputs.append(seen))
     again = [inputs.append(seen) for _ in range(2)][1]
@@ -133,8 +136,8 @@ def test_lists_of_bits_grow_and_are_used_again() -> None:
 
 def test_a_policy_is_taken_over_and_given_back() -> None:
     rng = np.random.default_rng(4)
-    policy, net = random_policy(rng, hidden=32), Network.create((32, 64), rng)
+    policy, net = random_policy(MAP_INPUTS, rng, hidden=(32, 64)), Network.create(MAP_INPUTS, (32, 64), rng)
     net.load(policy)
     assert all((net.policy().weights[name] == array).all() for name, array in policy.weights.items())
     with pytest.raises(ValueError, match="w1"):
-        Network.create((24, 64), rng).load(policy)
+        Network.create(MAP_INPUTS, (24, 64), rng).load(policy)

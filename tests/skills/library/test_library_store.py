@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ skills_of_any_kind = st.builds(
     ).map(tuple),
     horizon=st.integers(1, 1000),
     success_rate=st.floats(0, 1),
-    success_interval=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    success_interval=st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda ends: (min(ends), max(ends))),
     episodes=st.integers(0, 10**9),
     environment_steps=st.integers(0, 10**12),
 )
@@ -269,7 +270,7 @@ def test_a_pipe_is_no_library(tmp_path: Path) -> None:
     file = tmp_path / "library" / "discover.safetensors"
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(LibraryError, match="isn't a plain file"):
+    with pytest.raises(LibraryError, match=r"no regular file: .*discover.safetensors"):
         load_library(tmp_path / "library")
 
 
@@ -297,18 +298,19 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("fails_at", range(7))
+@pytest.mark.parametrize("fails_at", range(6))
 def test_a_disk_that_refuses_leaves_the_old_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
     old = a_library(provenance={"which": "old"})
     save_library(old, tmp_path / "library")
-    calls = {"n": 0}
+    calls, os_fsync = {"n": 0}, os.fsync
 
     def refuse(real):  # type: ignore[no-untyped-def]
         def call(*arguments):  # type: ignore[no-untyped-def]
-            calls["n"] += 1
-            if calls["n"] == fails_at + 1:
+            is_folder = real is os_fsync and stat.S_ISDIR(os.fstat(*arguments).st_mode)  # some refuse it always
+            calls["n"] += not is_folder
+            if calls["n"] == fails_at + 1 and not is_folder:
                 raise OSError(28, "No space left on device")
             return real(*arguments)
 

@@ -1,32 +1,34 @@
-"""Restored starts stand where minigrid stands, arenas pay what checks say, features show only what was seen."""
+"""Restored starts stand where minigrid stands, practice pays what checks say, features show only what was seen."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.practice.batch import Rows, take_rows
+from sdg.envs.babyai.perception.memory import RIGHT, TOGGLE
 from sdg.envs.babyai.practice.features import FAR, FAR_SIDE, NO_TARGET, SIZE, write_batch
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.practice.mirror import MIRRORED
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.skills.checks.reward import LOWERED, BatchReward, ask
-from sdg.skills.practice.env import Arena
-from sdg.skills.practice.starts import Starts, join, mark, restored, target_row
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts, join, restored, target_of
 from sdg.skills.subgoal import CheckFunction
+from tests.shared.walks import in_view, scramble, walk
 
+row = BABYAI.language.row
 SEEDS = [3, 14, 15]
 FACING = CheckFunction("check_1", 'def check_1():\n    return any(t.facing for t in find_objects("object"))\n')
 DICTS = CheckFunction("check_2", "def check_2():\n    return {t.type: 1 for t in get_observed_objects()} != {}\n")
 
 
 def starts(level: str = "PutNextLocal", *, actions: int = 12, seed: int = 0, check: CheckFunction = FACING) -> Starts:
-    bank = LevelBank.build(level, SEEDS)
     played = np.random.default_rng(seed).integers(0, 6, (len(SEEDS), actions)).tolist()
-    state, memory = restored(bank, range(len(SEEDS)), actions=played)
-    targets = np.tile(target_row("red ball"), (len(SEEDS), 1))
-    return Starts(state, memory, targets, (check,), np.zeros(len(SEEDS), np.int64))
+    rows = restored(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played)
+    targets = np.tile(row("red ball"), (len(SEEDS), 1))
+    return Starts(rows, targets, (check,), np.zeros(len(SEEDS), np.int64))
 
 
 @pytest.mark.parametrize("level", ["PutNextLocal", "Open", "BossLevel"])
@@ -34,7 +36,7 @@ def test_restored_rows_are_where_minigrid_is(level: str) -> None:
     played = np.random.default_rng(7).choice([0, 1, 2, 2, 2, 3, 4, 5], (len(SEEDS), 25)).tolist()
     lengths = [25, 0, 11]
     played = [actions[:n] for actions, n in zip(played, lengths, strict=True)]
-    _, memory = restored(LevelBank.build(level, SEEDS), range(len(SEEDS)), actions=played)
+    memory = restored(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played).memory
     for i, (seed, actions) in enumerate(zip(SEEDS, played, strict=True)):
         world = BabyAIWorld(level, lift_time_limit=True)
         world.reset(seed)
@@ -59,42 +61,63 @@ def test_no_starts_is_an_error_that_says_so() -> None:
         join([])
 
 
-def test_an_arena_pays_what_the_interpreted_check_says() -> None:
+def test_practice_pays_what_the_interpreted_check_says() -> None:
     pool = join([starts(), starts(check=DICTS)])
-    arena = Arena(pool, 12, horizon=9, seed=1)
-    assert arena.reward.paths == [LOWERED, "interpreted"]
-    arena.load_random(np.arange(12))
+    practice = PracticeEnv(pool, 12, horizon=9, seed=1)
+    assert practice.reward.paths == [LOWERED, "interpreted"]
+    practice.load_random(np.arange(12))
     fired_ever = 0
     for _ in range(40):
-        fired, over, _ = arena.step(arena.rng.integers(0, 6, 12))
+        fired, over, _ = practice.step(practice.rng.integers(0, 6, 12))
         fired_ever += int(fired.sum())
-        said = [ask(pool.checks[pool.check_of[arena.start_of[i]]], arena.memory, i) for i in range(12)]
+        said = [
+            ask(pool.checks[pool.check_of[practice.start_of[i]]], BABYAI, memory=practice.memory, row=i)
+            for i in range(12)
+        ]
         assert fired.tolist() == said
-        arena.load_random(np.flatnonzero(over | (arena.age >= 9)))
+        practice.load_random(np.flatnonzero(over | (practice.age >= 9)))
     assert 0 < fired_ever < 40 * 12
-    assert arena.steps == 40 * 12
+    assert practice.steps == 40 * 12
 
 
 def test_a_refused_check_never_becomes_a_reward() -> None:
     from sdg.skills.sandbox.guard import Refused
 
     with pytest.raises(Refused):
-        BatchReward([CheckFunction("check", "import os\ndef check():\n    return True\n")])
+        BatchReward([CheckFunction("check", "import os\ndef check():\n    return True\n")], BABYAI)
 
 
-def test_features_don_t_change_with_what_was_never_seen() -> None:
-    rows = Rows(3)
-    rows.begin(LevelBank.build("BossLevel", SEEDS), np.arange(3))
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        rows.step(rng.integers(0, 6, 3))
-    before, after = np.zeros((3, SIZE), np.uint8), np.zeros((3, SIZE), np.uint8)
-    targets = np.tile(target_row("object"), (3, 1))
-    sides = np.zeros(3, np.int64)
-    write_batch(rows.memory, targets, sides, before)
-    rows.state.cells[:] = rng.integers(0, 255, rows.state.cells.shape)  # the world itself: features never look there
-    write_batch(rows.memory, targets, sides, after)
-    assert np.array_equal(before, after)
+@pytest.mark.parametrize("level", ["BossLevel", "UnlockLocal", "PutNextLocal"])
+def test_inputs_don_t_change_with_what_was_never_seen(level: str) -> None:
+    """The same walk in a world in which all that it never shows is something else: the same inputs, step by step."""
+    inputs, actions, seen, opened = [], [], set(), set()
+    for world, action in walk(level, seed=2, steps=25):
+        actions.append(action)
+        seen |= in_view(world)
+        opened |= {tuple(map(int, world.inner.front_pos))} if action == TOGGLE else set()
+        inputs.append(shown(world))
+    changed = 0
+    for step, (world, _) in enumerate(walk(level, seed=2, steps=len(actions) - 1, actions=actions[1:])):
+        changed += scramble(world, seen, opened) if step == 0 else 0
+        assert np.array_equal(shown(world), inputs[step])
+    assert changed > 0
+
+
+def test_inputs_change_with_what_is_seen() -> None:
+    """The comparison above would notice: the same change to a cell in view shows in the next step's inputs."""
+    worlds = [next(walk("GoToLocal", seed=2))[0] for _ in range(2)]
+    scramble(worlds[1], set(), set())
+    for world in worlds:
+        world.step(RIGHT)
+    assert not np.array_equal(*map(shown, worlds))
+
+
+def shown(world: BabyAIWorld) -> np.ndarray:
+    """The inputs for several targets, one after the other."""
+    out = np.zeros((4, SIZE), np.uint8)
+    for each, text in zip(out, ("object", "door", "red key", ""), strict=True):
+        MAP_INPUTS.write_row(world.memory, 0, row(text), each)
+    return out
 
 
 def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
@@ -121,21 +144,23 @@ def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
 
 
 def test_without_an_argument_nothing_is_marked() -> None:
-    assert tuple(target_row("")) == NO_TARGET == tuple(target_row("no such thing"))
+    assert tuple(row("")) == NO_TARGET == tuple(row("no such thing"))
     pool = starts()
     out = np.zeros((3, SIZE), np.uint8)
-    write_batch(pool.memory, np.tile(target_row(""), (3, 1)), np.zeros(3, np.int64), out)
+    write_batch(pool.memory, np.tile(row(""), (3, 1)), np.zeros(3, np.int64), out)
     assert out[:, : FAR_SIDE**2].sum() == 0
 
 
 def test_what_a_check_is_about_is_its_last_description() -> None:
     check = CheckFunction("c", 'def c():\n    return len(find_objects("red ball")) + len(find_objects("box")) > 1\n')
-    assert tuple(mark(check)) == tuple(parse("box"))
-    assert tuple(mark(CheckFunction("c", "def c():\n    return True\n"))) == NO_TARGET
+    assert tuple(target_of(check, BABYAI.language)) == tuple(parse("box"))
+    assert tuple(target_of(CheckFunction("c", "def c():\n    return True\n"), BABYAI.language)) == NO_TARGET
 
 
 def test_rows_taken_are_copies() -> None:
     pool = starts()
-    taken = take_rows(pool.memory, np.arange(3))
-    taken.pose[:] = 0
+    taken = pool.take(np.arange(3))
+    taken.memory.pose[:] = 0
+    taken.rows.state[:] = 0
     assert pool.memory.pose.any()
+    assert pool.rows.state.cells.any()

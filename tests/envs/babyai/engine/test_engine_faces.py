@@ -1,4 +1,4 @@
-"""The engine's own calls and its faces for gymnasium and stable-baselines3."""
+"""The engine's own calls and its face for gymnasium."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import BabyAIEngine, copy_rows
-from sdg.envs.babyai.engine.layouts import make_minigrid
 from sdg.envs.babyai.engine.state import create
 from sdg.envs.babyai.engine.vec_env import BabyAIVectorEnv
 
@@ -177,57 +176,6 @@ def test_vector_env_options_and_seeds(bank: LevelBank) -> None:
         env.reset(seed=[1] * N)
     with pytest.raises(ValueError, match="action"):
         env.step(np.full(N, 9))
-
-
-def test_sb3_vec_env_ends_episodes_as_sb3_expects(bank: LevelBank) -> None:
-    from sdg.skills.learning.level_vec_env import BabyAIVecEnv
-
-    env = BabyAIVecEnv(bank, N)
-    env.reset()
-    twins = [make_minigrid("GoToLocal") for _ in range(N)]
-    for i, twin in enumerate(twins):
-        twin.reset(seed=int(bank.seeds[env.engine.state.layout[i]]))
-    ends = {True: 0, False: 0}
-    for step in actions(7, 130):
-        _, rewards, dones, infos = env.step(step)
-        for i, twin in enumerate(twins):
-            image, reward, terminated, truncated, _ = twin.step(step[i])
-            assert dones[i] == (terminated or truncated)
-            assert rewards[i] == np.float32(reward)
-            if dones[i]:
-                assert np.array_equal(infos[i]["terminal_observation"]["image"], image["image"])
-                assert infos[i]["TimeLimit.truncated"] == (truncated and not terminated)
-                assert infos[i]["episode"]["l"] == twin.step_count
-                ends[infos[i]["TimeLimit.truncated"]] += 1
-                fresh, _ = twin.reset(seed=int(bank.seeds[env.engine.state.layout[i]]))
-                assert env.get_attr("mission", i) == [fresh["mission"]]
-    assert min(ends.values()) > 0, "both kinds of ending were seen"
-
-
-def test_sb3_vec_env_is_accepted_by_sb3(bank: LevelBank) -> None:
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.evaluation import evaluate_policy
-
-    from sdg.skills.learning.level_vec_env import BabyAIVecEnv
-
-    env = BabyAIVecEnv(bank, N)
-    env.seed(4)
-    model = PPO("MultiInputPolicy", env, n_steps=16, batch_size=32, n_epochs=1, seed=0, device="cpu")
-    model.learn(total_timesteps=2 * 16 * N)
-    rewards, _ = evaluate_policy(model, env, n_eval_episodes=8, return_episode_rewards=True)
-    assert len(rewards) == 8
-    assert all(0 <= reward <= 1 for reward in rewards)
-    with pytest.raises(ValueError, match="step_async"):
-        env.step_wait()
-    with pytest.raises(ValueError, match="action"):
-        env.step(np.full(N, 7))
-    for refused in (
-        lambda: env.set_attr("colour", 1),
-        lambda: env.env_method("colour"),
-        lambda: env.get_attr("colour"),
-    ):
-        with pytest.raises(AttributeError):
-            refused()
 
 
 def test_files_stay_where_they_are_told(bank: LevelBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

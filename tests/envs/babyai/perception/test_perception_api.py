@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, api_text, render
+from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object, Perception
+from sdg.envs.perception import Perception, render
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,6 @@ def test_unknown_name() -> None:
         api_text(["look"])
 
 
-def test_forgetting_has_its_line() -> None:
-    assert render(BabyAIWorld.forget_visited_rooms).startswith("forget_visited_rooms(): Forget which rooms")
-
-
 @pytest.mark.parametrize("position", [None, 3, (1,), (1, 2, 3), ("a", "b"), (1.5, 2), "xy"])
 def test_no_position(perception: BabyAIPerception, position: object) -> None:
     with pytest.raises(ValueError, match="a position is a pair"):
@@ -68,4 +64,5 @@ def test_it_is_a_perception(perception: BabyAIPerception) -> None:
     role: Perception = perception
     lines = role.describe().splitlines()
     assert lines[0].startswith("Step 0. The robot is at (0, 0) in room 0")
-    assert len(lines) == 2 + len(perception.get_observed_objects())
+    assert lines[2] == "The cell straight ahead is free."
+    assert len(lines) == 3 + len(perception.get_observed_objects())

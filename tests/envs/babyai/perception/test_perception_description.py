@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,8 +124,3 @@ def test_ids_tell_like_things_apart() -> None:
         if twins:
             return
     pytest.fail("no level with two like things in thirty seeds")
-
-
-def test_row_is_what_kernels_take() -> None:
-    assert Target(1, 2, 3, 4).row().tolist() == [1, 2, 3, 4]
-    assert Target().row().dtype == np.int16

@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from minigrid.core.world_object import Ball, Box, Door, Key, Wall
+from minigrid.core.world_object import Ball
 
 from sdg.envs import kernels
 from sdg.envs.babyai.cells import COLOURS
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.babyai.perception import snapshot as perceptions
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.babyai.world import BabyAIWorld
-from tests.shared.walks import in_view, walk
+from tests.shared.walks import in_view, scramble, walk
 
 STEPS = 80
 
@@ -32,47 +30,21 @@ def told(perception: BabyAIPerception) -> list[Any]:
     return [*silent, asked, perception.describe()]
 
 
-def scramble(world: BabyAIWorld, seen: set[tuple[int, int]], opened: set[int]) -> int:
-    """Change every cell never seen and what can't be seen of the rest; the number of cells changed."""
-    random, inner, changed = np.random.default_rng(1), world.inner, 0
-    for x in range(inner.width):
-        for y in range(inner.height):
-            if (x, y) not in seen and (x, y) != tuple(inner.agent_pos):
-                before, color = inner.grid.get(x, y), str(random.choice(COLOURS))
-                made = (
-                    None,
-                    Wall(),
-                    Ball(color),
-                    Key(color),
-                    Box(color),
-                    Door(color, is_open=bool(random.integers(2))),
-                )
-                inner.grid.set(x, y, made[random.integers(len(made))])
-                changed += before is not inner.grid.get(x, y)
-            thing = inner.grid.get(x, y)
-            if thing is not None and thing.type == "box" and y * inner.width + x not in opened:
-                thing.contains = Key("red")
-    inner.mission = "go to the purple door"
-    inner.max_steps += 7
-    return changed
-
-
 @pytest.mark.parametrize("level", [*PAPER_LEVELS, "KeyInBox", "UnlockToUnlock"])
 def test_unseen_cells_and_hidden_state_change_nothing(level: str) -> None:
     actions, seen, says, opened = [], set(), [], set()
     for world, action in walk(level, seed=2, steps=STEPS):
         actions.append(action)
         seen |= in_view(world)
-        front = tuple(map(int, world.inner.front_pos))
         if action == 5:
-            opened.add(front[1] * world.inner.width + front[0])
+            opened.add(tuple(map(int, world.inner.front_pos)))
         says.append(told(world.perception()))
     changed = 0
     for step, (world, _) in enumerate(walk(level, seed=2, steps=len(actions) - 1, actions=actions[1:])):
         if step == 0:
             changed = scramble(world, seen, opened)
         assert told(world.perception()) == says[step]
-    assert changed > (0 if world.inner.width > 8 else -1)
+    assert changed > 0
 
 
 def test_snapshot_stays_as_it_was_taken() -> None:
@@ -83,7 +55,7 @@ def test_snapshot_stays_as_it_was_taken() -> None:
             first = world.perception()
             before = told(world.perception())
     world.begin_subgoal()
-    world.forget_visited_rooms()
+    world.forget()
     first.get_observed_objects().clear()
     first.get_visited_rooms().append(99)
     assert told(first) == before

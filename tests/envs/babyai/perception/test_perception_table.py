@@ -10,8 +10,7 @@ from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception import table as tables
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.perception import Object
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from tests.shared.walks import walk
 
 LEVELS = ("GoToLocal", "PutNextLocal", "BossLevel", "KeyInBox", "PutNextS5N2Carrying")
@@ -24,7 +23,7 @@ def snapshots(level: str):
         if world.steps == 30:
             world.begin_subgoal()
         if world.steps == 50:
-            world.forget_visited_rooms()
+            world.forget()
         memories.copy_rows(world.memory, [0], two, [1])
         yield two, 1, BabyAIPerception(two, 1)
 

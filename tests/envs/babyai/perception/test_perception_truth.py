@@ -10,9 +10,8 @@ import pytest
 from minigrid.core.constants import DIR_TO_VEC
 
 from sdg.envs.babyai.levels import PAPER_LEVELS
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from tests.shared.walks import in_view, walk
 
 LEVELS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.envs.babyai.domain import BABYAI
 from sdg.hypothesis.hypothesis import Feedback
 from sdg.hypothesis.hypothesize import hypothesize, prompt
 from sdg.llm.babylang.detours import KEY, ROOM, read, replan
@@ -32,7 +32,7 @@ def kinds(instruction: str, *tried: str, skills: str = SKILLS, seed: int = 0) ->
     found = hypothesize(
         instruction,
         model=BabyLang(),
-        perception_api=api_text(),
+        domain=BABYAI,
         sampling=Sampling(seed=seed),
         feedback=Feedback(tried, len(tried) - 1, "not reached"),
         skills=skills,
@@ -95,6 +95,6 @@ def test_its_own_detours_are_understood_again() -> None:
 
 
 def test_without_skills_or_with_others_no_detour_is_proposed() -> None:
-    assert "Skills that" not in prompt("open a door", perception_api=api_text())[-1].content
+    assert "Skills that" not in prompt("open a door", domain=BABYAI)[-1].content
     only_look = 'x(): Reaches subgoals such as "look around". Succeeds in 99 % of trials.'
     assert kinds("go to the red ball", "find the red ball", skills=only_look) == ["discover red ball", "goto red ball"]

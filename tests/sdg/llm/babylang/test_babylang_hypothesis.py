@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import PAPER_LEVELS, instructions
-from sdg.envs.babyai.perception.snapshot import NAMES, api_text, render
-from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.babyai.perception.snapshot import NAMES, api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.induction.translate import translate
@@ -27,7 +28,7 @@ STEPS = ["find_exit", "goto_exit", "open_exit", "enter"]
 
 def goals(instruction: str, *, seed: int = 0, feedback: Feedback | None = None) -> Hypothesis:
     return hypothesize(
-        instruction, model=MODEL, perception_api=api_text(), sampling=Sampling(seed=seed), feedback=feedback, repairs=0
+        instruction, model=MODEL, domain=BABYAI, sampling=Sampling(seed=seed), feedback=feedback, repairs=0
     )
 
 
@@ -121,8 +122,12 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
     ):
         for explored in (None, Feedback(("find a door",), 0, "no")):
             sampling = Sampling(seed=seed)
-            usual = MODEL.complete(prompt(instruction, perception_api=api_text(), feedback=explored), sampling=sampling)
-            other = MODEL.complete(prompt(instruction, perception_api=api, feedback=explored), sampling=sampling)
+            usual = MODEL.complete(prompt(instruction, domain=BABYAI, feedback=explored), sampling=sampling)
+            asked = [
+                replace(turn, content=turn.content.replace(api_text(), api))
+                for turn in prompt(instruction, domain=BABYAI, feedback=explored)
+            ]
+            other = MODEL.complete(asked, sampling=sampling)
             expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
             assert other.text == expected
 
@@ -130,7 +135,7 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
 FORGET = "forget_visited_rooms(): Forgets which rooms were visited, all but the current one."
 
 
-@pytest.mark.parametrize("text", [FORGET, render(BabyAIWorld.forget_visited_rooms)])
+@pytest.mark.parametrize("text", [FORGET, f"forget_visited_rooms(): {BABYAI.texts['forgets']}"])
 def test_every_function_plays_its_own_part(text: str) -> None:
     parts = cast(functions(f"{api_text()}\n{text}"), PERCEPTION)
     assert sorted(parts.values()) == sorted([*NAMES, "forget_visited_rooms"])
@@ -167,7 +172,7 @@ def test_translation_names_doors_and_arguments() -> None:
     texts = ["discover the green box", "push open a door", "put the red ball next to the box",
              "find an unexplored door",
              "discover the green box", "dance the tango"]  # fmt: skip
-    calls = translate(texts, model=MODEL)
+    calls = translate(texts, domain=BABYAI, model=MODEL)
     assert [(call.api, call.argument) for call in calls] == [
         ("discover", "green box"),
         ("push_open_door", "door"),

@@ -9,24 +9,22 @@ import pytest
 
 from sdg.agents.agents import rules_gate
 from sdg.agents.primitives import primitive_skills
-from sdg.deduction.deduce import Equipment, Failure, Planner, deduce
+from sdg.deduction.deduce import Failure, Planner, Toolkit, deduce
 from sdg.deduction.protocols import Skill
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import instructions
-from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.perception.snapshot import NAMES, Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Object
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES, learn
-from sdg.prompts.fill import text
 from sdg.prompts.planner import Prompts, describe_skill, varied
-from sdg.skills.checks.check import GuardedCheck
 from sdg.skills.sandbox.guard import Guard, extract_code
 from sdg.skills.sandbox.guard.signature import Signature
 from tests.shared.room_skills import KINDS, RoomSkill, room_skills
 
 MODEL = BabyLang()
-PROMPTS = Prompts(api_text())
+PROMPTS = Prompts(BABYAI)
 MISSIONS = (
     "go to the red ball",
     "pick up a grey key on your left",
@@ -66,7 +64,7 @@ def test_programs_pass_the_guard_and_are_short_enough(instruction: str, failure:
 
 
 def test_the_worked_example_itself_passes_the_guard() -> None:
-    example = text("example")
+    example = BABYAI.texts["example"]
     names = {"look_for": 1, "walk_to": 1, "lift": 1, "turn_beside": 1, "set_beside": 1, "unlatch": 1, "look_round": 0,
              "step_through": 0}  # fmt: skip
     kinds = {1: "goto", 0: "enter"}
@@ -195,7 +193,7 @@ def test_a_repair_leaves_out_what_is_done_and_bears_errors() -> None:
 
 @pytest.mark.parametrize("instruction", MISSIONS)
 def test_primitive_actions_get_a_program_of_their_own(instruction: str) -> None:
-    skills = dict(primitive_skills())
+    skills = dict(primitive_skills(BABYAI))
     reply = MODEL.complete(PROMPTS.generate(instruction, skills=tuple(skills.values()))).text
     load(extract_code(reply), skills)
     assert "move_forward()" in reply
@@ -236,10 +234,10 @@ LEVELS = [("GoToLocal", 3), ("PutNextLocal", 3), ("Open", 3), ("BossLevel", 3)]
 @pytest.mark.parametrize(("level", "count"), [*LEVELS, pytest.param("SynthSeq", 30, marks=pytest.mark.slow)])
 def test_programs_carry_out_missions_with_skills_that_act_within_a_room(level: str, count: int) -> None:
     skills = room_skills(noise=0.02)
-    equipment = Equipment(skills, rules_gate(skills), GuardedCheck.compile)
+    toolkit = Toolkit(BABYAI, skills, rules_gate(skills, BABYAI))
     done = 0
     for mission in instructions(level, split="validation", count=count, seed=7):
         world = BabyAIWorld(level)
         world.reset(mission.seed)
-        done += deduce(world, planner=Planner(MODEL, PROMPTS), equipment=equipment, seed=mission.seed).success
+        done += deduce(world, planner=Planner(MODEL, PROMPTS), toolkit=toolkit, seed=mission.seed).success
     assert done >= count - 1

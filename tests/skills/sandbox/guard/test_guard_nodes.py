@@ -9,6 +9,7 @@ import pytest
 from sdg.skills.sandbox.guard import Guard, Refused, Signature, extract_code
 from sdg.skills.sandbox.guard.builtins import Builtins
 from sdg.skills.sandbox.guard.meter import Meter
+from sdg.skills.sandbox.guard.operators import Operators
 from sdg.skills.sandbox.guard.syntax import FIELDS
 
 GUARD = Guard({"look": Signature("look")}, returns=bool)
@@ -36,8 +37,8 @@ def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
 
 
 def test_no_name_reaches_more_than_plain_functions() -> None:
-    names = {"__builtins__": {}}
-    calls = Builtins(Meter(names, records=frozenset())).calls
+    meter = Meter(frozenset())
+    calls = Builtins(meter, Operators(meter)).calls
     forbidden = {
         "eval",
         "exec",

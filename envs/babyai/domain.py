@@ -1,0 +1,99 @@
+"""BabyAI as a domain: a robot in a maze of rooms, levels made by minigrid and stepped many at once by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.grammar import Descriptions
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
+from sdg.envs.babyai.persistence import RoomSense
+from sdg.envs.babyai.practice.batch_world import WAIT, BabyAIRows, join_rows
+from sdg.envs.babyai.practice.check_tables import machine
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.check_machine import CheckMachine
+from sdg.envs.domain import Capabilities, Perceivable, PromptTexts, SearchHints
+from sdg.envs.world import Action
+
+
+class BabyAI:
+    """The domain `babyai` (`sdg.envs.domain.Domain`)."""
+
+    name = "babyai"
+    can = Capabilities()
+    actions = (
+        Action("turn_left", "turn left on the spot", LEFT),
+        Action("turn_right", "turn right on the spot", RIGHT),
+        Action("move_forward", "move one cell ahead, if it is free", FORWARD, "go forward"),
+        Action("pick", "pick up the object in the cell straight ahead, if nothing is carried", PICKUP, "pick up"),
+        Action("put", "put the carried object down into the cell straight ahead, if it is empty", DROP, "drop"),
+        Action(
+            "toggle",
+            "open or close the door straight ahead; a locked one needs the key of its color in the hand",
+            TOGGLE,
+        ),
+    )
+    wait = WAIT
+    perceivable = Perceivable(FUNCTIONS, (Object,), RECORD_TEXT)
+    language = Descriptions()
+    inputs = MAP_INPUTS
+    hints = SearchHints(
+        # What is grabbed in passing spoils later goals.
+        prior=(0.0, 0.0, 0.7, -1.5, -1.5, -1.5),
+        walks=FORWARD,
+        hands=(PICKUP, DROP),
+        stroll=(LEFT, RIGHT, FORWARD, FORWARD),
+        about_hands=("carried", "held", "picked_up", "dropped"),
+    )
+    persistence = RoomSense()
+    texts = PromptTexts("sdg.envs.babyai.prompts")
+    forgets = "forget_visited_rooms"
+
+    @cached_property
+    def machine(self) -> CheckMachine:
+        """What checks are lowered to."""
+        return machine()
+
+    def levels(self) -> tuple[str, ...]:
+        """The six levels of SDG's table 1, in its order; any other registered BabyAI level works as well."""
+        return PAPER_LEVELS
+
+    def level_name(self, name: str) -> str:
+        """The short form of a level's name or id. ValueError, with close matches, when there is none."""
+        return level_name(name)
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> BabyAIWorld:
+        """One minigrid environment, not reset yet."""
+        return BabyAIWorld(level, lift_time_limit=lift_time_limit)
+
+    def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> LevelBank:
+        """A bank of the layouts of these seeds, in their order."""
+        return LevelBank.build(level, seeds, workers=workers)
+
+    def begin(self, layouts: LevelBank, chosen: np.ndarray) -> BabyAIRows:
+        """Row i as layout `chosen[i]` begins."""
+        return BabyAIRows.blank(len(chosen)).begin(layouts, chosen)
+
+    def blank(self, n: int) -> BabyAIRows:
+        """n rows to `put` moments into."""
+        return BabyAIRows.blank(n)
+
+    def join(self, parts: Iterable[BabyAIRows]) -> BabyAIRows:
+        """All rows of all parts, in order."""
+        return join_rows(list(parts))
+
+    def snapshot(self, memory: Memory, row: int) -> BabyAIPerception:
+        """What row `row` of a memory knows."""
+        return BabyAIPerception(memory, row)
+
+    def __reduce__(self) -> str:
+        return "BABYAI"
+
+
+BABYAI = BabyAI()

@@ -1,0 +1,161 @@
+"""n rows of the engine with the memory that their robots build: the world as skills are practised in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sdg.envs.babyai.cells import BOX, KIND_MASK
+from sdg.envs.babyai.engine import state as states
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.engine import reset_row, step_row
+from sdg.envs.babyai.engine.state import State, cells_ahead, pose_of
+from sdg.envs.babyai.engine.view import VIEW, view_row
+from sdg.envs.babyai.perception import memory as memories
+from sdg.envs.babyai.perception.memory import TOGGLE, Memory, begin, begin_subgoal, forget_visited_rooms, observe
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.domain import Domain
+from sdg.envs.domains import domain
+from sdg.envs.kernels import kernel, wide
+
+WAIT = 6
+"""minigrid's `done`, which changes nothing; rows that wait for others take it."""
+_NO_LIMIT = 1_000_000
+"""Steps: practice has no time limit but its own horizon (the reward of a mission stays positive below this)."""
+
+
+@kernel
+def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyped-def]
+    pose = np.zeros(3, np.int64)
+    for i in range(len(chosen)):
+        row = state[i]
+        reset_row(row, layouts[chosen[i]], chosen[i], views, i)
+        row.max_steps = _NO_LIMIT
+        pose_of(row, pose)
+        begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
+
+
+@kernel
+def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[no-untyped-def]
+    for i in range(len(actions)):
+        row = state[i]
+        reward, terminated, _ = step_row(row, actions[i])
+        over[i] = terminated
+        succeeded[i] = terminated and reward > 0
+        view_row(row, views, i)
+        observe(memory, i, views[i], wide(row.direction), actions[i])
+
+
+@kernel
+def _begin_subgoals(memory):  # type: ignore[no-untyped-def]
+    """The current subgoal of every row begins now."""
+    for i in range(memory.steps.shape[0]):
+        begin_subgoal(memory, i)
+
+
+class BabyAIRows:
+    """n rows of world and memory that step together (`sdg.envs.batch.BatchWorld`).
+
+    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views.
+    """
+
+    def __init__(self, state: State, memory: Memory) -> None:
+        self.state, self.memory = state, memory
+        self._views = np.zeros((len(state), VIEW, VIEW), np.uint8)
+
+    @classmethod
+    def blank(cls, n: int) -> BabyAIRows:
+        """n rows without a world yet."""
+        return cls(states.create(n), memories.create(n))
+
+    @property
+    def domain(self) -> Domain:
+        """BabyAI."""
+        return domain("babyai")
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def begin(self, bank: LevelBank, layouts: np.ndarray) -> BabyAIRows:
+        """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
+        _begin_rows(self.state, self.memory, bank.layouts, np.asarray(layouts, np.int64), self._views)
+        return self
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded."""
+        over, succeeded = np.zeros(len(actions), np.bool_), np.zeros(len(actions), np.bool_)
+        _step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, over, succeeded)
+        return over, succeeded
+
+    def take(self, rows: np.ndarray) -> BabyAIRows:
+        """Just these rows, copied."""
+        return BabyAIRows(self.state[rows], Memory(*(array[rows] for array in self.memory)))
+
+    def put(self, rows: np.ndarray, source: BabyAIRows, source_rows: np.ndarray) -> None:
+        """Replace rows by rows of another batch."""
+        self.state[rows] = source.state[source_rows]
+        for here, there in zip(self.memory, source.memory, strict=True):
+            here[rows] = there[source_rows]
+
+    def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
+        """The current subgoal of these rows, of every one by default, begins now."""
+        if rows is None:
+            _begin_subgoals(self.memory)
+        else:
+            begun = self.take(rows)
+            begun.begin_subgoals()
+            self.put(rows, begun, np.arange(len(rows)))
+
+    def forget(self, row: int) -> None:
+        """Row `row` forgets which rooms were visited, but for the one its robot is in."""
+        forget_visited_rooms(self.memory, row)
+
+    def perception(self, row: int) -> BabyAIPerception:
+        """A snapshot of what row `row`'s robot knows now."""
+        return BabyAIPerception(self.memory, row)
+
+    def places(self) -> np.ndarray:
+        """i64 (n,): the room that each robot is in."""
+        return self.memory.room.astype(np.int64)
+
+    def holding(self) -> np.ndarray:
+        """i64 (n,): the object that each robot carries, -1 for none."""
+        return self.memory.carried.astype(np.int64)
+
+    def spoils(self, actions: np.ndarray) -> np.ndarray:
+        """bool (n,): whether an action opens a box, which is gone then."""
+        facing_box: np.ndarray = (cells_ahead(self.state) & KIND_MASK) == BOX
+        return facing_box & (actions == TOGGLE)
+
+    def novelty(self, row: int) -> bytes:
+        """Pose, load and number of known things."""
+        memory = self.memory
+        return bytes(memory.pose[row].tobytes() + memory.carried[row].tobytes() + memory.n_objects[row].tobytes())
+
+    def marks(self) -> Marks:
+        """When each row's subgoal began."""
+        return Marks(self.memory.began_at.copy(), self.memory.visited_before.copy())
+
+    def mark(self, marks: Marks, row: int) -> None:
+        """In `marks`, row `row`'s subgoal begins now."""
+        marks.began_at[row], marks.visited_before[row] = self.memory.steps[row], self.memory.visited[row]
+
+    def since(self, marks: Marks) -> Memory:
+        """The memory of robots whose subgoals began at `marks`."""
+        return self.memory._replace(began_at=marks.began_at, visited_before=marks.visited_before)
+
+
+class Marks(NamedTuple):
+    """When subgoals began: the step, i16 (n,), and the rooms visited by then, u16 (n,)."""
+
+    began_at: np.ndarray
+    visited_before: np.ndarray
+
+
+def join_rows(parts: Sequence[BabyAIRows]) -> BabyAIRows:
+    """All rows of all parts, in order."""
+    state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
+    arrays = zip(*(part.memory for part in parts), strict=True)
+    return BabyAIRows(state, Memory(*(np.concatenate(each) for each in arrays)))

@@ -1,0 +1,1 @@
+"""What prompts say of BabyAI (`sdg.envs.world.TEXTS`)."""

@@ -1,0 +1,142 @@
+"""What a domain is held to: tests to inherit, one class a domain.
+
+    from sdg.envs.contract import DomainContract
+
+    class TestMine(DomainContract):
+        domain = MY_DOMAIN
+        steps = 20
+
+Each test says in its message what the domain broke and what to do about it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domain import TEXTS, Domain
+from sdg.envs.world import World
+
+
+class DomainContract:
+    """Tests of one domain, for pytest to collect in a subclass."""
+
+    domain: Domain
+    steps: int = 30
+    """Random steps that worlds are tried with."""
+
+    def opened(self, seed: int = 3) -> World:
+        """A world of the first level, reset."""
+        world = self.domain.open(self.domain.levels()[0])
+        world.reset(seed)
+        return world
+
+    def played(self, world: World, steps: int) -> list[Any]:
+        """Random actions that were taken, the same ones each time."""
+        rng, taken = np.random.default_rng(0), []
+        for _ in range(steps):
+            action = self.draw(rng)
+            taken.append(action)
+            if world.step(action).done:
+                break
+        return taken
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """A random action; override for actions that aren't numbered."""
+        return int(rng.integers(len(self.domain.actions)))
+
+    def told(self, world: World) -> object:
+        """Everything that perception says of now."""
+        return world.perception().describe(), [repr(each) for each in world.perception().elements()]
+
+    def test_it_is_found_by_its_name_and_travels_by_reference(self) -> None:
+        assert pickle.loads(pickle.dumps(self.domain)) is self.domain, (
+            "pickling a domain must give the same object again: write __reduce__ that returns the name of its global"
+        )
+
+    def test_every_perception_function_says_what_it_does(self) -> None:
+        for name, function in self.domain.perceivable.functions.items():
+            assert (function.__doc__ or "").strip(), f"{name} has no docstring: it is the prompt's API text"
+
+    def test_actions_are_numbered_from_zero_and_described(self) -> None:
+        numbers = [action.number for action in self.domain.actions]
+        assert sorted(numbers) == list(range(len(numbers))), f"actions are numbered {numbers}, not from 0 on"
+        assert all(action.description for action in self.domain.actions), "an action has no description"
+
+    def test_prompts_have_their_texts(self) -> None:
+        missing = [name for name in TEXTS if not isinstance(self.domain.texts.get(name), str)]
+        assert not missing, f"texts has no {', '.join(missing)} (an empty text will do)"
+        assert self.domain.texts["role"], "texts['role'] is empty: a model must be told where it is"
+
+    def test_levels_have_names(self) -> None:
+        for level in self.domain.levels():
+            assert self.domain.level_name(level) == level
+        try:
+            self.domain.level_name("no such level")
+        except ValueError:
+            pass
+        else:
+            raise AssertionError("level_name must raise ValueError for a level that there isn't")
+
+    def test_the_same_seed_is_the_same_episode(self) -> None:
+        one, other = self.opened(), self.opened()
+        assert one.mission == other.mission, "reset(seed) must decide the mission: the world forgets its seed"
+        self.played(one, self.steps)
+        self.played(other, self.steps)
+        assert self.told(one) == self.told(other), "the same seed and actions must give the same perception"
+
+    def test_a_snapshot_stays_what_it_was(self) -> None:
+        world = self.opened()
+        snapshot = world.perception()
+        before = snapshot.describe(), [repr(each) for each in snapshot.elements()]
+        self.played(world, self.steps)
+        after = snapshot.describe(), [repr(each) for each in snapshot.elements()]
+        assert before == after, "a perception is a snapshot: later steps must not change it"
+
+    def test_descriptions_mean_what_they_say(self) -> None:
+        language = self.domain.language
+        target = language.parse(language.example)
+        assert language.parse(language.text(target)) == target, "text(parse(example)) must mean the same"
+        assert language.described(language.row(language.example)) == language.text(target)
+        assert language.described(language.row("")) == "", "row('') must mark nothing"
+        try:
+            language.parse("\x00 no such thing \x00")
+        except ValueError:
+            pass
+        else:
+            raise AssertionError("parse must raise ValueError for what describes nothing")
+
+    def test_moments_are_kept_and_restored(self) -> None:
+        if not self.domain.can.restores:
+            return
+        layouts = self.domain.layouts(self.domain.levels()[0], [3, 5])
+        rows = self.domain.begin(layouts, np.array([0, 1]))
+        kept = rows.take(np.array([1]))
+        before = rows.perception(1).describe()
+        rng = np.random.default_rng(1)
+        for _ in range(5):
+            rows.step(np.array([self.draw(rng) for _ in range(2)]))
+        assert rows.perception(1).describe() != before, "five steps changed nothing: is the world stepped at all?"
+        rows.put(np.array([0]), kept, np.array([0]))
+        assert rows.perception(0).describe() == before, "put must restore the moment that take copied"
+        assert len(self.domain.join([rows, kept])) == 3
+
+    def test_waiting_changes_nothing(self) -> None:
+        rows = self.domain.begin(self.domain.layouts(self.domain.levels()[0], [3]), np.array([0]))
+        where = rows.places(), rows.holding()
+        rows.step(np.array([self.domain.wait]))
+        assert np.array_equal(where, (rows.places(), rows.holding())), "`wait` must leave the world as it is"
+
+    def test_inputs_fill_their_space(self) -> None:
+        inputs, language = self.domain.inputs, self.domain.language
+        rows = self.domain.begin(self.domain.layouts(self.domain.levels()[0], [3, 5]), np.array([0, 1]))
+        targets = np.stack([language.row(language.example), language.row("")])
+        out, frames = np.full((2, inputs.size), 7, inputs.dtype), np.zeros(2, np.int64)
+        inputs.write(rows.memory, targets, frames, out)
+        one = np.full(inputs.size, 7, inputs.dtype)
+        assert inputs.write_row(rows.memory, 0, targets[0], one) == frames[0]
+        assert np.array_equal(one, out[0]), "write and write_row must say the same"
+        if out.dtype == np.uint8:
+            assert set(np.unique(out)) <= {0, 1}, "inputs are bits: 0 or 1 everywhere"

@@ -1,0 +1,265 @@
+"""The seam: what a kind of world brings so that everything above `envs` fits it.
+
+A `Domain` is a kind of world (a simulated robot in a maze, an arm, web pages): its levels and instructions, what can be
+perceived in it and how that is told to a language model, what its policies see, and how n of it step side by side.
+`sdg.envs.domains` knows the domains by name. Nothing above this floor may know more of a world than stands here;
+`sdg.envs.contract` has the tests that hold a domain to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Protocol
+
+import numpy as np
+
+from sdg.envs.batch import BatchWorld, Inputs, Layouts
+from sdg.envs.check_machine import CheckMachine
+from sdg.envs.perception import Perception
+from sdg.envs.world import Action, World
+
+
+class Language(Hashable, Protocol):
+    """How a skill's argument names a thing. A *target* is what a description means: hashable and comparable."""
+
+    @property
+    def example(self) -> str:
+        """A description that means something in every level."""
+        ...
+
+    @property
+    def parts(self) -> Mapping[str, tuple[str, ...]]:
+        """Words that a description is put together from, by part (colour, type): a lone one follows its description."""
+        ...
+
+    def parse(self, description: str) -> Hashable:
+        """The target that a description names. ValueError, with the grammar in the message, when it names none."""
+        ...
+
+    def text(self, target: Any) -> str:
+        """The shortest description of a target."""
+        ...
+
+    def part(self, target: Any, part: str) -> str | None:
+        """The word of a part in a target; None where the target leaves it open."""
+        ...
+
+    def row(self, argument: str) -> np.ndarray:
+        """The argument of a skill as kernels and inputs take it, i16 (w,); "" and what names nothing mark nothing."""
+        ...
+
+    def described(self, row: np.ndarray) -> str:
+        """The description that a row stands for, "" for none."""
+        ...
+
+    def mentions(self, sentence: str) -> list[str]:
+        """The descriptions in a sentence such as a mission, in their order and in their shortest form."""
+        ...
+
+    def kind(self, argument: str) -> Hashable:
+        """What kind of thing an argument names, for skills that were learned on some kinds alone."""
+        ...
+
+    def name_of(self, element: Any) -> str:
+        """The description that names exactly this thing."""
+        ...
+
+    def kinds_of(self, element: Any) -> str:
+        """The description of all things like this one."""
+        ...
+
+    def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
+        """The elements that a description fits, as far as their records tell. ValueError when it describes nothing."""
+        ...
+
+
+class Persistence(Protocol):
+    """When a body gives a command up: what the world's own sense says of an attempt that came to nothing."""
+
+    def known(self, memory: Any) -> int:
+        """How much of the world is known; an attempt after which this is the same showed nothing new."""
+        ...
+
+    def place(self, perception: Any) -> Hashable:
+        """The part of the world that the agent is in; skills are practised within one."""
+        ...
+
+    def is_known(self, perception: Any, argument: str) -> bool:
+        """Whether anything seen so far is what an argument names."""
+        ...
+
+    def is_elsewhere(self, perception: Any, argument: str) -> bool:
+        """Whether what an argument names was seen, and only where the agent can't act on it without leaving."""
+        ...
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """What is said of a command that was given up: `unseen`, `elsewhere`, `strayed`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHints:
+    """What a search that knows nothing begins with: the ways of the world's actions, nothing of its tasks.
+
+    `prior` are first preferences (logits) over the actions; `walks` an action that is often worth repeating (-1: none);
+    `hands` actions that take or drop; `stroll` actions that move without touching anything.
+    """
+
+    prior: tuple[float, ...]
+    walks: int = -1
+    hands: tuple[int, ...] = ()
+    stroll: tuple[int, ...] = ()
+    about_hands: tuple[str, ...] = ()
+    """Words in a check that asks what is, or was, in the hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perceivable:
+    """The perception API: functions by name (their docstrings are the prompt's API text), and the records they return.
+
+    Only signatures and docstrings of `functions` are read. `about` explains the records.
+    """
+
+    functions: Mapping[str, Callable[..., object]]
+    records: tuple[type, ...]
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a domain can: keep and restore a moment, be practised in (policies), be stepped many at once cheaply."""
+
+    restores: bool = True
+    practises: bool = True
+    batches: bool = True
+
+
+TEXTS: Mapping[str, str] = {
+    "role": "where the agent is, what there is, what it can do: a few sentences",
+    "unfolding": "how tasks unfold into subgoals, for stage 1",
+    "translation": "how things are named in API names and arguments, with an example, for stage 3",
+    "programs": "what a planner keeps in mind, for stage 4, a list",
+    "example": "one worked example: an instruction, the skills it has, the program that carried it out",
+    "debug": "hints for whoever mends a program that failed, a list",
+    "actions": "what a model that names one action a turn has to know beside the actions",
+    "forgets": "what the function that programs call `Domain.forgets` does, one sentence or two",
+}
+"""What prompts say of a world, by name: each is Markdown, written for a language model."""
+
+
+class PromptTexts(Mapping[str, str]):
+    """The texts of a domain, read from the files NAME.md in a package's folder when they are asked for."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def __getitem__(self, name: str) -> str:
+        if name not in TEXTS:
+            raise KeyError(f"no text is called {name!r}; there are {', '.join(TEXTS)}")
+        place = files(self.package) / f"{name}.md"
+        return place.read_text(encoding="utf-8").strip() if place.is_file() else ""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TEXTS)
+
+    def __len__(self) -> int:
+        return len(TEXTS)
+
+
+class Domain(Hashable, Protocol):
+    """A kind of world. Instances are values: pickled by `name`, which `sdg.envs.domains` finds again."""
+
+    @property
+    def name(self) -> str:
+        """The name by which `sdg.envs.domains` finds it."""
+        ...
+
+    @property
+    def can(self) -> Capabilities:
+        """What it can."""
+        ...
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The primitive actions, numbered from 0."""
+        ...
+
+    @property
+    def wait(self) -> int:
+        """The number of an action that changes nothing in a `BatchWorld`."""
+        ...
+
+    @property
+    def perceivable(self) -> Perceivable:
+        """The perception API."""
+        ...
+
+    @property
+    def language(self) -> Language:
+        """How arguments name things."""
+        ...
+
+    @property
+    def inputs(self) -> Inputs:
+        """What policies see."""
+        ...
+
+    @property
+    def machine(self) -> CheckMachine | None:
+        """What checks are lowered to; None: they are interpreted."""
+        ...
+
+    @property
+    def hints(self) -> SearchHints:
+        """What a search begins with."""
+        ...
+
+    @property
+    def persistence(self) -> Persistence:
+        """When a body gives up."""
+        ...
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What prompts say of the world, see `TEXTS`."""
+        ...
+
+    @property
+    def forgets(self) -> str:
+        """The name under which programs call `World.forget`; "" where they can't."""
+        ...
+
+    def levels(self) -> tuple[str, ...]:
+        """The levels that tables show, in their order."""
+        ...
+
+    def level_name(self, name: str) -> str:
+        """The canonical name of a level. ValueError, with close matches, when there is none."""
+        ...
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> World:
+        """A world of a level, not reset yet; without its time limit for grounding, never for evaluation."""
+        ...
+
+    def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> Layouts:
+        """The beginnings of a level under these seeds, in their order."""
+        ...
+
+    def begin(self, layouts: Any, chosen: np.ndarray) -> BatchWorld:
+        """Row i as layout `chosen[i]` begins: its agent has looked, no step was made."""
+        ...
+
+    def blank(self, n: int) -> BatchWorld:
+        """n rows to `put` moments into."""
+        ...
+
+    def join(self, parts: Iterable[Any]) -> BatchWorld:
+        """All rows of all parts, in order."""
+        ...
+
+    def snapshot(self, memory: Any, row: int) -> Perception:
+        """What row `row` of a memory knows."""
+        ...

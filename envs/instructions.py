@@ -1,0 +1,64 @@
+"""Instructions by seed, in disjoint sets: what is grounded, what judges, what is evaluated, what is practised on.
+
+An instruction is what a world makes of a level under a seed: layout and mission together. The sets are disjoint ranges
+of seeds, so "unseen" means an unseen seed, hence an unseen layout; texts may repeat (`share_of_new_texts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SPLITS: dict[str, range] = {
+    "grounding": range(0, 1_000_000),
+    "validation": range(1_000_000, 2_000_000),
+    "evaluation": range(2_000_000, 3_000_000),
+    "training": range(3_000_000, 1_000_000_000),
+}
+"""Seeds of each set; `training` holds the layouts on which policies practise."""
+
+STRIDE = 10_000
+"""User seed s starts a split at offset s * STRIDE (wrapping round), so that seeds 0..99 share nothing below 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One task: a level's layout and mission under `seed`, which lies in its split's range."""
+
+    level: str
+    seed: int
+    split: str
+    text: str
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed, self.split)
+
+
+def check_seed(seed: int, split: str) -> None:
+    """ValueError when `seed` isn't one of `split`'s."""
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    if seed not in SPLITS[split]:
+        owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
+        where = f"it belongs to {owner}" if owner else "it belongs to no set"
+        allowed = SPLITS[split]
+        raise ValueError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
+
+
+def seeds(split: str, *, count: int, seed: int = 0) -> list[int]:
+    """`count` distinct layout seeds of a split for the user's seed: start + (seed * STRIDE + n) modulo its size."""
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    allowed = SPLITS[split]
+    if not 0 <= count <= len(allowed):
+        raise ValueError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    return [allowed[(seed * STRIDE + n) % len(allowed)] for n in range(count)]
+
+
+def share_of_new_texts(evaluation: Iterable[Instruction], grounding: Iterable[Instruction]) -> float:
+    """Share of the evaluation instructions, in [0, 1], whose text no grounding instruction has; 0 for none at all."""
+    known = {each.text for each in grounding}
+    new = [each.text not in known for each in evaluation]
+    return sum(new) / len(new) if new else 0.0

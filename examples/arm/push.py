@@ -1,0 +1,63 @@
+"""Skills of the arm from checks written by hand, a program over them, a film: `python -m examples.arm.push OUT`."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from examples.arm.arm import ARM
+from sdg.deduction.library_skills import options_of
+from sdg.deduction.program import Program, Scope, run_program
+from sdg.deduction.robot import Robot
+from sdg.envs.instructions import seeds
+from sdg.experiments.report.film import animate, replay, thin
+from sdg.gate.executor import GatedExecutor
+from sdg.gate.rules import RulesGuard
+from sdg.skills.learning.by_hand import SkillSpec, learn_library
+from sdg.skills.learning.train import TrainSettings
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import save_library
+from sdg.skills.subgoal import CheckFunction
+
+
+def check(condition: str) -> CheckFunction:
+    return CheckFunction("reached", f"def reached():\n    return {condition}\n")
+
+
+CLOSER = check('nearer("object", "goal") >= 0.015 or distance("object", "goal") <= 0.1')
+SPECS = (
+    SkillSpec("touch", "touch the object", check('distance("fingertip", "object") <= 0.09')),
+    SkillSpec("reach", "bring the fingertip to the goal", check('distance("fingertip", "goal") <= 0.1')),
+    SkillSpec("push", "push the object a bit nearer to the goal", CLOSER, 60, 600_000, after=("touch",)),
+)
+PROGRAM = 'def program():\n    while distance("object", "goal") > 0.1:\n        touch()\n        push()\n'
+SETTINGS = TrainSettings(200_000, 16, evaluate_every=25_000, validation_starts=200, side_effect_cost=0.0, learner="sb3")
+
+
+def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> Robot:
+    """The robot after it ran a program from a seed; every command passes the gate."""
+    world, skills = ARM.open(level), options_of(library)
+    world.reset(seed)
+    robot = Robot(world, skills, domain=ARM, rng=np.random.default_rng(seed), attempts=1)
+    gate = RulesGuard({name: skill.usage for name, skill in skills.items()}, resolve=ARM.language.resolve)
+    run_program(Program(source, world.mission), Scope(robot, GatedExecutor(robot, gate)), budget=100_000)
+    return robot
+
+
+def film(robot: Robot, level: str, seed: int) -> bytes:
+    """What a robot did from a seed, as a GIF."""
+    return animate(thin(replay(level, seed=seed, actions=robot.actions, domain_name=ARM.name), most=150))
+
+
+def main(out: Path, seed: int = 0, count: int = 400) -> None:
+    library = learn_library(ARM, "Push", SPECS, settings=SETTINGS, seed=seed, on_evaluation=print)
+    save_library(library, out / "library")
+    held_out = seeds("evaluation", count=count, seed=seed + 1)
+    done = [run(library, "Push", each).ending.done for each in held_out]
+    print(f"{time.process_time():.0f} s  program: {sum(done)} of {count}", *library.skills, sep="\n")
+    (out / "push.gif").write_bytes(film(run(library, "Push", held_out[0]), "Push", held_out[0]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

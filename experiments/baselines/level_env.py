@@ -1,0 +1,156 @@
+"""A whole "go to" level for PPO, with the inputs that skills see (not mirrored): once on minigrid, once on the engine.
+
+Both give the same observations and rewards for the same layouts and actions; they differ in speed alone. They serve
+to measure what the engine is worth (experiments/bench/engine/ppo.py); skills are practised in `skills/practice/env.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from sdg.envs.babyai.engine import state
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.engine import reset_row, step_row
+from sdg.envs.babyai.engine.state import pose_of
+from sdg.envs.babyai.engine.view import VIEW, view_row
+from sdg.envs.babyai.perception import description, memory
+from sdg.envs.babyai.perception.memory import begin, observe
+from sdg.envs.babyai.practice.features import SIZE, write_features
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
+from sdg.envs.babyai.practice.mirror import AS_IT_IS
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.batch import Inputs
+from sdg.envs.kernels import kernel, wide
+from sdg.skills.learning.vec_env import RowsVecEnv
+
+
+def target_of(mission: str) -> np.ndarray:
+    """What "go to ..." names, as an int16 row (4,). ValueError for any other mission."""
+    if not mission.startswith("go to "):
+        raise ValueError(f"not a mission of one place to go to: {mission!r}")
+    return np.array(description.parse(mission.removeprefix("go to ")), np.int16)
+
+
+class WorldEnv(gym.Env[np.ndarray, int]):
+    """One minigrid environment and its robot's memory; every episode is the next of `seeds`."""
+
+    observation_space = spaces.Box(0, 1, (SIZE,), np.uint8)
+    action_space: spaces.Space[Any] = spaces.Discrete(N_ACTIONS)
+
+    def __init__(self, level: str, seeds: Callable[[], int]) -> None:
+        self.world = BabyAIWorld(level)
+        self._seeds = seeds
+        self._target = np.zeros(4, np.int16)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin the next layout; `seed` is for gymnasium's own generator only."""
+        super().reset(seed=seed)
+        self.world.reset(self._seeds())
+        self._target = target_of(self.world.mission)
+        return self._features(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Take action 0..5."""
+        result = self.world.step(int(action))
+        return self._features(), result.reward, result.terminated, result.truncated, {}
+
+    def _features(self) -> np.ndarray:
+        out = np.zeros(SIZE, np.uint8)
+        write_features(self.world.memory, 0, self._target, AS_IT_IS, out)
+        return out
+
+
+@kernel
+def _begin(state, memory, layouts, rows, chosen, views):  # type: ignore[no-untyped-def]
+    pose = np.zeros(3, np.int64)
+    for r in range(len(rows)):
+        i = rows[r]
+        row = state[i]
+        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
+        pose_of(row, pose)
+        begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
+
+
+@kernel
+def _step(state, memory, actions, views, rewards, terminated, truncated):  # type: ignore[no-untyped-def]
+    for i in range(len(actions)):
+        row = state[i]
+        rewards[i], terminated[i], truncated[i] = step_row(row, actions[i])
+        view_row(row, views, i)
+        observe(memory, i, views[i], wide(row.direction), actions[i])
+
+
+@kernel
+def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
+    for i in rows:
+        write_features(memory, i, targets[i], AS_IT_IS, out[i])
+
+
+class LevelVecEnv(RowsVecEnv):
+    """n rows of the engine and their robots' memories, with same-step auto-reset from a bank."""
+
+    inputs: Inputs = MAP_INPUTS
+
+    def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
+        super().__init__(n)
+        self.bank, self.state, self.memory = bank, state.create(n), memory.create(n)
+        self._rng = np.random.default_rng(seed)
+        self._target_of = np.stack([target_of(text) for text in bank.missions])[bank.layouts.mission]
+        self._targets = np.zeros((n, 4), np.int16)
+        self._views = np.zeros((n, VIEW, VIEW), np.uint8)
+        self.begun = 0
+
+    def begin(self, rows: np.ndarray, layouts: np.ndarray) -> None:
+        """Begin these layouts in these rows."""
+        _begin(self.state, self.memory, self.bank.layouts, rows, layouts, self._views)
+        self._targets[rows] = self._target_of[layouts]
+        self.begun += len(rows)
+
+    def reset(self) -> np.ndarray:
+        """Begin a random layout in every row."""
+        self.begin(np.arange(self.num_envs), self._rng.integers(len(self.bank), size=self.num_envs))
+        return self._features()
+
+    def advance(self, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """The simulator's part of a step: worlds and memories."""
+        _step(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        n = self.num_envs
+        rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self.advance(rewards, terminated, truncated)
+        observations, dones = self._features(), terminated | truncated
+        ended = np.flatnonzero(dones)
+        infos = self._infos
+        if len(ended):
+            infos = list(infos)
+            for i in ended:
+                cut = bool(truncated[i] and not terminated[i])
+                infos[i] = {"TimeLimit.truncated": cut, "terminal_observation": observations[i].copy()}
+            self.begin(ended, self._rng.integers(len(self.bank), size=len(ended)))
+            _write_rows(self.memory, self._targets, ended, observations)
+        return observations, rewards, dones, infos
+
+    def _features(self) -> np.ndarray:
+        out = np.zeros((self.num_envs, SIZE), np.uint8)
+        _write_rows(self.memory, self._targets, np.arange(self.num_envs), out)
+        return out
+
+
+def success(act: Callable[[np.ndarray], np.ndarray], bank: LevelBank, *, seed: int) -> float:
+    """Share of the bank's layouts, each played once by `act`, in which the mission succeeds in time."""
+    env = LevelVecEnv(bank, len(bank), seed=seed)
+    rows = np.arange(len(bank))
+    env.begin(rows, rows)
+    observations, going, won = env._features(), np.ones(len(bank), np.bool_), 0
+    while going.any():
+        observations, rewards, dones, _ = env.step(act(observations))
+        won += int((going & dones & (rewards > 0)).sum())
+        going &= ~dones
+    return won / len(bank)

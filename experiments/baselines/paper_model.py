@@ -1,0 +1,205 @@
+"""The BabyAI paper's model under stable-baselines3's PPO: torch's side of `paper_policy.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3 import PPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecEnv
+from torch import nn
+
+from sdg.envs.babyai.cells import TRIPLES
+from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, padded, write_views
+from sdg.envs.domain import Domain
+from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
+from sdg.skills.learning.ppo import PPOSettings
+from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
+from sdg.skills.learning.vec_env import PracticeVecEnv
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
+
+OBSERVED = CELLS + 2
+"""Bytes of an observation: the view's codes, then the number of its text, high byte and low byte."""
+SPACE = spaces.Box(0, 255, (OBSERVED,), np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperShape:
+    """Channels of the convolutions and units that hold the text. The paper has 128 of each, for a whole GPU."""
+
+    width: int = 32
+    words: int = 64
+
+
+class FiLM(nn.Module):
+    """Two convolutions whose result the text scales and shifts, channel by channel."""
+
+    def __init__(self, width: int, words: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(width, width, 3, padding=1)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1)
+        self.scale, self.shift = nn.Linear(words, width), nn.Linear(words, width)
+
+    def forward(self, x: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        """(n, width, h, w) and (n, words) -> (n, width, h, w)."""
+        x = self.conv2(torch.relu(self.conv1(x)))
+        return torch.relu(x * self.scale(said)[:, :, None, None] + self.shift(said)[:, :, None, None])
+
+
+class PaperTrunk(BaseFeaturesExtractor):
+    """Observations u8 (n, OBSERVED) -> features (n, width); `texts` are what text numbers stand for."""
+
+    def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: PaperShape) -> None:
+        super().__init__(observation_space, shape.width)
+        numbers, lengths = padded(texts)
+        self.register_buffer("numbers", torch.as_tensor(numbers), persistent=False)
+        self.register_buffer("lengths", torch.as_tensor(lengths), persistent=False)
+        self.register_buffer("triples", torch.as_tensor(TRIPLES, dtype=torch.float32), persistent=False)
+        self.embedding = nn.Embedding(N_WORDS, shape.words)
+        self.gru = nn.GRU(shape.words, shape.words, batch_first=True)
+        self.conv1 = nn.Conv2d(3, shape.width, 2, padding=1)
+        self.conv2 = nn.Conv2d(shape.width, shape.width, 3, padding=1)
+        self.film1, self.film2 = FiLM(shape.width, shape.words), FiLM(shape.width, shape.words)
+        self.pool = nn.MaxPool2d(2)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """The features of SB3's floats of the observed bytes."""
+        values = observations.long()
+        said = self._said(values[:, CELLS] * 256 + values[:, CELLS + 1])
+        x = self.triples[values[:, :CELLS]].view(-1, VIEW, VIEW, 3).permute(0, 3, 1, 2)  # type: ignore[index]
+        x = self.pool(torch.relu(self.conv1(x)))
+        x = self.pool(torch.relu(self.conv2(x)))
+        x = self.film2(self.film1(x, said), said)
+        out: torch.Tensor = self.pool(x).flatten(1)
+        return out
+
+    def _said(self, texts: torch.Tensor) -> torch.Tensor:
+        """The GRU's last state for each text number; a text that many rows share is read once."""
+        distinct, place = torch.unique(texts, return_inverse=True)
+        lengths = self.lengths[distinct]  # type: ignore[index]
+        read, _ = self.gru(self.embedding(self.numbers[distinct][:, : int(lengths.max())]))  # type: ignore[index]
+        last: torch.Tensor = read[torch.arange(len(distinct)), lengths - 1]
+        return last[place]
+
+
+class PaperPractice(PracticeEnv):
+    """Practice whose rows are seen as the paper's model sees them; the text is the argument of a row's start."""
+
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
+        super().__init__(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
+        written = [argument_text(target) for target in starts.targets]
+        self.texts = tuple(sorted(set(written)))
+        numbers = {text: number for number, text in enumerate(self.texts)}
+        self._text_of = np.array([numbers[text] for text in written], np.int64)
+
+    def features(self) -> np.ndarray:
+        """Observations u8 (n, OBSERVED) of all rows."""
+        views = np.zeros((len(self.age), VIEW, VIEW), np.uint8)
+        write_views(self.memory, views)
+        return observed(views, self._text_of[self.start_of])
+
+
+def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    """Observations u8 (n, OBSERVED) of packed views u8 (n, 7, 7) and text numbers (n,)."""
+    out = np.empty((len(views), OBSERVED), np.uint8)
+    out[:, :CELLS] = views.reshape(len(views), CELLS)
+    out[:, CELLS], out[:, CELLS + 1] = texts // 256, texts % 256
+    return out
+
+
+class PaperVecEnv(SB3Rows):
+    """The same practice as the default policy's, seen otherwise."""
+
+    def __init__(self, practice: PaperPractice, *, side_effect_cost: float = 0.0) -> None:
+        super().__init__(PracticeVecEnv(practice, side_effect_cost=side_effect_cost), SPACE)
+
+
+class PaperLearner:
+    """Learns the paper's model on a VecEnv of observations SPACE; can go on from an earlier policy of its kind."""
+
+    def __init__(
+        self,
+        env: VecEnv,
+        texts: tuple[str, ...],
+        settings: PPOSettings = PPOSettings(),
+        *,
+        seed: int,
+        shape: PaperShape = PaperShape(),
+        init_policy: Policy | None = None,
+    ) -> None:
+        torch.set_num_threads(1)
+        self.env = getattr(env, "rows", env)
+        self.ppo = PPO(
+            "MlpPolicy",
+            env,
+            **keywords(settings),
+            policy_kwargs={
+                "features_extractor_class": PaperTrunk,
+                "features_extractor_kwargs": {"texts": texts, "shape": shape},
+                "net_arch": {"pi": [HEAD], "vf": [HEAD]},
+                "activation_fn": nn.Tanh,
+            },
+            seed=seed,
+            device="cpu",
+        )
+        if init_policy is not None:
+            self._load(init_policy)
+
+    def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
+        """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
+        asked = RolloutCallback(lambda steps: callback(self, steps))
+        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
+        return int(self.ppo.num_timesteps)
+
+    def policy(self) -> PaperPolicy:
+        """The current policy as plain arrays."""
+        found = {name: parameter.detach().numpy().copy() for name, parameter in self._parameters()}
+        return PaperPolicy(found)
+
+    def _load(self, policy: Policy) -> None:
+        with torch.no_grad():
+            for name, parameter in self._parameters():
+                if name not in policy.weights or policy.weights[name].shape != tuple(parameter.shape):
+                    raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
+                parameter.copy_(torch.as_tensor(policy.weights[name].copy()))
+
+    def _parameters(self) -> list[tuple[str, Any]]:
+        """Everything that decides actions, by its name in `sdg.experiments.baselines.paper_policy.shapes`."""
+        policy: Any = self.ppo.policy
+        head, action = policy.mlp_extractor.policy_net[0], policy.action_net
+        parts = {"head.weight": head.weight, "head.bias": head.bias}
+        parts |= {"action.weight": action.weight, "action.bias": action.bias}
+        return [*policy.features_extractor.named_parameters(), *parts.items()]
+
+
+class _PaperModel:
+    """The paper's model as a learner of skills (`sdg.skills.learning.Learner`)."""
+
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PaperLearner:
+        """Practise one skill; `settings` are a `sdg.skills.learning.train.TrainSettings`."""
+        practice = PaperPractice(
+            starts,
+            settings.n_envs,
+            horizon=settings.horizon,
+            seed=seed,
+            require_same_place=settings.require_same_place,
+        )
+        env = PaperVecEnv(practice, side_effect_cost=settings.side_effect_cost)
+        shape, chosen = PaperShape(**settings.network), PPOSettings(**settings.ppo)
+        return PaperLearner(env, practice.texts, chosen, seed=seed, shape=shape, init_policy=init_policy)
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """The policy that arrays of this model are of."""
+        return PaperPolicy(weights)
+
+
+PAPER_MODEL = _PaperModel()
+
+__all__ = ["PAPER_MODEL", "SPACE", "PaperLearner", "PaperPractice", "PaperShape", "PaperVecEnv", "observed"]

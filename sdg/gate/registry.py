@@ -1,0 +1,54 @@
+"""Guards by name: a new one is one file, and one line here to ship it; a user's own is named `module:attribute`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from sdg.envs.registry import Registry, RegistryError
+from sdg.gate.chain import GuardChain
+from sdg.gate.rules import Resolver, Usage
+from sdg.gate.verdict import Gate
+
+GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
+VERBS = ("feasible", "complete")
+KINDS = ("rules", "learned", "llm")
+"""What a guard may say it is, in `kind`; they are asked in this order, those that don't say as learned ones."""
+
+
+def check_guards(names: Sequence[str]) -> None:
+    """Raise RegistryError for the first name that leads to no guard, and for no name at all."""
+    if not names:
+        raise RegistryError("a gate needs a guard; the guard 'open' lets every command through")
+    for name in names:
+        GUARDS.get(name, needs=VERBS)
+
+
+def gate_of(names: Sequence[str], *, usages: Mapping[str, Usage], resolve: Resolver) -> GuardChain:
+    """The gate of these guards. A class among them is called with `usages` and `resolve` as far as it takes them.
+
+    Raises RegistryError for a name that leads to no guard and for a class that can't be called so.
+    """
+    check_guards(names)
+    known: dict[str, object] = {"usages": usages, "resolve": resolve}
+    by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
+    for name in names:
+        guard = _made(name, known)
+        kind = getattr(guard, "kind", "learned")
+        if kind not in KINDS:
+            raise RegistryError(f"the guard {name!r} is of kind {kind!r:.40}; kinds are {', '.join(KINDS)}")
+        by_kind[kind].append(guard)
+    return GuardChain(**by_kind)
+
+
+def _made(name: str, known: Mapping[str, object]) -> Gate:
+    found = GUARDS.get(name, needs=VERBS)
+    if not isinstance(found, type):
+        return cast(Gate, found)
+    try:
+        taken = inspect.signature(found).parameters
+        return cast(Gate, found(**{key: value for key, value in known.items() if key in taken}))
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise RegistryError(f"making the guard {name!r} raises {type(error).__name__}: {said:.200}") from error

@@ -1,0 +1,132 @@
+"""Skills from check functions written by hand: no language model, no search, one skill after the other.
+
+    specs = [SkillSpec("touch", "touch the thing", TOUCHED), SkillSpec("push", "push it on", PUSHED, after=("touch",))]
+    library = learn_library(domain, "Push", specs, settings=TrainSettings(learner="sb3"), seed=0)
+
+A skill is practised where those leave the world that come before it (`after`), is judged on other seeds while it
+learns, and its success rate is measured on seeds that nothing was decided by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sdg.envs.domain import Domain
+from sdg.envs.instructions import seeds
+from sdg.skills.learning import policy_of
+from sdg.skills.learning.train import Point, Trained, TrainSettings, open_starts, train
+from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import play, success_of
+from sdg.skills.practice.starts import Starts
+from sdg.skills.statistics import wilson_interval
+from sdg.skills.subgoal import CheckFunction
+
+MEASURED = 400
+"""Seeds of the evaluation split on which a finished skill is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillSpec:
+    """A skill to be learned: `check` takes no argument, `horizon` is in steps, `after` are skills played before it."""
+
+    name: str
+    description: str
+    check: CheckFunction
+    horizon: int = 100
+    total_timesteps: int = 300_000
+    after: tuple[str, ...] = ()
+
+
+def learn_library(
+    domain: Domain,
+    level: str,
+    specs: Sequence[SkillSpec],
+    *,
+    settings: TrainSettings,
+    seed: int,
+    training_starts: int = 1000,
+    on_evaluation: Callable[[str, Point], None] = lambda name, point: None,
+) -> SkillLibrary:
+    """Learn the skills in their order, with the horizon and the steps of each in place of the settings'.
+
+    Raises ValueError for a skill whose earlier skills aren't there or leave nothing to be done.
+    """
+    pools = {
+        "training": seeds("training", count=training_starts, seed=seed),
+        "validation": seeds("validation", count=settings.validation_starts, seed=seed),
+        "evaluation": seeds("evaluation", count=MEASURED, seed=seed),
+    }
+    policies: dict[str, Policy] = {}
+    skills: list[Skill] = []
+    for spec in specs:
+        before = [next(each for each in specs if each.name == name) for name in spec.after]
+        if missing := [each.name for each in before if each.name not in policies]:
+            raise ValueError(f"{spec.name} comes after {', '.join(missing)}, which isn't learned yet: put it first")
+        starts = {
+            split: starts_after(domain, level, chosen, before=before, policies=policies, check=spec.check, seed=seed)
+            for split, chosen in pools.items()
+        }
+        trained = train(
+            starts["training"],
+            starts["validation"],
+            replace(settings, horizon=spec.horizon, total_timesteps=spec.total_timesteps),
+            seed=seed,
+            on_evaluation=partial(on_evaluation, spec.name),
+        )
+        policies[spec.name] = policy_of(trained.weights, domain, settings.learner)
+        skills.append(
+            _measured(
+                spec, trained, policies[spec.name], held_out=starts["evaluation"], learner=settings.learner, seed=seed
+            )
+        )
+    weights = {name: policy.weights for name, policy in policies.items()}
+    return SkillLibrary(tuple(skills), weights, {"level": level, "seed": seed}, domain.name)
+
+
+def starts_after(
+    domain: Domain,
+    level: str,
+    chosen: Sequence[int],
+    *,
+    before: Sequence[SkillSpec],
+    policies: Mapping[str, Policy],
+    check: CheckFunction,
+    seed: int,
+) -> Starts:
+    """Where `check` is to be reached: layouts of these seeds after the skills `before`, where all of those succeeded.
+
+    Starts at which the check is true already are left out.
+    """
+    rows = domain.begin(domain.layouts(level, chosen), np.arange(len(chosen)))
+    targets = np.tile(domain.language.row(""), (len(chosen), 1))
+    starts = Starts(rows, targets, (check,), np.zeros(len(chosen), np.int64))
+    for spec in before:
+        asked = replace(starts, checks=(spec.check,))
+        reached, _, left = play(policies[spec.name], asked, horizon=spec.horizon, seed=seed)
+        starts = replace(left, checks=(check,)).take(np.flatnonzero(reached))
+        starts.rows.begin_subgoals()
+    return open_starts(starts)
+
+
+def _measured(spec: SkillSpec, trained: Trained, policy: Policy, *, held_out: Starts, learner: str, seed: int) -> Skill:
+    reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)
+    interval = wilson_interval(int(reached.sum()), len(reached))
+    return Skill(
+        name=spec.name,
+        description=spec.description,
+        takes_argument=False,
+        argument_examples=(),
+        members=(spec.description,),
+        checks=(CheckTemplate(spec.check, ""),),
+        horizon=spec.horizon,
+        success_rate=interval.value,
+        success_interval=(interval.low, interval.high),
+        episodes=len(reached),
+        environment_steps=trained.environment_steps,
+        learner=learner,
+    )

@@ -1,0 +1,29 @@
+"""The narrow line on which a worker asks its parent: plain data out, an answer back, one question at a time.
+
+So the process that runs generated code needs no network and no key to ask a language model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_ask: Callable[[Any], Any] | None = None
+
+
+def open_line(ask: Callable[[Any], Any]) -> None:
+    """What a worker does once, before its first job."""
+    global _ask
+    _ask = ask
+
+
+def is_open() -> bool:
+    """Whether this process is a worker, whose parent can be asked."""
+    return _ask is not None
+
+
+def ask(request: Any) -> Any:
+    """The parent's answer to plain data. Raises what answering raised there, RuntimeError outside of workers."""
+    if _ask is None:
+        raise RuntimeError("there is no parent to ask: this process is no worker")
+    return _ask(request)

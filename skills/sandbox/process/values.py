@@ -1,0 +1,165 @@
+"""Messages between a pool and its workers: a length, then the message.
+
+What goes to a worker is ours, a pickle. What comes back is data and can't be anything else, so that a worker that
+generated code has taken over can say untrue things and not run anything here: a tree of JSON in which a list begins
+with a word for what it is, and behind it the bytes of its arrays. `(1, np.zeros(2, np.float32))` is sent as
+
+    ["tuple", 1, ["array", "<f4", [2], 0]]   and 8 bytes, which begin at 0
+
+Our own dataclasses and exceptions are named by "module:class", and rebuilt where the receiver lists that name.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import json
+import math
+import pickle
+import struct
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+MAX_FRAME_BYTES = 1 << 28
+"""Longest message to a worker."""
+MAX_ANSWER_BYTES = 1 << 26
+MAX_TREE_BYTES = 1 << 23
+"""Longest message from a worker, and its longest tree: what is built of it stays below some 300 MB."""
+MAX_AXES = 8
+
+_HEADER = struct.Struct("<Q")
+_PLAIN = (bool, int, float, str)
+_DTYPES = frozenset(np.dtype(code).str for code in "?bBhHiIqQefd")
+
+
+class BadFrame(ValueError):
+    """A message that is too long or holds what no answer may hold."""
+
+
+def frame(data: bytes, *, most: int = MAX_FRAME_BYTES) -> bytes:
+    """One message with its length before it. Raises BadFrame for one that is too long."""
+    if len(data) > most:
+        raise BadFrame(f"a message of {len(data)} bytes; at most {most} are allowed")
+    return _HEADER.pack(len(data)) + data
+
+
+def frames(pending: bytearray) -> Iterator[bytes]:
+    """Take every whole message of a worker out of what was read so far. Raises BadFrame for one that is too long."""
+    while len(pending) >= _HEADER.size:
+        (size,) = _HEADER.unpack_from(pending)
+        if size > MAX_ANSWER_BYTES:
+            raise BadFrame(f"a message of {size} bytes; at most {MAX_ANSWER_BYTES} are allowed")
+        if len(pending) < _HEADER.size + size:
+            return
+        data = bytes(pending[_HEADER.size : _HEADER.size + size])
+        del pending[: _HEADER.size + size]
+        yield data
+
+
+def read(stream: Any) -> Any:
+    """The next message from our own side, None at its end."""
+    header = stream.read(_HEADER.size)
+    return pickle.loads(stream.read(_HEADER.unpack(header)[0])) if len(header) == _HEADER.size else None
+
+
+def encode(value: Any) -> bytes:
+    """A worker's message. Raises BadFrame for what is no data and for what is too long."""
+    arrays: list[bytes] = []
+    tree = json.dumps(_tree(value, arrays), separators=(",", ":")).encode()
+    if len(tree) > MAX_TREE_BYTES:
+        raise BadFrame(f"the answer has {len(tree)} bytes; at most {MAX_TREE_BYTES} are allowed")
+    return frame(_HEADER.pack(len(tree)) + tree + b"".join(arrays), most=MAX_ANSWER_BYTES)
+
+
+def name_of(kind: type) -> str:
+    """The name under which a class is sent."""
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _tree(value: Any, arrays: list[bytes]) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return value
+    if isinstance(value, list) or type(value) is tuple:
+        return ["list" if isinstance(value, list) else "tuple", *(_tree(each, arrays) for each in value)]
+    if isinstance(value, Mapping):
+        return ["dict", *([_tree(key, arrays), _tree(each, arrays)] for key, each in value.items())]
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.str in _DTYPES:
+        at = sum(map(len, arrays))
+        arrays.append(np.ascontiguousarray(value).tobytes())
+        return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), at]
+    if is_dataclass(value) and not isinstance(value, type):
+        told = {each.name: _tree(getattr(value, each.name), arrays) for each in fields(value) if each.init}
+        return ["value", name_of(type(value)), told]
+    raise BadFrame(f"the answer holds {type(value).__name__}, which is no data: {value!r:.80}")
+
+
+class Reader:
+    """Reads what workers say. `classes` are the names of the dataclasses and exceptions that they may say."""
+
+    def __init__(self, classes: Collection[str] = ()) -> None:
+        self._names = frozenset(classes)
+        self._kinds: dict[str, type] = {}
+
+    def value(self, data: bytes) -> Any:
+        """What a message holds. Raises BadFrame for whatever isn't made of data, and for values that can't be."""
+        try:
+            (size,) = _HEADER.unpack_from(data)
+            if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
+                raise BadFrame("a message whose tree is too long")
+            start = _HEADER.size + size
+            return self._built(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
+        except BadFrame:
+            raise
+        except Exception as error:  # whatever a class of ours says of fields that aren't its own
+            raise BadFrame(f"a message that can't be read: {type(error).__name__}") from None
+
+    def error(self, name: str, text: str) -> Exception:
+        """An exception that was sent by its name; RuntimeError for one that isn't listed."""
+        known = getattr(builtins, name, None) if ":" not in name else self._kind(name) if name in self._names else None
+        if isinstance(known, type) and issubclass(known, Exception):
+            try:
+                return known(text)
+            except TypeError:
+                pass
+        return RuntimeError(f"{name.rpartition(':')[2]}: {text}")
+
+    def _built(self, node: Any, arrays: memoryview) -> Any:
+        if not isinstance(node, list):
+            if node is None or type(node) in _PLAIN:
+                return node
+            raise BadFrame("a message with an object where none belongs")
+        kind, *rest = node
+        if kind == "value":
+            name, told = rest
+            return self._kind(name)(**{key: self._built(each, arrays) for key, each in told.items()})
+        if kind in ("array", "scalar"):
+            found = _array(*rest, arrays=arrays)
+            return found if kind == "array" else found[()]
+        if kind not in _BUILDERS:
+            raise BadFrame(f"a message with {kind!r:.40}, which is no data")
+        return _BUILDERS[kind](self._built(["pair", *each] if kind == "dict" else each, arrays) for each in rest)
+
+    def _kind(self, name: str) -> type:
+        if name not in self._names:
+            raise BadFrame(f"a message that names {name!r:.80}, which is no result")
+        if name not in self._kinds:
+            module, _, attribute = name.partition(":")
+            self._kinds[name] = getattr(importlib.import_module(module), attribute)
+        return self._kinds[name]
+
+
+_BUILDERS: Mapping[str, Callable[[Iterator[Any]], Any]] = {"list": list, "tuple": tuple, "dict": dict, "pair": tuple}
+
+
+def _array(code: str, shape: list[int], at: int, *, arrays: memoryview) -> np.ndarray:
+    """An array of its own: copied, so that it may be written to."""
+    if code not in _DTYPES or len(shape) > MAX_AXES or not all(type(n) is int and n >= 0 for n in (*shape, at)):
+        raise BadFrame(f"a message with an array of {code!r:.20} {shape!r:.40}")
+    dtype = np.dtype(code)
+    end = at + math.prod(shape) * dtype.itemsize
+    if end > len(arrays):
+        raise BadFrame(f"a message with an array that lacks {end - len(arrays)} bytes")
+    return np.frombuffer(arrays[at:end], dtype).reshape(shape).copy()

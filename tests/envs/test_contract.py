@@ -1,0 +1,62 @@
+"""Every registered domain keeps its contract; a domain that breaks it is told how."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.contract import DomainContract
+from sdg.envs.domains import DOMAINS, domain
+from sdg.envs.fakes import CORRIDOR, Corridor, CorridorDomain
+
+
+class TestBabyAI(DomainContract):
+    domain = BABYAI
+
+
+class TestCorridor(DomainContract):
+    domain = CORRIDOR
+
+
+def test_every_registered_domain_is_tested() -> None:
+    tested = {each.domain.name for each in DomainContract.__subclasses__() if hasattr(each, "domain")}
+    assert set(DOMAINS) <= tested
+
+
+def test_domains_are_found_by_name() -> None:
+    assert domain("corridor") is CORRIDOR
+    assert domain("sdg.envs.fakes:CORRIDOR") is CORRIDOR
+
+
+class Forgetful(Corridor):
+    """A world that doesn't keep to its seed."""
+
+    count = 0
+
+    def reset(self, seed: int) -> None:
+        Forgetful.count += 1
+        super().reset(seed + Forgetful.count)
+
+
+class _Broken(CorridorDomain):
+    def open(self, level: str, *, lift_time_limit: bool = False) -> Corridor:
+        return Forgetful(level, lift_time_limit=lift_time_limit)
+
+
+def test_a_world_that_forgets_its_seed_is_found_out() -> None:
+    contract = DomainContract()
+    contract.domain = _Broken()
+    with pytest.raises(AssertionError, match=r"forgets its seed|same seed"):
+        contract.test_the_same_seed_is_the_same_episode()
+
+
+def test_a_perception_function_without_docstring_is_found_out() -> None:
+    from dataclasses import replace
+
+    class Silent(CorridorDomain):
+        perceivable = replace(CORRIDOR.perceivable, functions={"look": lambda: None})
+
+    contract = DomainContract()
+    contract.domain = Silent()
+    with pytest.raises(AssertionError, match="look has no docstring"):
+        contract.test_every_perception_function_says_what_it_does()

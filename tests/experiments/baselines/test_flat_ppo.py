@@ -1,0 +1,49 @@
+"""The flat PPO baseline: paid by the level's own reward, judged when failures had time to end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.practice.paper_view import CELLS
+from sdg.experiments.baselines.flat_ppo import FlatSettings, FlatVecEnv, train_flat
+from sdg.experiments.baselines.paper_model import PaperShape
+from sdg.skills.learning.ppo import PPOSettings
+
+
+def test_the_environment_pays_what_the_level_pays() -> None:
+    bank = LevelBank.build("GoToObj", range(30))
+    env, rng = FlatVecEnv(bank, 8, seed=0), np.random.default_rng(0)
+    seen = env.reset()
+    assert seen.shape == (8, CELLS + 2)
+    paid = truncated = ended = 0
+    for _ in range(200):
+        env.step_async(rng.integers(6, size=8))
+        seen, rewards, dones, infos = env.step_wait()
+        assert not rewards[~dones].any()
+        for i in np.flatnonzero(dones):
+            ended += 1
+            paid += int(rewards[i] > 0)
+            cut = infos[i]["TimeLimit.truncated"]
+            truncated += cut
+            assert not (cut and rewards[i] > 0)
+            assert infos[i]["terminal_observation"].shape == (CELLS + 2,)
+        numbers = seen[:, CELLS].astype(int) * 256 + seen[:, CELLS + 1]
+        assert [bank.missions[n] for n in numbers] == [env.engine.mission(i) for i in range(8)]
+    assert paid > 0
+    assert truncated > 0
+    assert env.ended == ended
+    assert env.success() == pytest.approx(paid / ended)
+
+
+def test_success_is_noted_when_failures_had_time_to_end() -> None:
+    bank = LevelBank.build("GoToObj", range(30))
+    settings = FlatSettings(6000, n_envs=16, ppo=PPOSettings(n_steps=16, batch_size=256), shape=PaperShape(8, 8))
+    trained = train_flat(bank, settings, seed=0)
+    whole = int(bank.layouts.max_steps.max()) * settings.n_envs
+    times = [0, *(steps for steps, _ in trained.curve)]
+    assert len(times) > 2
+    assert all(later - earlier >= whole for earlier, later in pairwise(times))

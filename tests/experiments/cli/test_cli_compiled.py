@@ -1,0 +1,51 @@
+"""Kernels are compiled by a process that runs no generated code; workers read what it kept and keep nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sdg.envs import kernels
+from sdg.experiments.run import compiled
+from sdg.skills.sandbox.process.pool import Pool
+from tests.shared.kernel_target import act, steps_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    compiled.ensure()
+
+
+def test_a_worker_finds_every_kernel_compiled_and_keeps_none() -> None:
+    assert compiled.are_there()
+    before = kernels.files_kept()
+    with Pool(1) as pool:
+        ((_, found),) = pool.run(act, ["GoToLocal"])
+    assert found == {"steps": steps_of("GoToLocal"), "unsaved": [], "read_only": True}
+    assert kernels.files_kept() == before
+
+
+def test_a_worker_that_finds_none_compiles_for_itself_alone() -> None:
+    before = kernels.files_kept()
+    with Pool(1, environment={"NUMBA_CPU_NAME": "generic"}) as pool:  # a processor that nobody compiled for
+        ((_, found),) = pool.run(act, ["GoToLocal"])
+    assert found["steps"] == steps_of("GoToLocal")
+    assert found["unsaved"]
+    assert kernels.files_kept() == before
+
+
+def test_a_kernel_that_was_deleted_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_marker", lambda: tmp_path / "marker")
+    assert not compiled.are_there()
+    for kept, there in ((b"3", True), (b"4", False), (b"", False), (b"9" * 30, False), (b"x", False)):
+        monkeypatch.setattr(compiled, "files_kept", lambda: 3)
+        (tmp_path / "marker").write_bytes(kept)
+        assert compiled.are_there() is there, kept
+
+
+def test_other_source_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = kernels.fingerprint()
+    assert kernels.fingerprint() == first
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/elsewhere")
+    assert kernels.fingerprint() != first

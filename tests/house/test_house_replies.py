@@ -1,0 +1,74 @@
+"""Replies are hostile data: what reads them uses no regular expressions, and takes no longer than their length."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+
+from sdg.hypothesis.hypothesize import HypothesisError, parse
+from sdg.induction.translate import parse as parse_translation
+from sdg.prompts.sources import needed
+from sdg.skills.sandbox.guard import Refused, extract_code
+
+ROOT = Path(__file__).parents[2]
+READERS = [
+    *sorted((ROOT / "skills/sandbox/guard").glob("*.py")), *sorted((ROOT / "sdg/hypothesis").glob("*.py")),
+    *sorted((ROOT / "sdg/deduction").glob("*.py")),
+    *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/replies", "prompts/sources")),
+]  # fmt: skip
+LENGTH = 64_000
+DEGENERATE = {
+    "blanks behind goal": "Goal" + " " * LENGTH + "x",
+    "blanks in a goal": "Goal 1: a" + " " * LENGTH + "b",
+    "blanks in a number": "1. a" + " " * LENGTH + "!",
+    "blanks before a bar": "1. a | b" + " " * LENGTH + "|x",
+    "many goals without one": ("goal" + " " * 200 + "x\n") * 310,
+    "many goals": "Goal 1: a\n" * 6_400,
+    "many steps": "step 1\nx\n" * 7_100,
+    "many goals with code": "Goal 1: x\n```python\ndef check_1():\n    return True\n```\n" * 1_200,
+    "fences": "```\n" * 16_000,
+    "ticks": "`" * LENGTH,
+    "tabs": "\t" * LENGTH,
+    "lines": "\n" * LENGTH,
+    "digits": "1" * LENGTH,
+    "stars": "*" * LENGTH,
+    "bars": "|" * LENGTH,
+    "brackets": "(" * LENGTH,
+    "thoughts": "</think>" * 8_000,
+    "code": "```python\n" + "x = [1, 2, (3, 4)]\n" * 3_300,
+    "bare functions": "def f():\n    return 1\n" * 2_900,
+    "texts": "f'{" * 21_000,
+}
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_regular_expression_reads_what_a_model_wrote(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not {"re", "regex", "fnmatch", "textwrap"} & names, (
+        f"{path.name} reads replies of a model: go through the text once, as sdg/prompts/replies.py does. A pattern"
+        " with two repeats side by side takes hours on a reply of blanks."
+    )
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
+    reply = DEGENERATE[name][:LENGTH]
+    for read in (
+        lambda: parse(reply, instruction="x"),
+        lambda: parse_translation(reply, count=40),
+        lambda: extract_code(reply),
+        lambda: needed(reply, "check"),
+    ):
+        least = 9.0
+        for _ in range(3):  # the best of three: a busy machine is no fault of the reader
+            began = time.process_time()
+            with contextlib.suppress(HypothesisError, Refused):
+                read()
+            least = min(least, time.process_time() - began)
+        assert least < 0.05

@@ -1,0 +1,109 @@
+"""What is practised and what judges: open starts, those that planners asked for, and enough of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
+from sdg.envs.instructions import seeds
+from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked, practise
+from sdg.skills.learning.train import Point, TrainSettings
+from sdg.skills.policy.network import random_policy
+from sdg.skills.practice.fresh_starts import Member, Stage
+from sdg.skills.practice.starts import Starts, perturb_starts
+from sdg.skills.subgoal import CheckFunction
+
+FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
+NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
+ALWAYS_TRUE = CheckFunction("always", "def always():\n    return True\n")
+BALL = BABYAI.language.row("ball")
+
+
+def _starts(count: int, *, check: CheckFunction = NEVER_TRUE, seed: int = 4) -> Starts:
+    layouts = BABYAI.layouts("GoToLocal", sorted(seeds("validation", count=count, seed=seed)))
+    rows = BABYAI.begin(layouts, np.arange(count))
+    return Starts(rows, np.tile(BABYAI.language.row("object"), (count, 1)), (check,), np.zeros(count, np.int64))
+
+
+def _about_balls(starts: Starts) -> Starts:
+    return replace(starts, targets=np.tile(BALL, (len(starts), 1)))
+
+
+def _asked(starts: Starts) -> np.ndarray:
+    return (starts.targets == BALL).all(axis=1)
+
+
+def _practice(asked_held_out: Starts | None) -> Practice:
+    return Practice(0, (), InduceSettings(), 1, {}, BABYAI, {}, {}, asked_held_out=asked_held_out)
+
+
+def test_where_the_check_is_true_already_nothing_is_practised() -> None:
+    some = perturb_starts(_starts(60, check=FACING), most=12, seed=1)
+    kept = _open([some, _starts(5, check=ALWAYS_TRUE)])
+    assert kept is not None
+    facing = np.array([some.rows.perception(row).get_facing() is not None for row in range(60)])
+    assert 0 < facing.sum() < 60
+    assert len(kept) == (~facing).sum()
+    assert np.array_equal(kept.memory.pose, some.memory.pose[~facing])
+    assert _open([_starts(5, check=ALWAYS_TRUE)]) is None
+    assert _open([]) is None
+
+
+def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
+    few, others = _about_balls(_starts(20)), _starts(MOST_TRUSTED, seed=9)
+    judged = _judges(others, _practice(few))
+    assert judged is not None
+    assert len(judged) == MOST_TRUSTED
+    assert _asked(judged).sum() == 20
+    alone = _judges(None, _practice(few))
+    assert alone is not None
+    assert len(alone) == 20
+    many = _about_balls(_starts(MOST_TRUSTED + 1))
+    judged = _judges(others, _practice(many))
+    assert judged is not None
+    assert _asked(judged).all(), "the others are no longer needed"
+    assert len(judged) == len(many)
+
+
+def test_without_what_planners_asked_for_all_others_judge() -> None:
+    others = _starts(7, seed=9)
+    judged = _judges(others, _practice(None))
+    assert judged is not None
+    assert np.array_equal(judged.memory.pose, others.memory.pose)
+    assert _judges(None, _practice(None)) is None
+
+
+def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
+    starts, asked = _starts(100), _about_balls(_starts(12, seed=8))
+    mixed = _with_asked(starts, asked, seed=2)
+    assert mixed is not None
+    assert (~_asked(mixed)).sum() == 100
+    assert 100 - 12 < _asked(mixed).sum() <= 100
+    poses = mixed.memory.pose[_asked(mixed)].reshape(-1, 12, 3)
+    assert np.array_equal(poses[0], asked.memory.pose), "the very moments, and others near them"
+    assert all((poses[n] != poses[0]).any() for n in range(1, len(poses)))
+
+
+def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> None:
+    asked = _starts(12)
+    alone = _with_asked(None, asked, seed=2)
+    assert alone is not None
+    assert np.array_equal(alone.memory.pose, asked.memory.pose)
+    starts = _starts(5)
+    assert _with_asked(starts, None, seed=2) is starts
+
+
+def test_few_starts_judge_several_times_and_count_once() -> None:
+    train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
+    stage = Stage(0, "object", NEVER_TRUE)
+    members = tuple(Member("GoToLocal", seed, "go to a ball", (), (), stage, (), "go") for seed in range(4))
+    earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
+    told: list[Point] = []
+    job = Practice(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
+    trained = practise(job, on_evaluation=told.append)
+    assert trained is not None
+    assert trained.best.episodes in (30, 31), "one of four members may be held out, too"
+    assert {point.episodes for point in told} == {3 * trained.best.episodes}

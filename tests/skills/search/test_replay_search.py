@@ -1,0 +1,69 @@
+"""What an earlier attempt found is played again where the same is asked, counted, and left where it no longer helps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.replay_search import ReplaySearch
+from sdg.skills.search.search import RandomSearch, Searched
+from sdg.skills.subgoal import CheckFunction
+
+MOVED = CheckFunction("check", "def check():\n    return get_position() != (0, 0)\n")
+BUDGET = 400
+
+
+def start(seed: int = 0) -> Starts:
+    rows = BABYAI.begin(BABYAI.layouts("GoToLocal", [seed]), np.zeros(1, np.int64))
+    return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
+
+
+def searched(*known: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> Searched:
+    search = ReplaySearch({MOVED: known}, RandomSearch())
+    return search(start(), check, must_succeed=False, budget=budget, seed=3)
+
+
+def plain() -> Searched:
+    return RandomSearch()(start(), MOVED, must_succeed=False, budget=BUDGET, seed=3)
+
+
+def test_known_actions_are_played_and_counted() -> None:
+    around = (0, 0, *plain().actions)
+    turned_back = (1, 1, *around)
+    found = searched(turned_back)
+    assert found.reached
+    assert found.steps == len(found.actions) <= len(turned_back)
+    assert found.actions == turned_back[: len(found.actions)]
+
+
+def test_what_does_not_help_any_more_is_paid_for_and_searched_anew() -> None:
+    found = searched((0, 0), (1, 1, 1))
+    assert found.reached
+    assert found.actions == plain().actions
+    assert found.steps == plain().steps + 5
+
+
+def test_other_checks_are_searched_as_ever() -> None:
+    other = CheckFunction("check", "def check():\n    return get_position() != (0, 1)\n")
+    assert (
+        searched((2,), check=other).steps
+        == RandomSearch()(start(), other, must_succeed=False, budget=BUDGET, seed=3).steps
+    )
+
+
+@pytest.mark.parametrize("budget", [0, 2, 9])
+def test_a_budget_is_never_overdrawn(budget: int) -> None:
+    assert searched((0, 0, 0), (1, 1, 1), (0, 1, 0), budget=budget).steps <= budget
+
+
+def test_what_was_taken_in_passing_is_not_taken_over() -> None:
+    taken = CheckFunction("check", "def check():\n    return get_carried() is not None\n")
+    way = RandomSearch()(start(), taken, must_succeed=False, budget=BUDGET, seed=0).actions
+    late = CheckFunction("check", f"def check():\n    return get_steps() >= {len(way)}\n")
+    found = ReplaySearch({late: (way,)}, RandomSearch())(start(), late, must_succeed=False, budget=BUDGET, seed=3)
+    assert found.reached
+    assert found.steps > len(way)
+    kept = ReplaySearch({taken: (way,)}, RandomSearch())(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
+    assert (kept.actions, kept.steps) == (way, len(way)), "a check about the hand is another matter"
