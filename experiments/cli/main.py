@@ -33,7 +33,7 @@ app = typer.Typer(
     epilog="A stage goes on in its run folder: finished units are never done again. Ctrl-C is safe.",
 )
 benchmarks = typer.Typer(name="bench", cls=Benchmarks, invoke_without_command=True, rich_markup_mode=None)
-app.add_typer(benchmarks)
+app.add_typer(benchmarks, name="bench")
 
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", metavar="FILE", help="a YAML file, or a name in configs/")

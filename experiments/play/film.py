@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 WIDTH, LINE_HEIGHT, COLUMNS = 560, 13, 88
 """Size of the text panel in pixels, and the letters that fit on one of its lines."""
@@ -54,6 +55,21 @@ def episode_gif(row: Played) -> bytes:
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
     return _animate([_draw(moment, row) for moment in moments], [each.milliseconds for each in moments])
+
+
+def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
+    """What actions do from a seed, the world alone, as a GIF."""
+    from PIL import Image
+
+    # Actions that were played before the limit are played again; the world counts them the same way.
+    world = domain(domain_name).open(level, lift_time_limit=True)
+    world.reset(seed)
+    frames = [world.render()]
+    for action in actions:
+        world.step(action)
+        frames.append(world.render())
+    images = [Image.fromarray(frame) for frame in _thin(frames)]
+    return _animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
 
 
 def _moments(row: Played) -> Iterator[Moment]:
@@ -115,7 +131,7 @@ def _told(call: Row) -> list[tuple[str, bool]]:
     return lines
 
 
-def _thin(moments: Sequence[Moment]) -> list[Moment]:
+def _thin(moments: Sequence[T]) -> list[T]:
     if len(moments) <= MAX_MOMENTS:
         return list(moments)
     return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]

@@ -151,7 +151,9 @@ def test_overlay_and_seed(tmp_path: Path) -> None:
     assert config.levels == ("Open", "GoToLocal")
     assert (config.name, config.seed) == ("b", 5)
     assert load(path, overlay=["model.base_url=null"]).model.base_url is None
-    assert load(path, overlay=["induce.train.ppo.gamma=0.9"]).induce.train.ppo.gamma == 0.9
+    assert load(path, overlay=["induce.train.ppo.gamma=0.9"]).induce.train.ppo == {"gamma": 0.9}
+    with pytest.raises(ConfigError, match=r"there is no key 'induce.train.ppo.gama'; did you mean gamma"):
+        load(path, overlay=["induce.train.ppo.gama=0.9"])
 
 
 @pytest.mark.parametrize(
