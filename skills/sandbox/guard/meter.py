@@ -229,7 +229,7 @@ class Meter:
             begin, end = f"{kind.__name__}(", ")"
         out.append(begin)
         pairs = kind in DICTS
-        items = value.most_common() if kind is Counter and self.keys(list(value.values())) else value
+        items = value.most_common() if kind is Counter and self.tick(8 * self.weigh(value)) else value
         for place, part in enumerate(items.items() if kind is dict or kind is defaultdict else items):
             room[0] -= 2
             if place:
