@@ -194,21 +194,21 @@ class Meter:
     def repr(self, value: Any) -> str:
         """repr(value), and str() of an exception; it stops where the text grows too long."""
         out: list[str] = []
-        self._write(value, out, room=[MAX_CHARACTERS], depth=0)
+        self._write(value, out, left=[MAX_CHARACTERS], depth=0)
         text = "".join(out)
         self.tick(len(text) >> 4)
         return text
 
-    def _write(self, value: Any, out: list[str], *, room: list[int], depth: int) -> None:
+    def _write(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
         kind = type(value)
         self.tick(2)
         if depth > MAX_DEPTH:
             raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
         if kind in CONTAINERS:
-            self._write_items(value, out, room=room, depth=depth)
+            self._write_items(value, out, left=left, depth=depth)
             return
         if isinstance(value, Exception):
-            self._write_error(value, out, room=room, depth=depth)
+            self._write_error(value, out, left=left, depth=depth)
             return
         if kind is int:
             if value.bit_length() > MAX_BITS:
@@ -217,12 +217,12 @@ class Meter:
         elif kind not in SCALARS and kind not in self.records and kind is not range:
             raise TypeError(f"a {kind.__name__} cannot be turned into text")
         text = repr(value)
-        room[0] -= len(text)
-        if room[0] < 0:
+        left[0] -= len(text)
+        if left[0] < 0:
             raise TooLarge(f"a text of more than {MAX_CHARACTERS} characters")
         out.append(text)
 
-    def _write_items(self, value: Any, out: list[str], *, room: list[int], depth: int) -> None:
+    def _write_items(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
         kind = type(value)
         begin, end = _BRACKETS[kind]
         if not value and kind in (set, frozenset, Counter):
@@ -231,26 +231,26 @@ class Meter:
         pairs = kind in DICTS
         items = value.most_common() if kind is Counter and self.tick(8 * self.weigh(value)) else value
         for place, part in enumerate(items.items() if kind is dict or kind is defaultdict else items):
-            room[0] -= 2
+            left[0] -= 2
             if place:
                 out.append(", ")
-            self._write(part[0] if pairs else part, out, room=room, depth=depth + 1)
+            self._write(part[0] if pairs else part, out, left=left, depth=depth + 1)
             if pairs:
                 out.append(": ")
-                self._write(part[1], out, room=room, depth=depth + 1)
+                self._write(part[1], out, left=left, depth=depth + 1)
         out.append(",)" if kind is tuple and len(value) == 1 else end)
 
-    def _write_error(self, error: Exception, out: list[str], *, room: list[int], depth: int) -> None:
+    def _write_error(self, error: Exception, out: list[str], *, left: list[int], depth: int) -> None:
         """An exception's own text, which is never asked of it: it may hold values of any size."""
         parts = error.args[1:2] if isinstance(error, OSError | OverflowError) and len(error.args) > 1 else error.args
         if type(error).__module__ != "builtins":
             parts = (str(error)[:MAX_CHARACTERS],)
         for part in parts[:1]:
             if type(part) is str and not isinstance(error, KeyError):
-                room[0] -= len(part)
+                left[0] -= len(part)
                 out.append(part)
             else:
-                self._write(part, out, room=room, depth=depth + 1)
+                self._write(part, out, left=left, depth=depth + 1)
 
 
 class Exhausted(BaseException):
