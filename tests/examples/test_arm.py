@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +63,7 @@ def world_at_reset(seed: int) -> Any:
 
 
 @pytest.fixture(scope="module")
-def learned() -> Iterator[tuple[SkillLibrary, list[Point]]]:
+def learned() -> tuple[SkillLibrary, list[Point]]:
     """ "Bring the fingertip within 30 cm of the object", learned in half a minute: easier than touching it."""
     curve: list[Point] = []
     spec = replace(push.SPECS[0], check=push.check('distance("fingertip", "object") <= 0.3'), total_timesteps=40_000)
@@ -73,7 +72,7 @@ def learned() -> Iterator[tuple[SkillLibrary, list[Point]]]:
         ARM, "Push", [spec], settings=settings, seed=0, training_starts=100,
         on_evaluation=lambda name, point: curve.append(point),
     )  # fmt: skip
-    yield library, curve
+    return library, curve
 
 
 def test_a_check_alone_teaches_torques(learned: tuple[SkillLibrary, list[Point]]) -> None:
