@@ -11,6 +11,7 @@ BENCHMARKS = {
     "clusterings": f"{_HERE}.clusterings.rows",
     "cycles": f"{_HERE}.cycles",
     "engine": f"{_HERE}.engine.table",
+    "house": f"{_HERE}.house",
     "fig4": f"{_HERE}.fig4",
     "fig7": f"{_HERE}.fig7",
     "flat": f"{_HERE}.flat",
