@@ -28,6 +28,7 @@ BENCHMARKS = Registry[Benchmark](
         "flat": f"{_HERE}.flat:rows",
         "fuzz": f"{_HERE}.attacks:fuzz",
         "hostile": f"{_HERE}.attacks:hostile",
+        "house": f"{_HERE}.house:rows",
         "kills": "sdg.experiments.adversarial.kill_test:rows",
         "overhead": f"{_HERE}.attacks:overhead",
         "policies": f"{_HERE}.policies:rows",

@@ -10,9 +10,6 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.gate.rules import Usage
-from sdg.skills.subgoal import CheckFunction
-
-_ONE_STEP = "def acted():\n    return get_steps() > get_start_steps()\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +35,10 @@ class Primitive:
     usage: Usage = Usage(takes_argument=False)  # noqa: RUF009  a frozen value
     horizon: int = 1
 
-    def check(self, argument: str) -> CheckFunction:
-        """Fires after one step. Raises ValueError for an argument."""
+    def check(self, argument: str) -> None:
+        """It is over after its one step. Raises ValueError for an argument."""
         if argument:
             raise ValueError(f"{self.name} takes no argument, got {argument!r:.60}")
-        return CheckFunction("acted", _ONE_STEP)
 
 
 def primitive_skills(domain: Domain) -> Mapping[str, Primitive]:

@@ -57,6 +57,9 @@ class Skill(Protocol):
         """pi(a | memory, target)."""
         ...
 
-    def check(self, argument: str) -> CheckFunction:
-        """The termination check with the argument's text filled in. ValueError for text that is no description."""
+    def check(self, argument: str) -> CheckFunction | None:
+        """The termination check with the argument's text filled in; None: it is over after `horizon` steps.
+
+        ValueError for text that is no description.
+        """
         ...

@@ -179,6 +179,9 @@ class Robot:
             except ValueError as error:
                 advice = f"name it like {self.domain.language.example!r}, or give a record"
                 raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
+            if check is None:
+                over = len(self.actions) + skill.horizon
+                return lambda perception: len(self.actions) >= over
             self._checks[command] = _false_on_error(compiled(check, self.domain))
         return self._checks[command]
 

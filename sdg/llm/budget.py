@@ -77,7 +77,7 @@ class Budgeted:
         asked, _ = exchange.tokens_of(messages, Completion("", ""))
         most = Spent(asked + sampling.max_tokens, self._prices.of(asked, sampling.max_tokens))
         with self._turn:
-            self._turn.wait_for(lambda: not self._under_way or self._has_room(most))
+            self._turn.wait_for(lambda: not self._under_way or self._fits_budget(most))
             self._check(self.spent)
             self._under_way += 1
         try:
@@ -97,7 +97,7 @@ class Budgeted:
             if cost.tokens:
                 self._spent = self._add(cost)
 
-    def _has_room(self, most: Spent) -> bool:
+    def _fits_budget(self, most: Spent) -> bool:
         """Whether the questions under way and one more may all cost `most` within the limits."""
         spent, questions = self.spent, self._under_way + 1
         tokens, money = self._limits.tokens, self._limits.money

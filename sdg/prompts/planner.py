@@ -53,7 +53,9 @@ class Prompts:
             skills=listed,
             perception_api=program_api(self.domain),
             thing=self.domain.language.example,
-            **{name: texts[name] for name in ("role", "example", "programs")},
+            role=texts["role"],
+            programs=texts["programs"],
+            example=texts["example"] or "There is none for this world.",
         )
         return (Message("user", f"{rules}\n\n{task}"),)
 

@@ -124,6 +124,7 @@ class Builtins:
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
         wanted = []
+        self._meter.tick(len(kinds) if type(kinds) is tuple else 0)
         for kind in kinds if type(kinds) is tuple else (kinds,):
             if kind is not None and kind not in self._types:
                 raise TypeError("isinstance takes a value and plain types such as (int, str); for others read their"

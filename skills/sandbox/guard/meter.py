@@ -35,15 +35,9 @@ VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.
 DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
 CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, deque}) | DICTS | VIEWS
 _BRACKETS: dict[type, tuple[str, str]] = {
-    list: ("[", "]"),
-    tuple: ("(", ")"),
-    set: ("{", "}"),
-    frozenset: ("frozenset({", "})"),
-    deque: ("deque([", "])"),
-    dict: ("{", "}"),
-    Counter: ("Counter({", "})"),
-    defaultdict: ("defaultdict({", "})"),
-}
+    list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"), dict: ("{", "}"),
+    deque: ("deque([", "])"), Counter: ("Counter({", "})"), defaultdict: ("defaultdict({", "})"),
+}  # fmt: skip
 _BRACKETS |= {view: (f"{view.__name__}([", "])") for view in VIEWS}
 
 
@@ -235,7 +229,7 @@ class Meter:
             begin, end = f"{kind.__name__}(", ")"
         out.append(begin)
         pairs = kind in DICTS
-        items = value.most_common() if kind is Counter and self.keys(list(value.values())) else value
+        items = value.most_common() if kind is Counter and self.tick(8 * self.weigh(value)) else value
         for place, part in enumerate(items.items() if kind is dict or kind is defaultdict else items):
             left[0] -= 2
             if place:

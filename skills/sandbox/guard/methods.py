@@ -170,14 +170,16 @@ class Methods:
 
     def _counting(self, function: Method) -> Method:
         def method(items: Any, more: Any = (), **words: Any) -> None:
+            if words:
+                method(items, words)
             if type(more) in DICTS:
                 numbers = [items[key] for key in items] + [more[key] for key in self._builtins.pairs(more)]
                 if any(type(number) not in (int, float, bool) for number in numbers):
                     raise TypeError("a Counter counts with numbers")
                 self._meter.tick(4 * len(numbers))
-                function(items, more, **words)
+                function(items, more)
             else:
-                function(items, self._builtins.members(more), **words)
+                function(items, self._builtins.members(more))
 
         return method
 

@@ -103,9 +103,11 @@ class Modules:
     def counter(self, items: Any = (), **words: Any) -> Any:
         count: Any = Counter()
         if type(items) is dict or type(items) is Counter:
-            count.update(self._builtins.pairs(items), **words)
+            count.update(self._builtins.pairs(items))
         else:
-            count.update(self._builtins.members(items), **words)
+            count.update(self._builtins.members(items))
+        for name, number in words.items():
+            count[name] = self._operators.calls["add"](count[name], number)
         return count
 
     def defaultdict(self, factory: Any = None, items: Any = (), **words: Any) -> Any:

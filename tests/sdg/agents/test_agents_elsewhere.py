@@ -1,0 +1,81 @@
+"""Agents, prompts and gate in a world that nobody had in mind when they were written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from sdg.agents.agents import RandomAgent, Task, action_agent, open_world, play_task
+from sdg.agents.chat import ChatAgent
+from sdg.agents.unverifiable import UnjudgedWorld
+from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.envs.domains import domain
+from sdg.hypothesis.hypothesize import prompt
+from sdg.induction.translate import prompt as translate_prompt
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.prompts.planner import Prompts
+
+CORRIDOR = domain("corridor")
+TASK = Task("Visit", 2_000_000, domain_name="corridor")
+LATER = """```python
+def program():
+    for n in range(9):
+        go_right()
+    for n in range(18):
+        go_left()
+```"""
+
+
+@dataclass
+class Model:
+    """Always the same reply, and what it was asked."""
+
+    reply: str
+    asked: list[str] = field(default_factory=list)
+    name: str = "scripted"
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        self.asked += [message.content for message in messages]
+        return Completion(self.reply, self.name, 1, 1)
+
+
+def test_programs_over_its_actions_are_played_and_mended() -> None:
+    model = Model(LATER)
+    planner = Planner(model, Prompts(CORRIDOR))
+    agent = action_agent(lambda seed: planner, domain=CORRIDOR, settings=DeductionSettings(interactions=2))
+    row = play_task(agent, TASK)
+    assert row["skill_calls"] == row["steps"] > 0
+    assert all(call["verdicts"] for call in row["trace"][0]["calls"])
+    assert "go_right(): Go one cell to the right." in model.asked[0]
+    assert "lamp" in model.asked[0]
+
+
+def test_moves_are_named_and_drawn_from_its_actions() -> None:
+    model = Model("go right")
+    row = play_task(ChatAgent(model), TASK)
+    assert set(row["actions"]) == {next(each.number for each in CORRIDOR.actions if each.name == "go_right")}
+    assert "- go left: " in model.asked[0]
+    drawn = play_task(RandomAgent(), TASK)["actions"]
+    assert set(drawn) <= {each.number for each in CORRIDOR.actions}
+
+
+def test_words_that_it_can_not_judge_are_played_unjudged() -> None:
+    level, world = open_world(Task("Visit", 2_000_000, instruction="sing a song", domain_name="corridor"))
+    assert (level, world.mission) == ("Visit", "sing a song")
+    assert isinstance(world, UnjudgedWorld)
+    with pytest.raises(ValueError, match="can't be given"):
+        world.set_instruction("visit the red lamp")
+
+
+def test_its_prompts_speak_of_no_other_world() -> None:
+    asked = [
+        *prompt("visit the red lamp", domain=CORRIDOR),
+        *translate_prompt(["find the lamp"], domain=CORRIDOR),
+        *Prompts(CORRIDOR).generate("visit the red lamp", skills=()),
+    ]
+    said = "\n".join(message.content for message in asked)
+    assert not re.findall(r"\b(?:maze|rooms?|doors?|box(?:es)?|balls?|keys?|grid)\b", said)
+    assert "lamp" in said
