@@ -17,7 +17,7 @@ export MPLBACKEND ?= Agg
 .PHONY: run test lint clean
 
 run: $(STAMP)
-	$(BIN)/python -m sdg.experiments.quickstart $(RUN_ARGS)
+	$(BIN)/sdg run $(RUN_ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow" -n 2 --cov --cov-report=term $(TEST_ARGS)

@@ -8,6 +8,7 @@ with D a description as BabyAI writes it (BabyAI, section 3). Locations are thos
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import Any
 
@@ -19,6 +20,10 @@ from sdg.envs.babyai.perception.description import parse as parse_description
 
 _LOCATIONS = (None, "left", "right", "front", "behind")
 _MAX_LENGTH = 500
+_WORDS = (
+    *("go", "to", "open", "pick", "up", "put", "next", "and", "then", "after", "you", "a", "an", "the", "object"),
+    *("in", "front", "of", "behind", "on", "your", "left", "right", *COLOURS, *("door", "key", "ball", "box")),
+)
 
 _verifier: Any = verifier  # untyped: its classes take and give anything
 
@@ -36,6 +41,19 @@ def parse(text: str) -> Any:
     if len(after) == 2:
         return _verifier.AfterInstr(_conjunction(after[0]), _conjunction(after[1]))
     return _conjunction(words)
+
+
+def nearest(text: str) -> str | None:
+    """The instruction that a mistyped one was meant to be; None for one without fault, and for other words."""
+    words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".").split(" ")
+    guessed = " ".join((difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.6) or [word])[0] for word in words)
+    for candidate in (" ".join(words), guessed):
+        try:
+            parse(candidate)
+        except ValueError:
+            continue
+        return candidate if candidate != " ".join(words) else None
+    return None
 
 
 def _conjunction(words: str) -> Any:

@@ -11,7 +11,7 @@ from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Program, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.instructions import seeds
-from sdg.experiments.report.film import animate, replay, thin
+from sdg.experiments.play.film import replayed_gif
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import SkillSpec, learn_library
@@ -47,7 +47,7 @@ def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> 
 
 def film(robot: Robot, level: str, seed: int) -> bytes:
     """What a robot did from a seed, as a GIF."""
-    return animate(thin(replay(level, seed=seed, actions=robot.actions, domain_name=ARM.name), most=150))
+    return replayed_gif(level, seed=seed, actions=robot.actions, domain_name=ARM.name)
 
 
 def main(out: Path, seed: int = 0, count: int = 400) -> None:

@@ -1,6 +1,6 @@
 """Mutates snippets and runs them through the guard: nothing may get past it.
 
-    python -m sdg.experiments.adversarial.fuzz_guard [CORPUS.json ...] [--count 100000] [--seed 0]
+    sdg bench fuzz [CORPUS.json ...] [--count 100000] [--seed 0]
 
 Every mutant must be refused, or run to an answer or to an error of its own. A violation is anything else: another
 exception out of the guard, something asked of the interpreter (a file, an import, a process), a changed interpreter,
@@ -10,20 +10,16 @@ exit status is 1).
 
 from __future__ import annotations
 
-import argparse
 import ast
 import copy
-import json
 import random
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from sdg.experiments.adversarial.hostile import DATA, MEMORY_BYTES, read_json, world_of
+from sdg.experiments.adversarial.hostile import MEMORY_BYTES
 from sdg.experiments.adversarial.hostile_world import run_snippet
 from sdg.skills.sandbox.process.confine import Limits
 from sdg.skills.sandbox.process.pool import Lost, Patience, Pool
@@ -225,40 +221,3 @@ def _one_by_one(request: dict[str, Any]) -> dict[str, Any]:
             outcomes.update(found["outcomes"])
             violations += found["violations"]
     return {"outcomes": outcomes, "violations": violations}
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; the exit status is 1 when there was a violation."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sdg.experiments.adversarial.fuzz_guard", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument(
-        "corpora", type=Path, nargs="*", default=[DATA / "hostile-own.json"], help="JSON lists of snippets"
-    )
-    parser.add_argument("--count", type=int, default=100_000, help="how many mutants")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    try:
-        snippets = [snippet for corpus in options.corpora for snippet in read_json(corpus)]
-        world = world_of(options.corpora[0], None)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-    began = time.monotonic()
-
-    def progress(done: int, bad: int) -> None:
-        if done % (20 * BATCH) == 0 or done == options.count:
-            print(
-                f"{done}/{options.count}, {bad} violations, {time.monotonic() - began:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    outcomes, violations = fuzz(snippets, world, count=options.count, seed=options.seed, progress=progress)
-    for violation in violations:
-        print(json.dumps(violation))
-    print(json.dumps({"mutants": sum(outcomes.values()), "outcomes": dict(outcomes), "violations": len(violations)}))
-    return min(len(violations), 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,6 @@
 """Runs a corpus of hostile, broken and benign snippets through the guard and the worker.
 
-    python -m sdg.experiments.adversarial.hostile FILE.json [--world WORLD.json]     one JSON row a snippet
-    python -m sdg.experiments.adversarial.hostile FILE.json --overhead               what the guard costs a call,
-    against plain exec
+    sdg bench hostile FILE.json [--world WORLD.json]     one row a snippet
 
 A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
 (well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
@@ -11,9 +9,7 @@ in its row. The exit status is 1 if any differs, and if a worker had to be kille
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -99,36 +95,3 @@ def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
     places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
     found: Mapping[str, Any] = read_json(next((place for place in places if place.exists()), places[0]))
     return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; the exit status is 1 when an outcome is not the expected one or a side effect was seen."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sdg.experiments.adversarial.hostile", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("corpus", type=Path, help="JSON list of snippets: name, api (check or program), code")
-    parser.add_argument("--world", type=Path, help="JSON data of the world they run in")
-    parser.add_argument("--overhead", action="store_true", help="measure what the guard costs its benign checks")
-    parser.add_argument("--json", action="store_true", help="rows as JSON lines, which is how they are always printed")
-    parser.add_argument("--wrong", action="store_true", help="print only rows that are not as expected")
-    options = parser.parse_args(arguments)
-    try:
-        snippets, world = read_json(options.corpus), world_of(options.corpus, options.world)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-    if options.overhead:
-        from sdg.experiments.adversarial.hostile_overhead import measure
-
-        print(json.dumps(measure(snippets, world), indent=1))
-        return 0
-    wrong = 0
-    for row in run_corpus(snippets, world):
-        bad = row.get("expected", row["outcome"]) != row["outcome"] or row["effects"] or row["worker"] != "well"
-        wrong += bool(bad)
-        if bad or not options.wrong:
-            print(json.dumps(row), flush=True)
-    return min(wrong, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

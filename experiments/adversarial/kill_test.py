@@ -1,6 +1,6 @@
 """Is a run that is killed again and again equal to one that is left alone?
 
-    python -m sdg.experiments.adversarial.kill_test [--kills 50] [--config fast] [--json]
+    sdg bench kills [--count 50] [--config fast] [--json]
 
 One run is left alone; another is killed with SIGKILL, workers and all, at random moments of all its stages and started
 again each time. Both must end with the same units, weights and tables (times excepted), and no finished unit may be
@@ -23,6 +23,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from sdg.experiments.bench import options
+from sdg.experiments.cli.errors import CheckFailed
 
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 TIMES = {"seconds", "stages", "command", "git", "versions"}
@@ -69,17 +72,7 @@ def differences(one: Path, other: Path) -> list[str]:
 
 def start(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     """Begin or go on with a run in a process group of its own."""
-    command = [
-        sys.executable,
-        "-m",
-        "sdg.experiments.cli.main",
-        "run",
-        "--config",
-        config,
-        "--out",
-        str(folder),
-        "--quiet",
-    ]
+    command = [sys.executable, "-m", "sdg", "run", "--config", config, "--out", str(folder), "--quiet"]
     with log.open("ab") as out:
         return subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
 
@@ -144,8 +137,22 @@ def stage_of(found: Mapping[str, str]) -> str:
 STAGES = {"episodes": "solve", "rehearsals": "induce", "skills": "induce", "verifications": "verify"}
 
 
+def rows(
+    *,
+    count: Annotated[int, typer.Option(min=0, help="how often the run is killed")] = 50,
+    config: Annotated[str, typer.Option(help="a config")] = "fast",
+    seed: options.Seed = 0,
+) -> Iterator[Mapping[str, Any]]:
+    """The rows of all kills, and one that says whether the two runs ended alike; CheckFailed where they didn't."""
+    with tempfile.TemporaryDirectory(prefix="sdg-kills-") as name:
+        for row in compare(config, Path(name), count=count, seed=seed):
+            yield row
+        if row["different"] or row["lost_or_changed"]:
+            raise CheckFailed(f"the run that was killed differs: {row['first']}")
+
+
 def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
-    """The rows of all kills, and one that says whether the two runs ended alike."""
+    """The rows of all kills in `folder`, then the one about the end."""
     log, alone, broken = folder / "log.txt", folder / "alone", folder / "broken"
     began = time.monotonic()
     if start(config, alone, log).wait():
@@ -167,26 +174,3 @@ def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Map
         "units": len(units(alone)),
         "seconds_alone": round(seconds, 1),
     }
-
-
-def main(
-    count: Annotated[int, typer.Option("--kills", help="how often the run is killed")] = 50,
-    config: Annotated[str, typer.Option(help="a config")] = "fast",
-    seed: Annotated[int, typer.Option(help="decides the moments")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")] = False,
-) -> int:
-    """Kill a run again and again and compare it with one that was left alone."""
-    from sdg.experiments.cli.output import output
-
-    with tempfile.TemporaryDirectory(prefix="sdg-kills-") as name, output(as_json=as_json) as lines:
-        rows = []
-        for row in compare(config, Path(name), count=count, seed=seed):
-            rows.append(row)
-            lines.rows([row]) if as_json else lines.text("  ".join(f"{key} {value}" for key, value in row.items()))
-    return int(bool(rows[-1]["different"] or rows[-1]["lost_or_changed"]))
-
-
-if __name__ == "__main__":
-    from sdg.experiments.cli.main import command
-
-    sys.exit(command(main))

@@ -6,7 +6,6 @@ the mission is done, else 0), an episode lasts as long as the level lets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +32,7 @@ class FlatSettings:
 
     total_timesteps: int = 500_000
     n_envs: int = 128
-    ppo: PPOSettings = field(default_factory=lambda: PPOSettings(n_steps=32, gamma=0.99))
+    ppo: PPOSettings = field(default_factory=lambda: PPOSettings(n_steps=32, n_epochs=4, gamma=0.99))
     shape: PaperShape = field(default_factory=PaperShape)
 
 
@@ -110,20 +109,14 @@ class FlatVecEnv(VecEnv):
         return [False] * self.num_envs
 
 
-def train_flat(
-    bank: LevelBank, settings: FlatSettings, *, seed: int, on_steps: Callable[[int], None] = lambda steps: None
-) -> FlatTrained:
-    """PPO on the missions of a bank; `on_steps` is told the steps of each rollout."""
+def train_flat(bank: LevelBank, settings: FlatSettings, *, seed: int) -> FlatTrained:
+    """PPO on the missions of a bank."""
     env = FlatVecEnv(bank, settings.n_envs, seed=seed)
     learner = PaperLearner(env, bank.missions, settings.ppo, seed=seed, shape=settings.shape)
     curve: list[tuple[int, float]] = []
     apart = max(settings.total_timesteps / CHUNKS, int(bank.layouts.max_steps.max()) * settings.n_envs)
-    told = 0
 
     def on_rollout(learner: PaperLearner, steps: int) -> bool:
-        nonlocal told
-        on_steps(steps - told)
-        told = steps
         since = steps - (curve[-1][0] if curve else 0)
         if since >= apart and env.episodes:
             curve.append((steps, env.success()))

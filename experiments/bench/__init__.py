@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sdg.envs.registry import Registry
+
+Benchmark = Callable[..., Iterable[Mapping[str, Any]]]
+"""Gives rows; its keyword arguments, annotated as typer reads them, are the command's options."""
+
 _HERE = __name__
 
-BENCHMARKS = {
-    "ablation": f"{_HERE}.ablation",
-    "all19": f"{_HERE}.all19",
-    "bank": f"{_HERE}.engine.bank",
-    "clusterings": f"{_HERE}.clusterings.rows",
-    "cycles": f"{_HERE}.cycles",
-    "engine": f"{_HERE}.engine.table",
-    "house": f"{_HERE}.house",
-    "fig4": f"{_HERE}.fig4",
-    "fig7": f"{_HERE}.fig7",
-    "flat": f"{_HERE}.flat",
-    "policies": f"{_HERE}.policies",
-    "ppo": f"{_HERE}.engine.ppo",
-    "seeds": f"{_HERE}.seeds",
-    "skills": f"{_HERE}.skills",
-    "table1": f"{_HERE}.table1",
-}
-"""Name -> module with a function `rows(*, seed, ...)`, whose keyword arguments are the command's options."""
+BENCHMARKS = Registry[Benchmark](
+    "benchmark",
+    {
+        "ablation": f"{_HERE}.ablation:rows",
+        "all19": f"{_HERE}.table1:all19",
+        "bank": f"{_HERE}.engine.bank:rows",
+        "clusterings": f"{_HERE}.clusterings.measure:rows",
+        "cycles": f"{_HERE}.cycles:rows",
+        "engine": f"{_HERE}.engine.table:rows",
+        "exactness": f"{_HERE}.engine.exactness:rows",
+        "fig4": f"{_HERE}.fig4:rows",
+        "fig7": f"{_HERE}.fig7:rows",
+        "first-call": f"{_HERE}.engine.first_call:rows",
+        "flat": f"{_HERE}.flat:rows",
+        "fuzz": f"{_HERE}.attacks:fuzz",
+        "hostile": f"{_HERE}.attacks:hostile",
+        "house": f"{_HERE}.house:rows",
+        "kills": "sdg.experiments.adversarial.kill_test:rows",
+        "overhead": f"{_HERE}.attacks:overhead",
+        "policies": f"{_HERE}.policies:rows",
+        "ppo": f"{_HERE}.engine.ppo:rows",
+        "seeds": f"{_HERE}.seeds:rows",
+        "skills": f"{_HERE}.skills:rows",
+        "table1": f"{_HERE}.table1:rows",
+    },
+)

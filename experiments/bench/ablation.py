@@ -12,31 +12,31 @@
 `--llm openai:NAME` asks a model, `--llm replay:transcript.jsonl` plays one that was recorded. With a rule-based model
 the figure over interactions is a test of the plumbing, and its rows say so: without `--llm` the stand-in then makes
 mistakes on purpose in half of its replies (faulty), because it makes next to none of its own. The folder `--out` keeps
-the episodes, `figure.md`, and the plot as SVG and PNG.
+the episodes and, in `figure/`, rows and plot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import typer
 
 from sdg.deduction.deduce import DeductionSettings
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
-from sdg.experiments.cli.errors import UserError
-from sdg.experiments.cli.progress import progress
-from sdg.experiments.play.episodes import Recipe, Row
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.experiments.bench import options
+from sdg.experiments.play.episodes import Recipe
 from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.comparison import Equipping, compare
-from sdg.experiments.table.figures import markdown_table, write_plot
-from sdg.experiments.table.rows import Table1Settings
-from sdg.experiments.table.statistics import wilson_interval
+from sdg.experiments.table.comparison import PlannerSettings, compare
+from sdg.experiments.table.figures import publish
+from sdg.experiments.table.rows import Instructions, Summary
 from sdg.llm.registry import is_rule_based
-from sdg.run import atomic_write
+from sdg.skills.statistics import wilson_interval
 
-WHICH = ("interactions", "attempts", "gate", "skills")
+Which = Literal["interactions", "attempts", "gate", "skills"]
 SHOWN = (
     *("level", "agent", "success_rate", "low", "high", "episodes"),
     *("median_steps", "steps_to_bot", "skill_calls", "llm_calls", "tokens", "causes"),
@@ -47,45 +47,37 @@ PLUMBING = "plumbing test: the model is rule-based"
 
 def rows(
     *,
-    seed: int = 0,
-    which: str = "attempts",
-    most: int = 0,
-    instructions: int = 100,
-    repeats: int = 1,
-    levels: tuple[str, ...] = PAPER_LEVELS,
-    library: str = "",
-    out: str = "",
-    llm: str = "",
-    base_url: str = "",
-    processes: int = 0,
-) -> list[dict[str, Any]]:
-    """A row for each level and setting; `most` bounds interactions (Fig 5) and attempts (Fig 6); 0 is the default's.
-
-    Raises UserError for a figure, levels, counts or a library that aren't there.
-    """
-    if which not in WHICH or most < 0:
-        raise UserError(f"--which is one of {', '.join(WHICH)} and --most at least 1, not {which!r} and {most}")
-    most = most or (DeductionSettings().interactions if which == "interactions" else DeductionSettings().attempts)
-    folder = Path(out or f"runs/ablation-{which}-{seed}")
-    model = llm or ("faulty" if which == "interactions" else "babylang")
-    deduction = DeductionSettings(interactions=most) if which == "interactions" else DeductionSettings()
-    equipping = Equipping(library, model, base_url, deduction)
-    try:
-        settings = Table1Settings(tuple(map(level_name, levels)), instructions, repeats, seed)
-        base = equipping.recipe(folder)
-        chosen = _chosen(which, base, most=most)
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    config = equipping.config(base) | {"which": which}
-    table = compare(chosen, settings, folder=folder, config=config, processes=processes)
+    seed: options.Seed = 0,
+    which: Annotated[Which, typer.Option(help="what is varied")] = "attempts",
+    most: Annotated[int, typer.Option(min=0, help="most interactions or attempts; 0: the default's")] = 0,
+    instructions: options.Instructions = 100,
+    repeats: options.Repeats = 1,
+    levels: options.Levels = PAPER_LEVELS,
+    library: options.Library = "",
+    out: options.Out = None,
+    llm: options.Llm = "",
+    base_url: options.BaseUrl = "",
+    processes: options.Processes = 0,
+) -> list[Mapping[str, Any]]:
+    """A row for each level and setting. Raises UserError for levels, counts or a library that aren't there."""
+    deduction = DeductionSettings()
+    most = most or (deduction.interactions if which == "interactions" else deduction.attempts)
+    if which == "interactions":
+        deduction = replace(deduction, interactions=most)
+    folder, model = (
+        Path(out or f"runs/ablation-{which}-{seed}"),
+        llm or ("faulty" if which == "interactions" else "babylang"),
+    )
+    asked = Instructions.of(levels, instructions, repeats, seed=seed)
+    planner = PlannerSettings(library, model, base_url, deduction)
+    base = planner.recipe(folder)
+    config = planner.config(base) | {"which": which}
+    table = compare(_chosen(which, base, most=most), asked, folder=folder, config=config, processes=processes)
     found = _over_interactions(table, most) if which == "interactions" else _over_agents(table)
     note = PLUMBING if which == "interactions" and is_rule_based(model.partition(":")[0]) else ""
     about = {"figure": which, "model": model} | ({"note": note} if note else {})
-    told = [about | row for row in found]
-    atomic_write(folder / "figure.md", markdown_table(told))
-    write_plot(folder, f"ablation-{which}", plot(which, found, note=note))
-    progress(quiet=False).note(f"plot: {folder / f'ablation-{which}.png'}")
-    return told
+    publish(folder / "figure", [about | row for row in found], name="ablation", plot=plot(which, found, note=note))
+    return [about | row for row in found]
 
 
 def _chosen(which: str, base: PlannerRecipe, *, most: int) -> Sequence[Recipe]:
@@ -96,26 +88,26 @@ def _chosen(which: str, base: PlannerRecipe, *, most: int) -> Sequence[Recipe]:
     return recipes(("sdg", *other), base)
 
 
-def _over_interactions(table: Sequence[Row], most: int) -> list[Row]:
+def _over_interactions(table: Sequence[Summary], most: int) -> list[dict[str, Any]]:
     """A row for each limit 1..most: what was solved with at most so many programs."""
     found = []
     for row in table:
-        solved = row["solved_by_interaction"]
         for limit in range(1, most + 1):
-            rate = wilson_interval(solved[min(limit, len(solved)) - 1], row["episodes"])
-            success = {"success_rate": rate.value, "low": rate.low, "high": rate.high, "episodes": row["episodes"]}
-            found.append({"level": row["level"], "agent": row["agent"], "interactions": limit, **success})
+            solved = row.solved_by_interaction[min(limit, len(row.solved_by_interaction)) - 1]
+            rate = wilson_interval(solved, row.episodes)
+            success = {"success_rate": rate.value, "low": rate.low, "high": rate.high, "episodes": row.episodes}
+            found.append({"level": row.level, "agent": row.agent, "interactions": limit, **success})
     return found
 
 
-def _over_agents(table: Sequence[Row]) -> list[Row]:
+def _over_agents(table: Sequence[Summary]) -> list[dict[str, Any]]:
     """Rows by level, then in the order of the agents, with the limit on attempts as a number of its own."""
-    levels = list(dict.fromkeys(row["level"] for row in table))
-    ordered = sorted(table, key=lambda row: levels.index(row["level"]))
-    return [_limit(row["agent"]) | {key: row[key] for key in SHOWN} for row in ordered]
+    levels = list(dict.fromkeys(row.level for row in table))
+    ordered = sorted(table, key=lambda row: levels.index(row.level))
+    return [_limit(row.agent) | {key: value for key, value in asdict(row).items() if key in SHOWN} for row in ordered]
 
 
-def _limit(agent: str) -> dict[str, int]:
+def _limit(agent: str) -> dict[str, Any]:
     name, _, number = agent.rpartition("-")
     return {"attempts": int(number)} if name == "sdg-attempts" else {}
 
@@ -141,4 +133,4 @@ def _with_bands(note: str) -> str:
     return "; ".join(part for part in (note, "intervals: 95 % (Wilson)") if part)
 
 
-__all__ = ["WHICH", "plot", "rows"]
+__all__ = ["plot", "rows"]

@@ -14,20 +14,25 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+import typer
+
+from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import seeds
+from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.comparison import Equipping, compare
-from sdg.experiments.table.figures import markdown_table, write_plot
-from sdg.experiments.table.rows import Table1Settings
-from sdg.experiments.table.statistics import wilson_interval
-from sdg.run import atomic_write
+from sdg.experiments.table.comparison import compare_libraries
+from sdg.experiments.table.figures import publish
+from sdg.experiments.table.rows import Instructions, Summary
+from sdg.run import read_journal
+from sdg.run.records import VerificationRow
+from sdg.run.rows import read_rows
+from sdg.skills.statistics import wilson_interval
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -38,49 +43,32 @@ CONFIGS = ("cycles", "library")
 
 def rows(
     *,
-    seed: int = 0,
-    configs: tuple[str, ...] = CONFIGS,
-    runs: tuple[str, ...] = (),
-    instructions: int = 100,
-    levels: tuple[str, ...] = PAPER_LEVELS,
-    llm: str = "babylang",
-    base_url: str = "",
-    processes: int = 0,
-    out: str = "",
+    seed: options.Seed = 0,
+    configs: Annotated[Sequence[str], options.listed("what is run from grounding to skills")] = CONFIGS,
+    runs: options.Runs = (),
+    instructions: Annotated[int, typer.Option(min=0, help="unseen instructions a level; 0: nothing is played")] = 100,
+    levels: options.Levels = PAPER_LEVELS,
+    llm: options.Llm = "babylang",
+    base_url: options.BaseUrl = "",
+    processes: options.Processes = 0,
+    out: options.Out = None,
 ) -> list[Row]:
-    """The rows; `seed` chooses the evaluation instructions. With `instructions` 0 nothing is played.
+    """The rows. Raises UserError for runs, configs, levels or counts that can't be had."""
+    from sdg.experiments.run.runs import grounded_run
 
-    Raises UserError for runs, configs, levels or counts that can't be had.
-    """
-    folder = Path(out or f"runs/bench-cycles-{seed}")
-    try:
-        settings = Table1Settings(tuple(map(level_name, levels)), instructions, 1, seed)
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    places = [Path(each) for each in runs] or [_trained(name, folder / name) for name in configs]
+    folder, asked = Path(out or f"runs/bench-cycles-{seed}"), Instructions.of(levels, instructions, seed=seed)
+    places = [Path(each) for each in runs]
+    places = places or [grounded_run(name, folder / name, progress=progress()) for name in configs]
     cycles = [cycle for place in places for cycle in cycles_of(place)]
-    played = _played(cycles, settings, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes)
-    found = [row for cycle in cycles for row in _rows(cycle, played, levels=settings.levels)]
-    folder.mkdir(parents=True, exist_ok=True)
-    atomic_write(folder / "table.md", markdown_table(found))
-    write_plot(folder, "cycles", _plot(found))
-    progress(quiet=False).note(f"table: {folder / 'table.md'}, plot: {folder / 'cycles.png'}")
+    libraries = [cycle.library for cycle in cycles if cycle.library is not None]
+    played: dict[Path, list[Summary]] = {}
+    if instructions:
+        played = compare_libraries(
+            libraries, asked, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes
+        )
+    found = [row for cycle in cycles for row in _rows(cycle, played, levels=asked.levels)]
+    publish(folder, found, name="cycles", plot=_plot(found))
     return found
-
-
-def _trained(name: str, place: Path) -> Path:
-    """Ground and learn, or go on with it; nothing is done where the library is there already."""
-    from sdg.experiments.cli.main import find_config
-    from sdg.experiments.config.config import dump, load
-    from sdg.experiments.run.runs import run
-    from sdg.run import RunFolder, RunSettings
-
-    config = load(find_config(name))
-    settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, ("sdg", "bench", "cycles"))
-    if not (place / "library" / "library.json").is_file():
-        with RunFolder.start(place, settings) as kept:
-            list(run(config, kept, until="induce", progress=progress(quiet=False)))
-    return place
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ def cycles_of(run: Path) -> list[Cycle]:
     if not there:
         raise UserError(f"{run} has not got through its first cycle: `sdg induce --out {run}` goes on with it")
     if len(there) < config.cycles or there[-1].library is None:
-        progress(quiet=False).note(f"{run} isn't finished: `sdg induce --out {run}` goes on with it")
+        progress().note(f"{run} isn't finished: `sdg induce --out {run}` goes on with it")
     return there
 
 
@@ -130,32 +118,14 @@ def _cycle(run: Path, config: RunConfig, number: int) -> Cycle | None:
     return Cycle(run, config, number, None) if (run / clusters).is_file() else None
 
 
-def _played(
-    cycles: Sequence[Cycle], settings: Table1Settings, *, folder: Path, llm: str, base_url: str, processes: int
-) -> dict[tuple[Path, str], Row]:
-    """Table 1's rows by library and level; a library that changed has another name, so it plays anew."""
-    if not settings.instructions:
-        return {}
-    agents, chosen = {}, []
-    for number, cycle in enumerate(cycles):
-        if cycle.library is None:
-            continue
-        equipping = Equipping(str(cycle.library), llm, base_url)
-        base = equipping.recipe(folder)
-        name = f"sdg-{number}-{equipping.config(base)['library'][:8]}"
-        agents[name] = cycle.library
-        chosen.append(replace(base, agent=name))
-    table = compare(chosen, settings, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
-    return {(agents[row["agent"]], row["level"]): row for row in table}
-
-
-def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Sequence[str]) -> list[Row]:
+def _rows(cycle: Cycle, played: Mapping[Path, Sequence[Summary]], *, levels: Sequence[str]) -> list[Row]:
     grounded, cost = _grounded(cycle), _cost(cycle)
+    solved = {row.level: row for row in played.get(cycle.library, ())} if cycle.library else {}
     return [
         {"grounding": cycle.name, "level": level}
         | grounded.get(level, dict.fromkeys(("verified", "low", "high", "searched_steps")))
         | cost
-        | _solved(played.get((cycle.library, level)) if cycle.library else None)
+        | _solved(solved.get(level))
         for level in dict.fromkeys((*levels, *cycle.config.levels))
     ]
 
@@ -163,8 +133,6 @@ def _rows(cycle: Cycle, played: Mapping[tuple[Path, str], Row], *, levels: Seque
 def _grounded(cycle: Cycle) -> dict[str, Row]:
     """By level: the share of instructions verified by the end of the cycle, and the steps searched till then."""
     from sdg.experiments.config.assembly import plan_of
-    from sdg.run.records import VerificationRow
-    from sdg.run.rows import read_rows
     from sdg.verification.attempts import best_of
 
     plan = plan_of(cycle.config)
@@ -174,27 +142,15 @@ def _grounded(cycle: Cycle) -> dict[str, Row]:
     for level in plan.levels:
         last = best_of(rows.get, [(level, seed) for seed in chosen], plan=plan, cycle=cycle.number)
         share = wilson_interval(sum(row.verified for row in last), len(last))
-        steps = [
-            row.searched_steps
-            for row in rows.values()
-            if row.level == level and _attempt(row.unit) in range(plan.attempts_of(cycle.number).stop)
-        ]
-        found[level] = {
-            "verified": share.value,
-            "low": share.low,
-            "high": share.high,
-            "searched_steps": sum(steps),
-        }
+        till_then = range(plan.attempts_of(cycle.number).stop)
+        mine = [row for row in rows.values() if row.level == level and int(row.unit.rpartition("/")[2]) in till_then]
+        steps = sum(row.searched_steps for row in mine)
+        found[level] = {"verified": share.value, "low": share.low, "high": share.high, "searched_steps": steps}
     return found
-
-
-def _attempt(unit: str) -> int:
-    return int(unit.rpartition("/")[2])
 
 
 def _cost(cycle: Cycle) -> Row:
     """The skills of the library, how they did on held-out starts, and the steps of all skills up to this cycle."""
-    from sdg.run import read_journal
     from sdg.skills.library.store import load_library
 
     if cycle.library is None:
@@ -216,12 +172,11 @@ def _cycle_of_unit(unit: str) -> int:
     return int(head[1:]) if head.startswith("c") else 1
 
 
-def _solved(row: Row | None) -> Row:
+def _solved(row: Summary | None) -> Row:
     """What the planner solves; `low` and `high` are the ends of what was verified, so these have names of their own."""
     if row is None:
         return {"solved": None, "solved_low": None, "solved_high": None, "episodes": 0}
-    ends = {"solved_low": row["low"], "solved_high": row["high"]}
-    return {"solved": row["success_rate"]} | ends | {"episodes": row["episodes"]}
+    return {"solved": row.success_rate, "solved_low": row.low, "solved_high": row.high, "episodes": row.episodes}
 
 
 def _plot(found: Sequence[Row]) -> Panels:

@@ -14,20 +14,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+import typer
+
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
+from sdg.experiments.config.assembly import plan_of
+from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.run.workers import Workers
+from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish
-from sdg.experiments.table.statistics import wilson_interval
-
-if TYPE_CHECKING:
-    from sdg.experiments.config.config import RunConfig
-    from sdg.pipeline import Grounding
-    from sdg.run import RunFolder
-    from sdg.run.records import HypothesisRow, VerificationRow
+from sdg.experiments.table.rows import Instructions
+from sdg.llm.registry import build
+from sdg.pipeline import Grounding
+from sdg.run import RunFolder
+from sdg.run.records import VerificationRow
+from sdg.skills.search.ppo_search import PPOSearch
+from sdg.skills.search.search import RandomSearch
+from sdg.skills.statistics import wilson_interval
 
 Row = dict[str, Any]
 PPO, RANDOM, RETRIED = "ppo", "random", "ppo, 2nd hypothesis"
@@ -36,120 +44,95 @@ MAY_CHANGE = ("levels", "instructions", "curve")
 
 def rows(
     *,
-    seed: int = 0,
-    instructions: int = 100,
-    levels: tuple[str, ...] = PAPER_LEVELS,
-    t_verify: int = 3000,
-    curve: tuple[str, ...] = ("500", "1000", "2000", "4000", "6000"),
-    llm: str = "babylang",
-    base_url: str = "",
-    processes: int = 0,
-    out: str = "",
+    seed: options.Seed = 0,
+    instructions: options.Instructions = 100,
+    levels: options.Levels = PAPER_LEVELS,
+    t_verify: Annotated[int, typer.Option(min=1, help="searched steps an instruction")] = 3000,
+    curve: Annotated[Sequence[int], options.listed("further counts of searched steps", parser=options.numbers)] = (
+        *(500, 1000, 2000, 4000, 6000),
+    ),
+    llm: options.Llm = "babylang",
+    base_url: options.BaseUrl = "",
+    processes: options.Processes = 0,
+    out: options.Out = None,
 ) -> list[Row]:
-    """The rows. `processes` 0 means one for each core. Raises UserError for levels or counts that can't be had."""
-    counts = _counts(curve, t_verify)
-    config = _config(levels, instructions=instructions, t_verify=t_verify, seed=seed, processes=processes or cores())
-    folder = Path(out or f"runs/fig7-{seed}")
-    asked = {
-        "levels": list(config.levels), "instructions": instructions, "t_verify": t_verify, "curve": list(counts),
+    """The rows. Raises UserError for levels or counts that can't be had."""
+    counts = tuple(sorted({*curve, t_verify}))
+    if counts[0] < 1 or instructions < 1:
+        raise UserError("--instructions and every T_verify are at least 1")
+    asked = Instructions.of(levels, instructions, seed=seed)
+    settings = {
+        "levels": list(asked.levels), "instructions": instructions, "t_verify": t_verify, "curve": list(counts),
         "llm": llm, "base_url": base_url,
     }  # fmt: skip
-    with open_folder(folder, asked, seed=seed, may_change=MAY_CHANGE) as run:
-        found = _searched(config, run, llm=llm, base_url=base_url, longest=counts[-1])
-        table = [row for level in config.levels for row in _level(level, found, counts=counts, t_verify=t_verify)]
-        path = publish(run, table, name="fig7", plot=_plot(table, model=found.model))
-    progress(quiet=False).note(f"table: {path}, plot: {folder / 'fig7.png'}")
+    folder = Path(out or f"runs/fig7-{seed}")
+    with open_folder(folder, settings, seed=seed, may_change=MAY_CHANGE) as run:
+        planner = PlannerSettings(llm=llm, base_url=base_url)
+        found = _searched(asked, run, planner=planner, counts=(t_verify, counts[-1]), processes=processes or cores())
+    table = [row for level in asked.levels for row in _level(level, found, counts=counts, t_verify=t_verify)]
+    publish(folder, table, name="fig7", plot=_plot(table, model=found.model))
     return table
-
-
-def _counts(curve: Sequence[str], t_verify: int) -> tuple[int, ...]:
-    try:
-        counts = {int(each) for each in curve} | {t_verify}
-    except ValueError:
-        raise UserError(f"--curve is whole numbers such as 500,1000, not {','.join(curve)}") from None
-    if min(counts) < 1:
-        raise UserError("T_verify is at least one step")
-    return tuple(sorted(counts))
-
-
-def _config(levels: Sequence[str], *, instructions: int, t_verify: int, seed: int, processes: int) -> RunConfig:
-    from sdg.experiments.config.config import RunConfig
-
-    try:
-        return RunConfig(
-            name="fig7",
-            seed=seed,
-            levels=tuple(map(level_name, levels)),
-            instructions_per_level=instructions,
-            processes=processes,
-            verify={"t_verify": t_verify},  # type: ignore[arg-type]
-        )
-    except ValueError as error:  # pydantic's own is one
-        raise UserError(str(error)) from None
 
 
 @dataclass(frozen=True)
 class _Found:
-    """Rows of verifications by search; those of `longer` are under the longest count."""
+    """Verifications by search; those of `longer` are under the longest count. `hypothesised`: (level, seed)."""
 
     model: str
     first: Mapping[str, Sequence[VerificationRow]]
     longer: Mapping[str, Sequence[VerificationRow]]
     second: Sequence[VerificationRow]
-    hypothesised: Sequence[HypothesisRow]
+    hypothesised: frozenset[tuple[str, int]]
 
 
-def _searched(config: RunConfig, run: RunFolder, *, llm: str, base_url: str, longest: int) -> _Found:
-    from sdg.experiments.config.assembly import plan_of, search_settings
-    from sdg.experiments.run.workers import Workers
-    from sdg.experiments.table.comparison import Equipping
-    from sdg.llm.registry import build
-    from sdg.pipeline import Grounding
-    from sdg.skills.search.ppo_search import PPOSearch
-    from sdg.skills.search.search import RandomSearch
-
-    model = build(Equipping(llm=llm, base_url=base_url).model(run.path))
-    ppo, random = PPOSearch(search_settings(config)), RandomSearch(search_settings(config))
-    told, plan = progress(quiet=False), plan_of(config)
+def _searched(
+    asked: Instructions, run: RunFolder, *, planner: PlannerSettings, counts: tuple[int, int], processes: int
+) -> _Found:
+    """Both searches under the usual count of steps and, where that differs, under the longest one."""
+    config = RunConfig(name="fig7", seed=asked.seed, levels=asked.levels, instructions_per_level=asked.count)
+    plan, searching = plan_of(config), config.verify.search
+    model, ppo, random = build(planner.model(run.path)), PPOSearch(searching), RandomSearch(searching)
 
     def grounding(t_verify: int) -> Grounding:
         chosen = replace(plan, verify=replace(plan.verify, t_verify=t_verify))
-        return Grounding(chosen, run, model=model, search=ppo, progress=told, parallel=Workers(config.processes))
+        return Grounding(chosen, run, model=model, search=ppo, progress=progress(), parallel=Workers(processes))
 
-    usual, long = grounding(plan.verify.t_verify), grounding(longest)
-    hypothesised = usual.hypothesize(0)
-    first = {PPO: usual.verify(0), RANDOM: usual.compare(random, "random_search")}
+    def read(rows: Sequence[VerificationRow]) -> list[VerificationRow]:
+        return [row for row in rows if (row.level, row.seed) in wanted]
+
+    usual, long = (grounding(count) for count in counts)
+    wanted = frozenset((row.level, row.seed) for row in usual.hypothesize(0))
+    first = {PPO: read(usual.verify(0)), RANDOM: read(usual.compare(random, "random_search"))}
     usual.hypothesize(1)
-    second = usual.verify(1)
-    if longest == plan.verify.t_verify:
-        return _Found(model.name, first, {}, second, hypothesised)
-    longer = {PPO: long.compare(ppo, f"ppo_{longest}"), RANDOM: long.compare(random, f"random_{longest}")}
-    return _Found(model.name, first, longer, second, hypothesised)
+    second = read(usual.verify(1))
+    longest, longer = counts[1], {}
+    if longest > counts[0]:
+        found = {PPO: long.compare(ppo, f"ppo_{longest}"), RANDOM: long.compare(random, f"random_{longest}")}
+        longer = {name: read(rows) for name, rows in found.items()}
+    return _Found(model.name, first, longer, second, wanted)
 
 
 def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -> list[Row]:
-    wanted = {(row.level, row.seed) for row in found.hypothesised if row.level == level}
+    many = sum(each == level for each, _ in found.hypothesised)
     table = []
     for search in (PPO, RANDOM):
-        usual = _only(found.first[search], wanted)
-        longer = _only(found.longer.get(search, ()), wanted)
         for count in counts:
-            source = usual if count <= t_verify else longer
-            table.append(_row(level, search, count, rows=source, of=len(wanted), replays=count == t_verify))
-    again = {row.seed: row for row in _only(found.second, wanted)}
-    last = [again.get(row.seed, row) for row in _only(found.first[PPO], wanted)]
-    spent = {"searched_steps": sum(row.searched_steps for row in (*_only(found.first[PPO], wanted), *again.values()))}
-    both = _row(level, RETRIED, 10**9, rows=last, of=len(wanted), replays=False)
-    return [*table, both | spent | {"t_verify": t_verify}]
-
-
-def _only(rows: Sequence[VerificationRow], wanted: set[tuple[str, int]]) -> list[VerificationRow]:
-    return [row for row in rows if (row.level, row.seed) in wanted]
+            rows = found.first[search] if count <= t_verify else found.longer.get(search, ())
+            mine = [row for row in rows if row.level == level]
+            table.append(_row(level, search, count, rows=mine, of=many, replays=count == t_verify))
+    first = [row for row in found.first[PPO] if row.level == level]
+    again = {row.seed: row for row in found.second if row.level == level}
+    both = _row(level, RETRIED, 10**9, rows=[again.get(row.seed, row) for row in first], of=many, replays=False)
+    spent = sum(row.searched_steps for row in (*first, *again.values()))
+    return [*table, both | {"searched_steps": spent, "t_verify": t_verify}]
 
 
 def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow], of: int, replays: bool) -> Row:
-    """One point. An instruction without a readable hypothesis has no verification and counts as not verified."""
-    share = wilson_interval(sum(verified_within(row, count) for row in rows), of)
+    """One point. An instruction without a readable hypothesis has no verification and counts as not verified.
+
+    A search that ended after n steps ends there under any count of at least n: it doesn't know how much is left.
+    """
+    share = wilson_interval(sum(row.verified and row.searched_steps <= count for row in rows), of)
     return {
         "level": level,
         "search": search,
@@ -161,11 +144,6 @@ def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow]
         "searched_steps": sum(min(row.searched_steps, count) for row in rows),
         "replayed_steps": sum(row.replayed_steps for row in rows) if replays else None,
     }
-
-
-def verified_within(row: VerificationRow, count: int) -> bool:
-    """Whether a verification would have succeeded under this count: searches don't know how much is left."""
-    return row.verified and row.searched_steps <= count
 
 
 def _plot(table: Sequence[Row], *, model: str) -> Panels:
@@ -184,4 +162,4 @@ def _plot(table: Sequence[Row], *, model: str) -> Panels:
     return Panels(panels, x="T_verify (searched steps)", y="verified, %", note=note)
 
 
-__all__ = ["rows", "verified_within"]
+__all__ = ["rows"]

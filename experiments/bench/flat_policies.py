@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,13 @@ class FlatJob:
     width: int
     words: int
 
+    @property
+    def unit(self) -> str:
+        """Its name in a journal."""
+        return self.level
 
-def train_level(job: FlatJob, heard: Callable[[int], None] = lambda steps: None) -> dict[str, Any]:
+
+def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights, and tell of it: a row for the journal."""
     from sdg.envs.babyai.engine.bank import LevelBank
     from sdg.experiments.baselines.flat_ppo import FlatSettings, train_flat
@@ -38,10 +43,10 @@ def train_level(job: FlatJob, heard: Callable[[int], None] = lambda steps: None)
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.level, seeds("training", count=job.layouts, seed=job.seed))
-    ppo = PPOSettings(n_steps=32, gamma=0.99, learning_rate=job.learning_rate)
+    ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=job.learning_rate)
     settings = FlatSettings(job.steps, ppo=ppo, shape=PaperShape(job.width, job.words))
     began = time.process_time()
-    trained = train_flat(bank, settings, seed=job.seed, on_steps=heard)
+    trained = train_flat(bank, settings, seed=job.seed)
     save_policy(job.folder, job.level, trained.policy.weights)
     return {
         "unit": job.level,

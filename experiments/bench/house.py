@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 import sdg
+from sdg.experiments.bench import options
 
 ROOT = Path(sdg.__file__).resolve().parents[1]
 FLOORS = ("envs", "skills", "sdg", "experiments")
@@ -25,7 +26,7 @@ WORLD = re.compile(r"babyai|minigrid|(?<![a-z])(doors?|rooms?|box(es)?|balls?)(?
 Row = dict[str, Any]
 
 
-def rows(*, seed: int) -> Iterator[Row]:
+def rows(*, seed: options.Seed = 0) -> Iterator[Row]:
     """A row for each measure: what was measured and its value."""
     for floor in FLOORS:
         yield {"measure": f"statements in {floor}", "value": sum(map(_statements, _files(floor)))}

@@ -14,64 +14,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
+import typer
+
+from sdg.experiments.bench import options
+from sdg.experiments.bench.policy_rows import BABYAI, MAP, Contest, contest
 from sdg.experiments.cli.errors import UserError
-from sdg.experiments.cli.progress import progress
+from sdg.experiments.config.assembly import plan_of
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.figures import cores, open_folder, publish
-from sdg.experiments.table.statistics import wilson_interval
-
-if TYPE_CHECKING:
-    from sdg.experiments.bench.policy_rows import Contest
-    from sdg.experiments.run.grounded import Grounded
+from sdg.experiments.run.grounded import Grounded, grounded
+from sdg.experiments.table.figures import measured, open_folder, publish
+from sdg.skills.statistics import wilson_interval
 
 Row = dict[str, Any]
 
 
 def rows(
     *,
-    seed: int = 0,
-    run: str = "runs/library",
-    skills: tuple[str, ...] = (),
-    policies: tuple[str, ...] = ("map", "babyai"),
-    seeds: int = 1,
-    steps: int = 300_000,
-    width: int = 32,
-    words: int = 64,
-    processes: int = 0,
-    out: str = "",
+    seed: options.Seed = 0,
+    run: options.Run = Path("runs/library"),
+    skills: options.Skills = (),
+    policies: Annotated[Sequence[str], options.listed("kinds of policy")] = (MAP, BABYAI),
+    seeds: Annotated[int, typer.Option(min=1, help="training seeds")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="environment steps of each")] = 300_000,
+    width: options.Width = 32,
+    words: options.Words = 64,
+    processes: options.Processes = 0,
+    out: options.Out = None,
 ) -> list[Row]:
-    """The rows; `skills` chooses some by name. Raises UserError for a run, skills or policies that aren't there."""
-    from sdg.experiments.run.grounded import grounded
-
+    """The rows. Raises UserError for a run, skills or policies that aren't there."""
     found = grounded(Path(run))
-    unknown = set(skills) - set(found.members) or set(policies) - {"map", "babyai"}
-    if unknown or seeds < 1 or steps < 1:
+    unknown = set(skills) - set(found.members) or set(policies) - {MAP, BABYAI}
+    if unknown:
         raise UserError(f"no such skill or policy: {sorted(unknown)}; skills are {', '.join(found.members)}")
     folder = Path(out or f"runs/policies-{seed}")
-    asked = {"run": run, "skills": list(skills), "policies": list(policies), "seeds": seeds, "steps": steps,
+    asked = {"run": str(run), "skills": list(skills), "policies": list(policies), "seeds": seeds, "steps": steps,
              "babyai": {"width": width, "words": words}}  # fmt: skip
     jobs = list(_jobs(found, asked, seed=seed))
     with open_folder(folder, asked, seed=seed, may_change=("skills", "policies", "seeds")) as kept:
-        journal = kept.journal("contests")
-        missing = [job for job in jobs if job.unit not in journal]
-        done = len(jobs) - len(missing)
-        with progress(quiet=False).stage("skills", total=len(jobs), unit="skill", done=done) as stage:
-            for row in _learned(missing, processes=processes or cores()):
-                journal.append(row)
-                stage.advance(steps=row["environment_steps"])
-        results = {job.unit: journal[job.unit] for job in jobs}
-        table = [_row(skill, policy, jobs, results) for skill, policy in _pairs(jobs)]
-        path = publish(kept, table, name="policies", plot=_plot(jobs, results))
-    progress(quiet=False).note(f"table: {path}, plot: {folder / 'policies.png'}")
+        results = measured(kept, "contests", contest, jobs, processes=processes)
+    table = [_row(skill, policy, jobs, results) for skill, policy in _pairs(jobs)]
+    publish(folder, table, name="policies", plot=_plot(jobs, results))
     return table
 
 
 def _jobs(found: Grounded, asked: Mapping[str, Any], *, seed: int) -> Iterator[Contest]:
-    from sdg.experiments.bench.policy_rows import Contest
-    from sdg.experiments.config.assembly import plan_of
-
     plan = plan_of(found.config)
     settings = replace(plan.induce, train=replace(plan.induce.train, total_timesteps=asked["steps"]))
     earlier = found.policies()
@@ -90,14 +78,6 @@ def _jobs(found: Grounded, asked: Mapping[str, Any], *, seed: int) -> Iterator[C
                     layouts=(plan.training_layouts, plan.validation_layouts),
                     layout_seed=plan.seed,
                 )
-
-
-def _learned(jobs: Sequence[Contest], *, processes: int) -> Iterator[Row]:
-    from sdg.experiments.bench.policy_rows import contest
-    from sdg.experiments.run.workers import Workers
-
-    for _, row in Workers(processes)(contest, jobs):
-        yield row
 
 
 def _pairs(jobs: Sequence[Contest]) -> list[tuple[str, str]]:

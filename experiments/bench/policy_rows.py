@@ -52,7 +52,7 @@ def contest(job: Contest) -> dict[str, Any]:
     starts, judged = _starts(job)
     settings = replace(job.settings.train, target_success=2.0, patience=10**9)
     if job.policy == BABYAI:
-        settings = replace(settings, learner="paper-model", network=job.network)
+        settings = replace(settings, learner="paper-model", network=dict(job.network))
     began = time.process_time()
     trained = train(starts, judged, settings, seed=job.seed)
     return {

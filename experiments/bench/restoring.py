@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +48,8 @@ def practice_starts(members: Sequence[Member], mode: str, domain: Domain) -> Sta
     return found if found is not None and len(found) else None
 
 
-def learning_curve(job: Practised) -> list[tuple[int, float]]:
-    """(environment steps, success in [0, 1]) after each rollout, to the end of the budget whatever is reached.
+def learning_curve(job: Practised) -> dict[str, Any]:
+    """A journal row: `curve` has (environment steps, success in [0, 1]) after each rollout, to the end of the budget.
 
     Raises ValueError where nothing is left to be practised or judged.
     """
@@ -59,7 +60,8 @@ def learning_curve(job: Practised) -> list[tuple[int, float]]:
     often = judged.take(np.resize(np.arange(len(judged)), max(job.episodes, len(judged))))
     whole = replace(job.settings, target_success=2.0, patience=10**9, evaluate_every=1)
     curve = train(starts, often, whole, seed=job.seed).curve
-    return [(point.environment_steps, point.validation_success) for point in curve]
+    told = [[point.environment_steps, point.validation_success] for point in curve]
+    return {"unit": job.unit, "environment_steps": curve[-1].environment_steps, "curve": told}
 
 
 def on_grid(curve: Sequence[tuple[int, float]], grid: np.ndarray) -> np.ndarray:

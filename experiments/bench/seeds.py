@@ -5,97 +5,57 @@
 
 Without `--runs` the config is run from grounding to skills under seeds 0, 1, ... in folders `--out`/seed-N, which go on
 after a kill. Each library plays the same fresh evaluation instructions, as `sdg` plays them in Table 1. A row for each
-level: the interquartile mean of the libraries' success rates with a bootstrap interval over libraries, the worst and
-the best of them, and what they cost; then one over all levels. No library is left out, and none is chosen.
+level: the interquartile mean of the libraries' success rates with a bootstrap interval over libraries (never narrower
+than Wilson's over all their episodes), the worst and the best of them, and what they cost; then one over all levels. No
+library is left out, and none is chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
-from sdg.experiments.cli.errors import UserError
+import typer
+
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.experiments.bench import options
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.comparison import Equipping, compare, find_library
-from sdg.experiments.table.figures import markdown_table, write_plot
-from sdg.experiments.table.rows import ALL, Table1Settings
-from sdg.experiments.table.statistics import Interval, iqm_interval
-from sdg.run import atomic_write
-
-Row = Mapping[str, Any]
+from sdg.experiments.table.comparison import compare_libraries, find_library
+from sdg.experiments.table.figures import publish
+from sdg.experiments.table.rows import ALL, Instructions, Summary
+from sdg.run.files import read_json
+from sdg.skills.statistics import bootstrap_interval, iqm_of_strata, wilson_interval
 
 
 def rows(
     *,
-    seed: int = 0,
-    config: str = "library",
-    seeds: int = 5,
-    runs: tuple[str, ...] = (),
-    instructions: int = 100,
-    levels: tuple[str, ...] = PAPER_LEVELS,
-    llm: str = "babylang",
-    base_url: str = "",
-    processes: int = 0,
-    out: str = "",
-) -> list[dict[str, Any]]:
-    """The rows; `seed` chooses the evaluation instructions, training seeds are 0 to `seeds` - 1.
+    seed: options.Seed = 0,
+    config: Annotated[str, typer.Option(help="what each library is trained with")] = "library",
+    seeds: Annotated[int, typer.Option(min=1, help="training seeds: 0, 1, ...")] = 5,
+    runs: options.Runs = (),
+    instructions: options.Instructions = 100,
+    levels: options.Levels = PAPER_LEVELS,
+    llm: options.Llm = "babylang",
+    base_url: options.BaseUrl = "",
+    processes: options.Processes = 0,
+    out: options.Out = None,
+) -> list[Mapping[str, Any]]:
+    """The rows. Raises UserError for a config, runs, levels or counts that can't be had."""
+    from sdg.experiments.run.runs import grounded_run
 
-    Raises UserError for a config, runs, levels or counts that can't be had.
-    """
-    folder = Path(out or f"runs/seeds-{seed}")
-    if seeds < 1:
-        raise UserError("--seeds is at least 1")
-    try:
-        settings = Table1Settings(tuple(map(level_name, levels)), instructions, 1, seed)
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    trained = [Path(each) for each in runs] or [folder / f"seed-{number}" for number in range(seeds)]
+    folder, asked = Path(out or f"runs/seeds-{seed}"), Instructions.of(levels, instructions, seed=seed)
+    trained = [Path(each) for each in runs]
     if not runs:
-        for number, place in enumerate(trained):
-            _train(config, place, seed=number)
-    table = _judged(trained, settings, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes)
-    found = summarise(table, cost=_cost(trained), seed=seed)
-    atomic_write(folder / "table.md", markdown_table(found))
-    write_plot(folder, "seeds", _plot(found, libraries=len(trained)))
-    progress(quiet=False).note(f"table: {folder / 'table.md'}, plot: {folder / 'seeds.png'}")
+        trained = [grounded_run(config, folder / f"seed-{n}", seed=n, progress=progress()) for n in range(seeds)]
+    played = compare_libraries(
+        trained, asked, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes
+    )
+    found = summarise(list(played.values()), cost=_cost(trained), seed=seed)
+    publish(folder, found, name="seeds", plot=_plot(found, libraries=len(trained)))
     return found
-
-
-def _train(name: str, place: Path, *, seed: int) -> None:
-    """Ground and learn, or go on with it; nothing where the library is there already."""
-    from sdg.experiments.cli.main import find_config
-    from sdg.experiments.config.config import dump, load
-    from sdg.experiments.run.runs import run
-    from sdg.run import RunFolder, RunSettings
-
-    config = load(find_config(name), seed=seed)
-    settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, ("sdg", "bench", "seeds"))
-    told = progress(quiet=False)
-    if (place / "library" / "library.json").is_file():
-        if load(place / "config.yaml") != config:
-            raise UserError(f"{place} was trained with another config than {name} is now: name another --out")
-        return
-    told.note(f"training seed {seed}: {place}")
-    with RunFolder.start(place, settings) as kept:
-        for _ in run(config, kept, until="induce", progress=told):
-            pass
-
-
-def _judged(
-    trained: Sequence[Path], settings: Table1Settings, *, folder: Path, llm: str, base_url: str, processes: int
-) -> list[dict[str, Any]]:
-    """Table 1's rows, an agent a library; a library that changed has another name, so it plays anew."""
-    chosen = []
-    for number, place in enumerate(trained):
-        equipping = Equipping(str(place), llm, base_url)
-        base = equipping.recipe(folder)
-        checksum = equipping.config(base)["library"]
-        chosen.append(replace(base, agent=f"sdg-library-{number}-{checksum[:8]}"))
-    return compare(chosen, settings, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +68,22 @@ class Cost:
 
 
 def _cost(trained: Sequence[Path]) -> Cost:
-    from sdg.run.files import read_json
     from sdg.skills.library.store import load_library
 
     libraries = [load_library(find_library(str(place))) for place in trained]
-    stages = [(read_json(place / "results.json") or {}) for place in trained if (place / "results.json").is_file()]
+    results = [read_json(place / "results.json") for place in trained if (place / "results.json").is_file()]
     return Cost(
         skill_steps=sum(skill.environment_steps for library in libraries for skill in library.skills),
         searched_steps=sum(int(library.provenance.get("searched_steps", 0)) for library in libraries),
-        seconds=sum(stage["seconds"] for each in stages for stage in each.get("stages", {}).values()),
+        seconds=sum(stage["seconds"] for each in results for stage in each.get("stages", {}).values()),
     )
 
 
-def summarise(table: Sequence[Row], *, cost: Cost, seed: int = 0) -> list[dict[str, Any]]:
-    """A row a level over the libraries of Table 1's rows, then one over all levels, resampled within levels."""
-    rates: dict[str, list[float]] = {}
-    for row in table:
-        rates.setdefault(row["level"], []).append(row["success_rate"])
-    many = len(next(iter(rates.values())))
-    played = {level: [row for row in table if row["level"] == level] for level in rates}
-    found = [_row(level, iqm_interval([rates[level]], seed=seed), rates[level], played[level]) for level in rates]
-    means = [sum(each[number] for each in rates.values()) / len(rates) for number in range(many)]
-    found.append(_row(ALL, iqm_interval(list(rates.values()), seed=seed), means, table))
+def summarise(played: Sequence[Sequence[Summary]], *, cost: Cost, seed: int = 0) -> list[Mapping[str, Any]]:
+    """A row a level over libraries (each with its rows of the same levels), then one over all levels."""
+    many = len(played)
+    by_level = list(zip(*played, strict=True))
+    found = [_row(each[0].level, [each], seed=seed) for each in by_level] + [_row(ALL, by_level, seed=seed)]
     each = {
         "skill_steps": cost.skill_steps // many,
         "searched_steps": cost.searched_steps // many,
@@ -138,30 +92,34 @@ def summarise(table: Sequence[Row], *, cost: Cost, seed: int = 0) -> list[dict[s
     return [row | each for row in found]
 
 
-def _row(level: str, iqm: Interval, rates: Sequence[float], played: Sequence[Row]) -> dict[str, Any]:
+def _row(name: str, levels: Sequence[Sequence[Summary]], *, seed: int) -> dict[str, Any]:
+    """Of some levels, each with one row a library."""
+    scores = [[row.success_rate for row in level] for level in levels]
+    episodes = sum(row.episodes for level in levels for row in level)
+    solved = round(sum(row.success_rate * row.episodes for level in levels for row in level))
+    sure = bootstrap_interval(scores, iqm_of_strata, seed=seed).widened(wilson_interval(solved, episodes))
+    libraries = [sum(each) / len(each) for each in zip(*scores, strict=True)]
     return {
-        "level": level,
+        "level": name,
         "agent": "sdg",
-        "success_rate": iqm.value,
-        "low": iqm.low,
-        "high": iqm.high,
-        "libraries": len(rates),
-        "worst": min(rates),
-        "best": max(rates),
-        "rates": [round(rate, 4) for rate in rates],
-        "episodes": sum(row["episodes"] for row in played),
+        "success_rate": sure.value,
+        "low": sure.low,
+        "high": sure.high,
+        "libraries": len(libraries),
+        "worst": min(libraries),
+        "best": max(libraries),
+        "rates": [round(rate, 4) for rate in libraries],
+        "episodes": episodes,
     }
 
 
-def _plot(found: Sequence[Row], *, libraries: int) -> Panels:
-    levels = [row["level"] for row in found if row["level"] != ALL]
+def _plot(found: Sequence[Mapping[str, Any]], *, libraries: int) -> Panels:
     mine = [row for row in found if row["level"] != ALL]
     iqm = [Mark(x, row["success_rate"], row["low"], row["high"]) for x, row in enumerate(mine)]
-    worst = [Mark(x, row["worst"], row["worst"], row["worst"]) for x, row in enumerate(mine)]
-    best = [Mark(x, row["best"], row["best"], row["best"]) for x, row in enumerate(mine)]
-    lines = {"interquartile mean": iqm, "worst library": worst, "best library": best}
+    ends = {name: [Mark.exact(x, row[name]) for x, row in enumerate(mine)] for name in ("worst", "best")}
+    lines = {"interquartile mean": iqm, "worst library": ends["worst"], "best library": ends["best"]}
     note = f"{libraries} libraries, one a training seed; intervals: 95 % (bootstrap over libraries)"
-    return Panels([Panel("", lines)], x="", note=note, ticks=levels)
+    return Panels([Panel("", lines)], x="", note=note, ticks=[row["level"] for row in mine])
 
 
 __all__ = ["Cost", "rows", "summarise"]

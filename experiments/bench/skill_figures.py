@@ -39,7 +39,7 @@ def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]]
     return [_figures(option, ordered, most=most, seed=seed) for option in options.values()]
 
 
-def with_figures(library: SkillLibrary, rows: Sequence[Row], *, least: int) -> SkillLibrary:
+def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, least: int) -> SkillLibrary:
     """The library with these success rates in place of training's; those of fewer than `least` episodes don't count."""
     measured = {row["name"]: row for row in rows if row.get("episodes", 0) >= least}
     skills = [

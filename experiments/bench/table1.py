@@ -1,6 +1,7 @@
 """Table 1: success on unseen instructions with a trained library, level by level and agent by agent, resumable.
 
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
+    sdg bench all19                          the same on BabyAI's 19 published levels
 
 `--agents ppo-flat` adds the flat policies that `sdg bench flat` left in `--flat`, `--agents chat` the model that names
 one action a turn; it asks once a step, which with a real model costs.
@@ -9,55 +10,68 @@ The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from sdg.deduction.deduce import DeductionSettings
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.experiments.bench import options
 from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
-from sdg.experiments.table.comparison import Equipping, compare
-from sdg.experiments.table.rows import Table1Settings
+from sdg.experiments.table.comparison import PlannerSettings, compare
+from sdg.experiments.table.rows import Instructions
 
 AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
 NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}
 
+PUBLISHED_LEVELS = (
+    "GoToObj", "GoToRedBallGrey", "GoToRedBall", "GoToLocal", "PutNextLocal", "PickupLoc", "GoToObjMaze", "GoTo",
+    "Pickup", "UnblockPickup", "Open", "Unlock", "PutNextS7N4", "Synth", "SynthLoc", "GoToSeq", "SynthSeq",
+    "GoToImpUnlock", "BossLevel",
+)  # fmt: skip
+"""The levels of the BabyAI paper's table 1 (arXiv 1810.08272), in its order. minigrid registers no plain PutNext; its
+largest variant stands for it."""
+
 
 def rows(
     *,
-    seed: int = 0,
-    instructions: int = 100,
-    repeats: int = 3,
-    levels: tuple[str, ...] = PAPER_LEVELS,
-    agents: tuple[str, ...] = AGENTS,
-    library: str = "",
-    out: str = "",
-    llm: str = "babylang",
-    base_url: str = "",
-    interactions: int = 4,
-    attempts: int = 5,
-    processes: int = 0,
-    flat: str = str(FLAT),
-) -> list[dict[str, Any]]:
-    """The rows of the table. `processes` 0 means one for each core; `llm` is KIND or KIND:NAME, as in `sdg run --llm`.
-
-    Raises UserError for levels, agents, counts or a library that aren't there.
-    """
+    seed: options.Seed = 0,
+    instructions: options.Instructions = 100,
+    repeats: options.Repeats = 3,
+    levels: options.Levels = PAPER_LEVELS,
+    agents: options.Agents = AGENTS,
+    library: options.Library = "",
+    out: options.Out = None,
+    llm: options.Llm = "babylang",
+    base_url: options.BaseUrl = "",
+    interactions: Annotated[int, typer.Option(min=1, help="programs an instruction")] = 4,
+    attempts: Annotated[int, typer.Option(min=1, help="tries of a skill call")] = 5,
+    processes: options.Processes = 0,
+    flat: Annotated[Path, typer.Option(metavar="DIR", help="the policies of the agent ppo-flat")] = FLAT,
+) -> list[Mapping[str, Any]]:
+    """The rows of the table. Raises UserError for levels, agents, counts or a library that aren't there."""
     folder = Path(out or f"runs/table1-{seed}")
+    asked = Instructions.of(levels, instructions, repeats, seed=seed)
+    deduction = DeductionSettings(interactions=interactions, attempts=attempts)
+    planner = PlannerSettings(library, llm, base_url, deduction, with_library=bool(set(agents) - NEED_NO_LIBRARY))
     try:
         recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is told before a missing library.
-        deduction = DeductionSettings(interactions=interactions, attempts=attempts)
-        equipping = Equipping(library, llm, base_url, deduction, with_library=bool(set(agents) - NEED_NO_LIBRARY))
-        settings = Table1Settings(tuple(map(level_name, levels)), instructions, repeats, seed)
-        base = equipping.recipe(folder)
-        chosen = recipes(agents, base, flat=Path(flat))
+        base = planner.recipe(folder)
+        chosen = recipes(agents, base, flat=flat)
     except ValueError as error:
         raise UserError(str(error)) from None
-    config = equipping.config(base)
+    config = planner.config(base)
     if FLAT_AGENT in agents:
-        config |= {"flat": flat_checksum(Path(flat), settings.levels)}
-    return compare(chosen, settings, folder=folder, config=config, processes=processes)
+        config |= {"flat": flat_checksum(flat, asked.levels)}
+    return [asdict(row) for row in compare(chosen, asked, folder=folder, config=config, processes=processes)]
 
 
-__all__ = ["AGENTS", "rows"]
+all19 = partial(rows, levels=PUBLISHED_LEVELS, agents=("sdg", "random", "bot"))
+
+__all__ = ["AGENTS", "PUBLISHED_LEVELS", "all19", "rows"]

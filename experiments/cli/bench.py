@@ -1,41 +1,53 @@
-"""Benchmarks by name (`BENCHMARKS`): each is a module with a function `rows(*, seed)`."""
+"""`sdg bench NAME`: a command for each benchmark, whose options typer reads from the benchmark's function."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import ModuleType
-from typing import Any
+import inspect
+from typing import Annotated, Any, get_type_hints
 
-from sdg.experiments.bench import BENCHMARKS
-from sdg.experiments.cli.errors import UserError
-from sdg.experiments.cli.options import options_of, parse_options, shown
+import typer
+from typer.core import TyperGroup
 
+from sdg.experiments.bench import BENCHMARKS, Benchmark
 
-def listed() -> Iterator[Mapping[str, Any]]:
-    """A row for each benchmark: its name and what it measures."""
-    for name in BENCHMARKS:
-        module = _module(name)
-        own = [f"--{option.replace('_', '-')}" for option in options_of(module.rows, taken=("seed",))]
-        yield {"bench": name, "about": (module.__doc__ or "").strip().split("\n")[0], "options": " ".join(own)}
+JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
 
 
-def help_of(name: str) -> str:
-    """What a benchmark measures, and its options with their defaults. Raises `UserError` for one that there isn't."""
-    module = _module(name)
-    own = options_of(module.rows, taken=("seed",)).values()
-    lines = [f"  --{each.name.replace('_', '-'):<24} {shown(each.default) or 'chosen by itself'}" for each in own]
-    head = f"Usage: sdg bench {name} [--seed N] [--json] [--OPTION VALUE ...]\n\n{(module.__doc__ or '').strip()}"
-    return "\n".join([head, "", "Options and their defaults:", f"  --{'seed':<24} 0", *lines])
+class Benchmarks(TyperGroup):
+    """The benchmarks that are shipped, and a user's own as `module:attribute`; each is imported when it is asked."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of what is shipped."""
+        return list(BENCHMARKS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a benchmark. Raises RegistryError for one that there isn't."""
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        found = BENCHMARKS.get(cmd_name, needs=("__call__",))
+        alone.command(cmd_name, help=about(found))(printing(found))
+        return typer.main.get_command(alone)
 
 
-def measure(name: str, *, seed: int, options: Sequence[str] = ()) -> Iterable[Mapping[str, Any]]:
-    """The rows of one benchmark; `options` are its own, as typed. Raises `UserError` for what there isn't."""
-    rows: Callable[..., Iterable[Mapping[str, Any]]] = _module(name).rows
-    return rows(seed=seed, **parse_options(rows, options, taken=("seed",)))
+def printing(benchmark: Benchmark) -> Any:
+    """A function with the benchmark's parameters and `as_json`, which prints its rows as soon as they are there."""
+
+    def command(*, as_json: bool, **options: Any) -> None:
+        from sdg.experiments.cli.output import output
+
+        with output(as_json=as_json) as lines:
+            lines.rows(benchmark(**options))
+
+    function = getattr(benchmark, "func", benchmark)  # a partial has the hints of what it calls
+    hints = get_type_hints(function, include_extras=True)
+    own = [each.replace(annotation=hints[each.name]) for each in inspect.signature(benchmark).parameters.values()]
+    extra = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    vars(command)["__signature__"] = inspect.Signature([*own, extra])
+    command.__annotations__ = {each.name: each.annotation for each in (*own, extra)}
+    return command
 
 
-def _module(name: str) -> ModuleType:
-    if name not in BENCHMARKS:
-        raise UserError(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    return importlib.import_module(BENCHMARKS[name])
+def about(benchmark: Benchmark) -> str:
+    """What its module says of it, or itself, as it is written."""
+    function = getattr(benchmark, "func", benchmark)
+    text = inspect.getdoc(inspect.getmodule(function)) or inspect.getdoc(function) or ""
+    return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))

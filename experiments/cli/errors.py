@@ -19,6 +19,10 @@ class UserError(ValueError):
     """What was asked for doesn't exist or makes no sense; the message says what would."""
 
 
+class CheckFailed(RuntimeError):
+    """What was measured isn't as it is promised to be."""
+
+
 class ReaderLeft(Exception):
     """Whoever read our output (such as `head`) has seen enough: no fault, and nothing more to do."""
 
@@ -45,10 +49,12 @@ def exit_code(error: BaseException) -> int:
     """2 for what the user can ask differently, 1 for everything else."""
     from typer.exceptions import TyperException
 
+    from sdg.envs.registry import RegistryError
     from sdg.experiments.config.yaml_file import ConfigError
     from sdg.run import RunFolderError
 
-    return ASKED_WRONGLY if isinstance(error, UserError | ConfigError | RunFolderError | TyperException) else FAILED
+    asked = UserError | ConfigError | RunFolderError | RegistryError | TyperException
+    return ASKED_WRONGLY if isinstance(error, asked) else FAILED
 
 
 def message(error: BaseException) -> str:
@@ -61,7 +67,7 @@ def message(error: BaseException) -> str:
     if type(error).__module__.split(".")[0] in OURS and text:
         return text
     if isinstance(error, MemoryError):
-        return "out of memory: use fewer environments (--set induce.n_envs=64) or a larger machine"
+        return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
     if isinstance(error, ModuleNotFoundError):
         return f"{text}: install what is missing, `pip install --constraint constraints.txt --editable .` does it all"
     kind = type(error).__name__

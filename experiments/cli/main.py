@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-import sdg
-from sdg.experiments.cli.errors import UserError, guarded
+from sdg.experiments.cli.bench import Benchmarks, JsonOption
+from sdg.experiments.cli.errors import guarded
 
 if TYPE_CHECKING:
-    from sdg.experiments.cli.progress import Progress
     from sdg.experiments.config.config import RunConfig
-    from sdg.run import RunFolder
 
 Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
 """How far to go: `solve` plays our own agent on unseen instructions, `run` the agents it is compared with, too."""
 
-CONFIGS = Path(sdg.__file__).parent / "configs"
 DEFAULT_CONFIG = "quickstart"
 BABYLANG = "model: babylang, a rule-based stand-in that reads only the prompt (not a language model)"
 
@@ -36,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="A stage goes on in its run folder: finished units are never done again. Ctrl-C is safe.",
 )
+benchmarks = typer.Typer(name="bench", cls=Benchmarks, invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(benchmarks, name="bench")
 
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", metavar="FILE", help="a YAML file, or a name in configs/")
@@ -44,31 +42,12 @@ OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", he
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="lay a value over the config")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="seed of the run")]
 LlmOption = Annotated[
-    str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai, replay, or module:attribute")
+    str | None, typer.Option("--llm", metavar="KIND[:NAME]", help="babylang, openai, replay, or your own")
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="set an earlier run in the folder aside and begin anew")]
-JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
 ReportOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="RUN/report.html by default")]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
-
-
-class Runs(Protocol):
-    """What `sdg.experiments.run.runs` offers to this command."""
-
-    def run(
-        self, config: RunConfig, folder: RunFolder, *, until: Until, progress: Progress
-    ) -> Iterable[Mapping[str, Any]]:
-        """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
-        ...
-
-    def skills(self, path: Path) -> Iterable[Mapping[str, Any]]:
-        """The skills of a run folder or of a library folder, a row each."""
-        ...
-
-
-def _runs() -> Runs:
-    return cast(Runs, importlib.import_module("sdg.experiments.run.runs"))
 
 
 def _stage(until: Until, about: str) -> None:
@@ -82,8 +61,7 @@ def _stage(until: Until, about: str) -> None:
         as_json: JsonOption = False,
         quiet: QuietOption = False,
     ) -> None:
-        overlay = [*_llm_overlay(llm), *(assignments or [])]
-        resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
+        resolved, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
         do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
     app.command(until, help=about)(command)
@@ -105,17 +83,22 @@ def solve(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     level: Annotated[str | None, typer.Option("--level", help="play one instruction of this level instead")] = None,
+    layout: Annotated[int | None, typer.Option(help="with --level: one layout by its seed")] = None,
     instruction: Annotated[str | None, typer.Option(help="with --level: your own words, in Baby Language")] = None,
     library: Annotated[Path | None, typer.Option(metavar="DIR", help="with --level: whose skills")] = None,
+    film: Annotated[Path, typer.Option(metavar="FILE", help="with --level: where the film goes")] = Path("solve.gif"),
 ) -> None:
     """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, one instruction of a level
-    (the one of --seed, or your own) with a library that is there already; no run folder is made."""
-    from sdg.experiments.cli.solve import means_of, refuse_other_options, solve_one
+    (the first unseen one under --seed, the one of --layout, or your own words there) with a library that is there
+    already; no run folder is made."""
+    from sdg.experiments.cli.solve import Asked, refuse_other_options, solve_one
     from sdg.llm.registry import is_rule_based
 
     overlay = [*_llm_overlay(llm), *(assignments or [])]
     if level is None:
-        refuse_other_options({"--instruction": instruction, "--library": library}, why="needs --level")
+        refuse_other_options(
+            {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
+        )
         resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
         do("solve", resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
         return
@@ -123,10 +106,11 @@ def solve(
     resolved, _ = resolve(config, None, overlay=overlay, seed=None)
     if is_rule_based(resolved.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
-    solve_one(level, seed or 0, instruction=instruction, means=means_of(resolved, library), as_json=as_json)
+    asked = Asked(level, instruction, layout=layout, seed=seed or 0)
+    solve_one(asked, config=resolved, library=library, film=film, as_json=as_json)
 
 
-_stage("run", "The whole of a run: all four stages, and the agents they are compared with.")
+_stage("run", "The whole of a run: all four stages, the agents they are compared with, and the report.")
 
 
 @app.command()
@@ -157,25 +141,18 @@ def doctor(as_json: JsonOption = False) -> int:
 @app.command()
 def skills(
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run folder or a library folder")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="one skill of it, whole")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the skills of a run or of a library folder; of the library that is shipped where none is named."""
+    from sdg.experiments.cli import show as cli_show
     from sdg.experiments.cli.output import output
 
-    place = run if run is not None else _shipped()
-    if not place.is_dir():
-        raise UserError(f"{place} is no folder. Name a run folder, or a library folder.")
     with output(as_json=as_json) as lines:
-        if not lines.rows(_runs().skills(place)):
-            raise UserError(f"{place} has no skills yet: `sdg induce --out {place}` learns them")
-
-
-def _shipped() -> Path:
-    from sdg.experiments.table.comparison import SHIPPED
-
-    if not (SHIPPED / "library.json").is_file():
-        raise UserError("no library is shipped here. `sdg run` trains one; then `sdg skills runs/NAME` lists it")
-    return SHIPPED
+        if name is None and run is not None and cli_show.is_shipped_skill(run):
+            run, name = None, str(run)  # `sdg skills pick_up`: a skill of the library that is shipped
+        place = cli_show.library_folder(run)
+        lines.details([cli_show.skill(place, name)]) if name else lines.rows(cli_show.skills(place))
 
 
 @app.command()
@@ -184,11 +161,13 @@ def show(
     unit: Annotated[str | None, typer.Argument(metavar="[UNIT]", help="one unit of the run")] = None,
     split: Annotated[str, typer.Option(help="grounding, validation, evaluation or training")] = "evaluation",
     layout: Annotated[int | None, typer.Option(help="one layout by its seed, with what is perceived")] = None,
-    count: Annotated[int, typer.Option(min=1, help="how many instructions")] = 10,
+    count: Annotated[int, typer.Option(min=1, help="how many instructions, or units of each kind")] = 10,
     seed: Annotated[int, typer.Option(help="the user's seed")] = 0,
+    kind: Annotated[str, typer.Option(help="of a run: only hypotheses, verifications, skills or episodes")] = "",
+    failed: Annotated[bool, typer.Option("--failed", help="of a run: only what failed")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a level's instructions, or the finished units of a run; of an episode, write its trace as a GIF."""
+    """Show a level's instructions, or sum up a run and list its units; of an episode, write its trace as a GIF."""
     from sdg.experiments.cli import show as cli_show
     from sdg.experiments.cli.output import output
 
@@ -199,30 +178,51 @@ def show(
             for told in cli_show.traces(Path(what), found):
                 lines.text(told)
         elif Path(what).is_dir():
-            lines.rows(cli_show.units(Path(what)))
+            shown = cli_show.units(Path(what), kind=kind, failed=failed)
+            if as_json:
+                lines.rows(shown)
+            else:
+                cli_show.print_run(lines, Path(what), list(shown), most=count)
         elif layout is not None:
             lines.details([cli_show.instruction_of(what, split=split, layout=layout)])
         else:
             lines.rows(cli_show.instructions_of(what, split=split, count=count, seed=seed))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
-def bench(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="which one; without it they are listed")] = None,
-    seed: Annotated[int, typer.Option(help="seed")] = 0,
-    as_json: JsonOption = False,
-    asks: Annotated[bool, typer.Option("--help", help="show this message, or a benchmark's own, and exit")] = False,
-) -> None:
-    """Measure something on this machine; each benchmark has options of its own: sdg bench NAME --help."""
-    from sdg.experiments.cli import bench as cli_bench
-    from sdg.experiments.cli.output import output
+@app.command("config")
+def config_keys() -> None:
+    """Print every key of a config with its default and meaning (docs/configuration.md)."""
+    from sdg.experiments.config.docs import markdown
 
-    if asks:
-        print(cli_bench.help_of(name) if name else context.get_help())
-        return
+    print(markdown(), end="")
+
+
+@app.command("train-library")
+def train_library(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="run folder")] = Path("runs/library"),
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="where the library goes; skills/shipped")] = None,
+    instructions: Annotated[int, typer.Option(help="unseen instructions a level that the figures come from")] = 200,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Train the library that is shipped from nothing, measure its skills, and put it where `sdg solve` looks for it."""
+    from sdg.experiments.cli.output import output
+    from sdg.experiments.train_library import CONFIG, ship
+
+    config, folder = resolve(CONFIG, out, overlay=[], seed=None)
+    do("induce", config, folder, fresh=True, as_json=as_json, quiet=quiet)
     with output(as_json=as_json) as lines:
-        lines.rows(cli_bench.measure(name, seed=seed, options=context.args) if name else cli_bench.listed())
+        lines.rows(ship(folder, to, instructions=instructions))
+
+
+@benchmarks.callback()
+def bench(context: typer.Context) -> None:
+    """Measure something on this machine; `sdg bench NAME --help` has a benchmark's options.
+
+    One of your own is named module:attribute.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.callback(invoke_without_command=True)
@@ -237,16 +237,12 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code."""
-    return prepared(lambda: app(args=arguments, prog_name="sdg", standalone_mode=False))
-
-
-def prepared(work: Callable[[], int | None]) -> int:
-    """Run some work with one thread, a clean end on SIGTERM and one message for each failure; the exit code."""
+    """Run the command with one thread, a clean end on SIGTERM and one message for each failure; the exit code."""
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
     signal.signal(signal.SIGTERM, _terminated)
-    return guarded(work)
+    run: Callable[[], int | None] = lambda: app(args=arguments, prog_name="sdg", standalone_mode=False)  # noqa: E731
+    return guarded(run)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
@@ -259,21 +255,15 @@ def _llm_overlay(llm: str | None) -> list[str]:
         return []
     from sdg.llm.registry import named
 
-    try:
-        return [f"model.{key}={value}" for key, value in named(llm).items()]
-    except ValueError as error:
-        raise UserError(str(error)) from None
-
-
-def command(function: Callable[..., int | None]) -> int:
-    """Run one function as a command of its own, under the same rules as `sdg`."""
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    alone.command()(function)
-    return prepared(lambda: alone(standalone_mode=False))
+    chosen = named(llm)
+    if "transcript" in chosen and Path(chosen["transcript"]).is_dir():
+        chosen = chosen | {"transcript": str(Path(chosen["transcript"]) / "transcript.jsonl")}
+    return [f"model.{key}={value}" for key, value in chosen.items()]
 
 
 def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
-    from sdg.experiments.config.config import load
+    """The config that is meant, and its run folder: what was named, or the config that the folder was begun with."""
+    from sdg.experiments.config.config import find_config, load
 
     kept = out / "config.yaml" if out is not None else None
     path = kept if config is None and kept is not None and kept.exists() else find_config(config or DEFAULT_CONFIG)
@@ -281,36 +271,38 @@ def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: i
     return resolved, out if out is not None else Path("runs") / resolved.name
 
 
-def find_config(name: str) -> Path:
-    """A config by path, or by its name in configs/ here or in the repository."""
-    places = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
-    return next((place for place in places if place.is_file()), places[0])
-
-
 def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+    """Run the stages in the folder and print the last one's table; a whole run is summed up, too, and reported."""
     from sdg.experiments.cli.output import output
     from sdg.experiments.cli.progress import progress
-    from sdg.experiments.config.assembly import expected_cost
-    from sdg.experiments.config.config import dump
+    from sdg.experiments.config.assembly import expected_cost, settings_of
+    from sdg.experiments.report.page import write
+    from sdg.experiments.run import runs
     from sdg.llm.registry import is_rule_based
-    from sdg.run import RunFolder, RunSettings, set_aside
+    from sdg.run import RunFolder, set_aside
 
     told = progress(quiet=quiet)
     if fresh:
         set_aside(path)
-    command = ("sdg", *sys.argv[1:])
-    settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed, command)
-    with output(as_json=as_json) as lines, RunFolder.start(path, settings) as folder:
+    with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
         if is_rule_based(config.model.kind):
             told.note(BABYLANG)
         if cost := expected_cost(config, until=until):
             told.note(cost)
         try:
-            lines.rows(_runs().run(config, folder, until=until, progress=told))
+            lines.rows(runs.run(config, folder, until=until, progress=told))
         finally:
             for notice in folder.notices:
                 told.note(f"note: {notice}")
-        told.note(f"run folder: {path} (sdg report {path})")
+        results = folder.read_json("results.json") or {}
+        if until == "run":
+            if not as_json:
+                lines.text("\nhypotheses verified, share of the grounding instructions:")
+                lines.rows(results.get("verification", ()))
+            told.note(f"report: {write(path)}")
+        seconds = {stage: each["seconds"] for stage, each in results.get("stages", {}).items()}
+        told.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
+        told.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
 
 
 if __name__ == "__main__":

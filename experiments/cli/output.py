@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
@@ -25,14 +26,18 @@ class Output:
         self.as_json = as_json
 
     def rows(self, rows: Iterable[Row]) -> int:
-        """Print rows and count them; as JSON each one as soon as it is there."""
+        """Print rows and count them; as JSON each one as soon as it is there. What came before an error is printed."""
         if self.as_json:
             from sdg.run.files import line
 
             return sum(self._write(line(row)) for row in rows)
-        found = list(rows)
-        for text in table(found):
-            self._write(text)
+        found: list[Row] = []
+        try:
+            for row in rows:
+                found.append(row)
+        finally:
+            for text in table(found):
+                self._write(text)
         return len(found)
 
     def details(self, rows: Iterable[Row]) -> None:
@@ -42,7 +47,7 @@ class Output:
             return
         for row in rows:
             for key, value in row.items():
-                text = readable(value if isinstance(value, str) else cell(value), most=20_000)
+                text = readable(value if isinstance(value, str) else _whole(value), most=20_000)
                 self._write(f"{key}:\n    " + text.replace("\n", "\n    ") if "\n" in text else f"{key}: {text}")
             self._write("")
 
@@ -88,21 +93,36 @@ def output(*, as_json: bool) -> Iterator[Output]:
         os.close(saved)
 
 
-def table(rows: Sequence[Row]) -> list[str]:
-    """Rows as aligned lines: numbers to the right, a rate with its interval as one column in percent."""
+def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
+    """Rows as aligned lines: numbers to the right, a rate with its interval as one column in percent.
+
+    In a terminal (or with `width`, in characters) long texts are folded and, where that isn't enough, every row stands
+    by itself, a line for each value.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     shown = [with_interval(row) for row in rows]
     columns = list(dict.fromkeys(key for row in shown for key in row))
     if not columns:
         return []
-    cells = [[cell(row.get(column)) for column in columns] for row in shown]
-    numeric = [all(isinstance(row.get(c), int | float | None) for row in shown) for c in columns]
-    widths = [max(len(column), *(len(line[i]) for line in cells)) for i, column in enumerate(columns)]
-
-    def aligned(values: Sequence[str]) -> str:
-        parts = (v.rjust(w) if right else v.ljust(w) for v, w, right in zip(values, widths, numeric, strict=True))
-        return "  ".join(parts).rstrip()
-
-    return [aligned(columns), aligned(["-" * width for width in widths]), *map(aligned, cells)]
+    drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        numeric = all(isinstance(row.get(column), int | float | None) for row in shown)
+        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
+    for row in shown:
+        drawn.add_row(*(Text(cell(row.get(column))) for column in columns))
+    wide = Console(width=10_000, color_system=None, force_terminal=False)
+    needed = wide.measure(drawn).maximum
+    room = width or (shutil.get_terminal_size().columns if sys.stdout.isatty() else needed)
+    if needed > room and len(columns) > room // 12:
+        return [line for row in shown for line in (*(f"{key}: {cell(row.get(key))}" for key in columns), "")]
+    console = Console(width=min(room, needed), color_system=None, force_terminal=False, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(drawn)
+    return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
 
 
 def cell(value: Any) -> str:
@@ -117,6 +137,20 @@ def cell(value: Any) -> str:
         value = ", ".join(f"{key}: {cell(item)}" for key, item in value.items())
     text = readable(value if isinstance(value, str) else str(value)).replace("\n", "\\n")
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
+
+
+def _whole(value: Any, indent: str = "") -> str:
+    """A value with all that is in it, nested ones indented and texts of several lines as they are."""
+    if isinstance(value, Mapping):
+        parts = [(f"{key}:", item) for key, item in value.items()]
+    elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+        parts = [("-", item) for item in value]
+    elif isinstance(value, str):
+        return f"\n{value}".replace("\n", f"\n{indent}") if "\n" in value else value
+    else:
+        return cell(value) if not isinstance(value, list | tuple) else ", ".join(map(str, value))
+    inner = f"{indent}    "
+    return "".join(f"\n{indent}{head} {_whole(item, inner)}" for head, item in parts)
 
 
 def with_interval(row: Row) -> dict[str, Any]:

@@ -5,33 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from sdg.experiments.cli.errors import readable
 
+if TYPE_CHECKING:
+    from sdg.pipeline import Progress, Stage
+
 SECONDS_BETWEEN_LINES = 10.0
-
-
-class Stage(Protocol):
-    """One stage under way."""
-
-    def advance(self, count: int = 1, *, steps: int = 0) -> None:
-        """`count` more units are finished, which took `steps` environment steps."""
-        ...
-
-
-class Progress(Protocol):
-    """Whoever is told how far a run is."""
-
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> AbstractContextManager[Stage]:
-        """A stage of `total` units (None: unknown), of which `done` were finished by an earlier run."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Something worth a line."""
-        ...
 
 
 class Quiet:
@@ -59,10 +41,17 @@ class Lines:
         if done == total:  # An earlier run did it all: there is nothing to tell.
             yield Quiet()
             return
-        meter = Meter(name, total=total, unit=unit, done=done)
-        under_way = _LineStage(meter, self._seconds)
+        due = time.monotonic() + self._seconds
+
+        def now_and_then(meter: Meter) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._seconds
+                self.note(meter.text())
+
+        meter = Meter(name, now_and_then, total=total, unit=unit, done=done)
         try:
-            yield under_way
+            yield meter
         finally:
             self.note(meter.text())
 
@@ -70,31 +59,22 @@ class Lines:
         print(readable(text), file=sys.stderr, flush=True)
 
 
-class _LineStage:
-    def __init__(self, meter: Meter, seconds: float) -> None:
-        self._meter = meter
-        self._seconds = seconds
-        self._next = time.monotonic() + seconds
-
-    def advance(self, count: int = 1, *, steps: int = 0) -> None:
-        self._meter.advance(count, steps=steps)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + self._seconds
-            print(self._meter.text(), file=sys.stderr, flush=True)
-
-
 class Meter:
-    """Counts units and steps, and says how quick they are and how long the rest takes."""
+    """Counts units and steps, and says how quick they are and how long the rest takes; `shown` is called each time."""
 
-    def __init__(self, name: str, *, total: int | None, unit: str, done: int = 0) -> None:
+    def __init__(
+        self, name: str, shown: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
+    ) -> None:
+        self._shown = shown
         self.name, self.total, self.unit = name, total, unit
         self.done = self.already = done
         self.steps = 0
         self._begun = time.monotonic()
 
-    def advance(self, count: int, *, steps: int) -> None:
+    def advance(self, count: int = 1, *, steps: int = 0) -> None:
         self.done += count
         self.steps += steps
+        self._shown(self)
 
     def rates(self) -> str:
         seconds = max(time.monotonic() - self._begun, 1e-9)
@@ -141,16 +121,15 @@ class Bars:
             MofNCompleteColumn(),
             TextColumn("{task.fields[rates]}", markup=False),
         )
-        meter = Meter(name, total=total, unit=unit, done=done)
         with RichProgress(*columns, console=self._console, redirect_stdout=False, redirect_stderr=False) as bars:
             task = bars.add_task(name, total=total, completed=done, rates="")
-
-            class _BarStage:
-                def advance(self, count: int = 1, *, steps: int = 0) -> None:
-                    meter.advance(count, steps=steps)
-                    bars.update(task, completed=meter.done, rates=meter.rates())
-
-            yield _BarStage()
+            yield Meter(
+                name,
+                lambda meter: bars.update(task, completed=meter.done, rates=meter.rates()),
+                total=total,
+                unit=unit,
+                done=done,
+            )
 
     def note(self, text: str) -> None:
         self._console.print(readable(text), markup=False, highlight=False, soft_wrap=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.domains import domain
-from sdg.experiments.config.config import ModelConfig, RunConfig
+from sdg.experiments.config.config import ModelConfig, RunConfig, dump
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
-from sdg.induction.induce import InduceSettings
 from sdg.llm.address import TRUST_VARIABLE, is_loopback
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.estimate import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
@@ -18,10 +17,9 @@ from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.pipeline import Explorers, Plan
-from sdg.skills.learning.train import TrainSettings
-from sdg.skills.search.search import RandomSearch, Search, SearchSettings
+from sdg.run import RunSettings, plain
+from sdg.skills.search.search import RandomSearch, Search
 from sdg.skills.search.skill_search import SkillSearch
-from sdg.verification.verify import VerifySettings
 
 LIBRARY = "library"
 
@@ -37,9 +35,13 @@ def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
     return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
 
 
+def settings_of(config: RunConfig) -> RunSettings:
+    """What a run folder is held to, and the command that was typed."""
+    return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
+
+
 def plan_of(config: RunConfig) -> Plan:
     """The stages' own settings."""
-    verify, induce = config.verify, config.induce
     return Plan(
         levels=config.levels,
         instructions=config.instructions_per_level,
@@ -50,28 +52,10 @@ def plan_of(config: RunConfig) -> Plan:
         temperature=config.model.temperature,
         max_tokens=config.model.max_tokens,
         concurrency=config.model.concurrency if provider_of(config.model.kind).network else 1,
-        training_layouts=induce.training_layouts,
-        validation_layouts=induce.validation_layouts,
-        verify=VerifySettings(verify.t_verify, verify.most_per_subgoal),
-        induce=InduceSettings(
-            text=induce.text,
-            max_k=induce.k_max,
-            validation_share=induce.validation_share,
-            use_unconfirmed=induce.use_unconfirmed,
-            first_timesteps=induce.first_timesteps,
-            last_timesteps=induce.last_timesteps,
-            rough_success=induce.rough_success,
-            fresh_starts=induce.fresh_starts,
-            train=TrainSettings(
-                total_timesteps=induce.total_timesteps,
-                n_envs=induce.n_envs,
-                horizon=induce.horizon,
-                target_success=induce.target_success,
-                learner=induce.learner,
-                network=induce.network,
-                ppo=induce.ppo.model_dump(),
-            ),
-        ),
+        training_layouts=config.induce.training_layouts,
+        validation_layouts=config.induce.validation_layouts,
+        verify=config.verify,
+        induce=config.induce,
         processes=config.processes,
         cycles=config.cycles,
     )
@@ -82,8 +66,8 @@ def language_model(config: RunConfig, folder: Path) -> LanguageModel:
     return build(model_settings(config, folder))
 
 
-def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
-    """Which model the config names, as a value that travels to worker processes: it holds no key."""
+def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
+    """Which model the config names, as a value that travels and holds no key; without a folder nothing is kept."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
@@ -95,9 +79,9 @@ def model_settings(config: RunConfig, folder: Path) -> ModelSettings:
         concurrency=model.concurrency,
         retries=model.retries,
         transcript=Path(model.transcript) if model.transcript else None,
-        record=folder / "transcript.jsonl",
-        cache=folder / "replies.sqlite" if model.cache and provider_of(model.kind).network else None,
-        ledger=folder / "spent.json",
+        record=folder / "transcript.jsonl" if folder else None,
+        cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
+        ledger=folder / "spent.json" if folder else None,
         fault_rate=model.fault_rate,
         fault_seed=config.seed,
         limits=Limits(tokens=budget.tokens, money=budget.money),
@@ -117,7 +101,7 @@ SUBGOALS = 3
 
 def expected_cost(config: RunConfig, *, until: str) -> str:
     """What a run up to a stage will ask of its model, in a line; "" for a model that reaches no server."""
-    settings = model_settings(config, Path())
+    settings = model_settings(config, None)
     if not provider_of(settings.kind).network:
         return ""
     levels, evaluate = len(config.levels), config.evaluate
@@ -127,13 +111,13 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         rehearsed = levels * config.induce.rehearsals * config.cycles
         asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
     if until in ("solve", "run"):
-        compared = len({"sdg_action", "random_skills"} & set(evaluate.baselines)) if until == "run" else 0
+        compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
         asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
     return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
 
 
 def planner_of(
-    config: RunConfig, run: Path, library: Path, *, agent: str, stage: str = "solve"
+    config: RunConfig, run: Path | None, library: Path, *, agent: str, stage: str = "solve"
 ) -> players.PlannerRecipe:
     """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
     return players.PlannerRecipe(
@@ -141,7 +125,7 @@ def planner_of(
         library,
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
-        settings=DeductionSettings(interactions=config.deduce.interactions, attempts=config.deduce.attempts),
+        settings=config.deduce,
         domain=config.domain,
         guards=config.deduce.guards,
     )
@@ -150,33 +134,21 @@ def planner_of(
 def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     """sdg, and with `everyone` the agents that the config compares it with."""
     sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
-    compared = [name.replace("_", "-") for name in config.evaluate.baselines] if everyone else []
+    compared = config.evaluate.baselines if everyone else ()
     return players.recipes(("sdg", *compared), sdg)
-
-
-def search_settings(config: RunConfig) -> SearchSettings:
-    """What both searches are told."""
-    verify = config.verify
-    return SearchSettings(
-        n_envs=verify.n_envs,
-        horizon=verify.horizon,
-        bonus=verify.bonus,
-        learning_rate=verify.learning_rate,
-        ent_coef=verify.ent_coef,
-    )
 
 
 def explorers_of(config: RunConfig) -> Explorers:
     """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
     if not config.verify.explorers:
         return lambda library, search: search
-    return lambda library, search: SkillSearch(library, search, search_settings(config))
+    return lambda library, search: SkillSearch(library, search, config.verify.search)
 
 
 def search_of(config: RunConfig) -> Search:
     """PPO, or the learning-free search that it is compared with."""
-    if config.verify.search == "random":
-        return RandomSearch(search_settings(config))
+    if config.verify.method == "random":
+        return RandomSearch(config.verify.search)
     from sdg.skills.search.ppo_search import PPOSearch
 
-    return PPOSearch(search_settings(config))
+    return PPOSearch(config.verify.search)

@@ -1,56 +1,66 @@
-"""Every config key with its default and meaning, as docs/configuration.md: `python -m sdg.experiments.config.docs`."""
+"""Every config key with its default and meaning, as docs/configuration.md: `sdg config`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import BaseModel
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any, get_type_hints
 
 from sdg.experiments.config.config import RunConfig
+from sdg.skills.learning.settings import PPOSettings
 
 HEAD = """# Configuration
 
 One YAML file tells a run what to do (`configs/`); `--set a.b=c` lays a value over it, `--seed` sets its seed. Keys left
 out have the defaults below. Unknown keys, keys given twice and values of another kind are refused with their line;
-`1e-4` is a number and `no` is a word. This page is written by `python -m sdg.experiments.config.docs`.
+`1e-4` is a number and `no` is a word. This page is what `sdg config` prints.
 """
 
 
 def markdown() -> str:
     """The page, which a test compares with the file."""
-    return HEAD + "".join(_section(RunConfig, ""))
+    return HEAD + "".join((*_section(RunConfig, ""), *_section(PPOSettings, "induce.train.ppo.")))
 
 
-def _section(model: type[BaseModel], prefix: str) -> list[str]:
+def _section(settings: Any, prefix: str) -> Iterator[str]:
     title = f"`{prefix.rstrip('.')}`" if prefix else "The run"
-    about = (model.__doc__ or "").strip()
-    lines = [f"\n## {title}\n\n{about}\n\n| key | default | meaning |\n|---|---|---|\n"]
+    yield f"\n## {title}\n\n{inspect.getdoc(settings)}\n\n| key | default | meaning |\n|---|---|---|\n"
     inner: list[str] = []
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            inner += _section(kind, f"{prefix}{name}.")
+    kinds = get_type_hints(settings)
+    for each in fields(settings):
+        if is_dataclass(kinds[each.name]):
+            inner += _section(kinds[each.name], f"{prefix}{each.name}.")
         else:
-            default = "required" if field.is_required() else f"`{_yaml(field.get_default(call_default_factory=True))}`"
-            lines.append(f"| `{prefix}{name}` | {default} | {field.description} |\n")
-    return lines + inner
+            yield f"| `{prefix}{each.name}` | {_default(each)} | {_meanings(settings)[each.name]} |\n"
+    yield from inner
+
+
+def _default(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
+        return f"`{_yaml(field.default_factory())}`"
+    return "required" if field.default is MISSING else f"`{_yaml(field.default)}`"
 
 
 def _yaml(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_yaml(item) for item in value)}]"
-    if isinstance(value, dict):
-        return str(value)
-    return (
-        {None: "null", True: "true", False: "false", "": '""'}.get(value, str(value))
-        if not _number(value)
-        else str(value)
-    )
+        return f"[{', '.join(map(_yaml, value))}]"
+    return value if value and isinstance(value, str) else json.dumps(value)
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")
+@cache
+def _meanings(settings: type) -> dict[str, str]:
+    """The text below each field, in the source of a dataclass and of those that it builds on."""
+    found: dict[str, str] = {}
+    for kind in reversed([each for each in settings.__mro__ if is_dataclass(each)]):
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, text in pairwise(body.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    return found

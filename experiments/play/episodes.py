@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -15,13 +15,52 @@ from sdg.experiments.run.workers import Workers
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of
 from sdg.run import Journal
+from sdg.skills.settings import LayoutSeed
+from sdg.skills.strict_json import decode
 
-Row = dict[str, Any]
-Done = Callable[[Row], None]
 BOT = "bot"
 
 
-def unheard(row: Row) -> None:
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An episode as a journal keeps it; `success` is None where the world couldn't judge, `bot_steps` where unknown."""
+
+    unit: str
+    agent: str
+    level: str
+    seed: LayoutSeed
+    success: bool | None
+    steps: int
+    max_steps: int
+    bot_steps: int | None = None
+    instruction: str = ""
+    repeat: int = 0
+    interactions: int = 0
+    skill_calls: int = 0
+    llm_calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cause: str = ""
+    error: str = ""
+    program: str = ""
+    actions: tuple[int, ...] = ()
+    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Played:
+        """A journal's row. Raises ValueError for one that lacks what every episode has, or has it otherwise."""
+        return decode(cls, row, place=f"episode {row.get('unit')!r:.80}", extra="ignore")
+
+    @property
+    def counted_steps(self) -> int:
+        """Its steps; a failure counts with the whole limit."""
+        return self.steps if self.success else self.max_steps
+
+
+RowHeard = Callable[[Played], None]
+
+
+def unheard(row: Played) -> None:
     """Nobody is told of a row."""
 
 
@@ -73,7 +112,7 @@ class Job:
         """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
         return answer(self.model, request)
 
-    def lost(self, reason: str) -> Row:
+    def lost(self, reason: str) -> dict[str, Any]:
         """The row of an episode whose worker hung or died: a failure that says so."""
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
 
@@ -88,7 +127,7 @@ def evaluation_tasks(levels: Sequence[str], *, instructions: int, repeats: int, 
     return [Task(level, layout, repeat) for level in levels for repeat, part in enumerate(parts) for layout in part]
 
 
-def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: Done = unheard) -> list[Row]:
+def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:
     """Play what the journal lacks and give the rows of all jobs in their order; `done` hears of each new row.
 
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
@@ -97,11 +136,11 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     # An episode that waits for a slow model takes no core: then there are more processes than cores.
     outstanding = max((concurrency_of(job.model) for job in missing), default=1)
     for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
-        done(journal.append(row))
-    return [journal[job.unit] for job in jobs]
+        done(Played.from_json(journal.append(row)))
+    return [Played.from_json(journal[job.unit]) for job in jobs]
 
 
-def _play(job: Job) -> Row:
+def _play(job: Job) -> dict[str, Any]:
     return play_task(_agent(job.recipe), job.task, bot_steps=job.bot_steps)
 
 
@@ -111,17 +150,10 @@ def _agent(recipe: Recipe) -> Agent:
 
 
 def with_bot_steps(
-    recipe: Recipe,
-    tasks: Sequence[Task],
-    *,
-    journal: Journal,
-    processes: int = 1,
-    done: Done = unheard,
+    recipe: Recipe, tasks: Sequence[Task], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
 ) -> list[Job]:
     """The tasks as jobs, each with the bot's steps on it; the bot plays those that the journal lacks first."""
-    bots = [Job(BotRecipe(), task) for task in tasks]
-    rows = run_jobs(bots, journal=journal, processes=processes, done=done)
+    bots = run_jobs([Job(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
     return [
-        Job(recipe, task, bot_steps=row["steps"] if row["success"] else None)
-        for task, row in zip(tasks, rows, strict=True)
+        Job(recipe, task, bot_steps=row.steps if row.success else None) for task, row in zip(tasks, bots, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from sdg.run import RunFolder
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import save_library
 
-Row = dict[str, Any]
-
 
 class Rehearsals:
     """Plays a run's rehearsals; its units are rows of `rehearsals.jsonl`, so what was played isn't played again."""
@@ -25,29 +23,25 @@ class Rehearsals:
     def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
         self.config, self.folder, self.progress = config, folder, progress
 
-    def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Row]:
+    def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
         """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
+        config, journal = self.config, self.folder.journal("rehearsals")
         place = self._kept(library, cycle)
-        jobs = [
-            Job(planner_of(self.config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce"), task)
-            for task in self._tasks()
-        ]
-        journal = self.folder.journal("rehearsals")
+        planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
+        practised = config.induce.training_layouts
+        drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
+        # Those before are practised on: what is asked on them, and held out, would have been seen.
+        tasks = [Task(level, seed, domain_name=config.domain) for level in config.levels for seed in drawn[practised:]]
+        jobs = [Job(planner, task) for task in tasks]
         done = sum(job.unit in journal for job in jobs)
         with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
-            return run_jobs(
+            run_jobs(
                 jobs,
                 journal=journal,
-                processes=self.config.processes,
-                done=lambda row: stage.advance(steps=row["steps"]),
+                processes=config.processes,
+                done=lambda row: stage.advance(steps=row.steps),
             )
-
-    def _tasks(self) -> list[Task]:
-        induce = self.config.induce
-        drawn = seeds("training", count=induce.training_layouts + induce.rehearsals, seed=self.config.seed)
-        # Those before are practised on: what is asked on them, and held out, would have been seen.
-        mine = drawn[induce.training_layouts :]
-        return [Task(level, seed, domain_name=self.config.domain) for level in self.config.levels for seed in mine]
+        return [journal[job.unit] for job in jobs]
 
     def _kept(self, library: SkillLibrary, cycle: int) -> Path:
         """The folder of the library that is rehearsed with; it is the same however often it is made."""

@@ -1,63 +1,48 @@
-"""One instruction with a stored library: what `sdg solve --level LEVEL --seed SEED` does, as a function.
-
-from experiments.solve import solve
-row = solve("BossLevel", 7, instruction="go to the red ball, then open a door")
-row["outcome"], row["steps"], row["program"]
-"""
+"""One instruction with a stored library: what `sdg solve --level LEVEL` does, as a function."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sdg.agents.agents import Task, begin, is_judged, open_world
-from sdg.deduction.deduce import DeductionSettings
 from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction
 from sdg.deduction.program import NO_PROGRAM
+from sdg.envs.babyai.language import nearest
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.cli.errors import UserError
+from sdg.experiments.play.episodes import Played
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.run.workers import Workers
-from sdg.experiments.table.comparison import find_library
-from sdg.llm.model import Sampling
-from sdg.llm.provider import ModelSettings
 
 SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
 MAX_SEED = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What an instruction is solved with: a library's folder ("" to look for one), a model, and its limits."""
-
-    library: str = ""
-    model: ModelSettings = field(default_factory=ModelSettings)
-    sampling: Sampling = field(default_factory=Sampling)
-    settings: DeductionSettings = field(default_factory=DeductionSettings)
-
-
-def solve(level: str, seed: int, *, instruction: str = "", means: Means = Means()) -> dict[str, Any]:
+def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe) -> tuple[dict[str, Any], Played]:
     """Play one instruction: the level's own under `seed`, or one's own words in the world of that seed.
 
     The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED where it can't verify the words (`note`
     says why), then no success is claimed. `program` is the last one, `calls` has all calls of all programs in order.
-    Raises UserError for a level, a seed, an instruction or a library that can't be had, LibraryError for a library that
-    is broken and ModelError when the model gives no reply.
+    Beside it is the episode, for a film. Raises UserError for a level, a seed or an instruction that can't be had,
+    LibraryError for a library that is broken and ModelError when the model gives no reply.
     """
-    place = find_library(means.library)
     task = _task(level, seed, instruction)
     try:
         name, world = open_world(task)
     except ValueError as error:
         raise UserError(str(error)) from None
-    recipe = PlannerRecipe("sdg", place, model=means.model, sampling=means.sampling, settings=means.settings)
+    if instruction:
+        _refuse_typing_errors(instruction)
     lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
-    return head | {"note": note} | _told(episode) | {"library": str(place), "agent": "sdg"}
+    row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
+    about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
+    return row, Played.from_json(about | episode.row())
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +64,13 @@ class _Play:
 
 def _play(job: _Play) -> Episode:
     return job.recipe.build().play(open_world(job.task)[1], job.task)
+
+
+def _refuse_typing_errors(instruction: str) -> None:
+    """What is nearly an instruction isn't sent to a model. Raises UserError that says what was meant."""
+    meant = nearest(instruction)
+    if meant is not None:
+        raise UserError(f"{instruction!r} is no instruction; did you mean {meant!r}?")
 
 
 def outcome(episode: Episode) -> str:
@@ -127,4 +119,4 @@ def _why_unjudged(task: Task) -> str:
     return ""
 
 
-__all__ = ["FAILED", "SOLVED", "UNJUDGED", "Means", "no_program", "outcome", "solve"]
+__all__ = ["FAILED", "SOLVED", "UNJUDGED", "no_program", "outcome", "solve"]

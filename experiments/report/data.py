@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sdg.experiments.table.rows import ALL
-from sdg.experiments.table.statistics import wilson_interval
 from sdg.run import RunError, read_artefact, read_description, read_journal, read_metrics
+from sdg.skills.statistics import wilson_interval
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -33,6 +33,7 @@ class RunData:
     episodes: Sequence[Row] = ()
     metrics: Sequence[Row] = ()
     skills: Sequence[Row] = ()
+    rehearsals: Sequence[Row] = ()
     results: Row = field(default_factory=dict)
     induction: Row = field(default_factory=dict)
     gaps: Sequence[str] = ()
@@ -62,6 +63,7 @@ def read_run(path: Path) -> RunData:
         episodes=try_read("episodes.jsonl", read_journal, none),
         metrics=try_read("metrics.jsonl", read_metrics, none),
         skills=try_read("skills.jsonl", read_journal, none),
+        rehearsals=read_journal(path / "rehearsals.jsonl") if (path / "rehearsals.jsonl").exists() else none,
         results=try_read("results.json", read_artefact, empty),
         induction=try_read("induction.json", read_artefact, empty),
         gaps=gaps,
@@ -82,17 +84,19 @@ def text(row: Row, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def list_of(row: Row, key: str) -> list[Any]:
+    """A list, an empty one for anything else."""
+    value = row.get(key)
+    return value if isinstance(value, list) else []
+
+
 def rows_of(row: Row, key: str) -> list[Row]:
     """The objects in a list, none for anything else."""
-    value = row.get(key)
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    return [item for item in list_of(row, key) if isinstance(item, Mapping)]
 
 
 def success_rows(data: RunData) -> list[dict[str, Any]]:
-    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far.
-
-    Rows over all levels are left out: they are interquartile means, and with one repeat they have no interval.
-    """
+    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far."""
     rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
     found = [dict(row) for row in rows if number(row, "success_rate") is not None]
     if found:
@@ -146,32 +150,92 @@ def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:
     return Counter(text(row, "cause") for row in rows if text(row, "cause")).most_common(most)
 
 
-def curves(data: RunData) -> dict[str, list[Row]]:
-    """Title -> learning curve, in order of environment steps; a skill that was learned in rounds has one for each."""
+def by_level(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
+    """The levels, and a line for each agent: its name and its rates on them."""
+    levels = list(dict.fromkeys(text(row, "level") for row in rows))
+    rates = {(text(row, "agent"), text(row, "level")): number(row, "success_rate") for row in rows}
+    agents = dict.fromkeys(agent for agent, _ in rates)
+    return levels, [(agent, [rates.get((agent, level)) for level in levels]) for agent in agents]
+
+
+def curves(data: RunData) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Skill -> curve by name -> (environment steps, success in [0, 1]); the rounds of a skill follow one another."""
     units: dict[str, list[Row]] = {}
     for row in data.metrics:
         if number(row, "environment_steps") is not None:
             units.setdefault(text(row, "unit"), []).append(row)
-    names = {unit: text(rows[0], "skill") or unit for unit, rows in units.items()}
-    seen: Counter[str] = Counter()
-    found = {}
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    began: Counter[str] = Counter()
     for unit, rows in units.items():
-        seen[names[unit]] += 1
-        again = list(names.values()).count(names[unit]) > 1
-        title = f"{names[unit]}, round {seen[names[unit]]}" if again else names[unit]
-        found[title] = sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0)
+        skill = text(rows[0], "skill") or unit
+        lines = found.setdefault(skill, {name: [] for name in CURVES})
+        for row in sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0):
+            steps = number(row, "environment_steps") or 0.0
+            for name, key in CURVES.items():
+                rate = number(row, key)
+                # Before the first step nothing was practised: a success of 0 there would be false.
+                if rate is not None and (steps or name != "training"):
+                    lines[name].append((began[skill] + steps, rate))
+        began[skill] += int(max(number(row, "environment_steps") or 0.0 for row in rows))
     return found
+
+
+CURVES = {"training": "train_success", "validation": "validation_success"}
+
+
+def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
+    """What our agent's programs called: a row for each skill, and the commonest reasons of refusals."""
+    made = [
+        call
+        for row in data.episodes
+        if text(row, "agent") == OURS
+        for interaction in rows_of(row, "trace")
+        for call in rows_of(interaction, "calls")
+    ]
+    names = Counter(text(call, "name") for call in made)
+    refused = Counter(text(call, "name") for call in made if call.get("refused") is True)
+    failed = Counter(text(call, "name") for call in made if not (call.get("refused") or call.get("success")))
+    rows = [
+        {"skill": name, "calls": count, "failed": failed[name], "refused": refused[name]}
+        for name, count in names.most_common()
+    ]
+    reasons = Counter(
+        str(verdict[2])
+        for call in made
+        if call.get("refused") is True
+        for verdict in list_of(call, "verdicts")
+        if isinstance(verdict, list) and len(verdict) > 2 and verdict[1] is False
+    )
+    return rows, reasons.most_common(8)
+
+
+def spending(data: RunData) -> list[dict[str, Any]]:
+    """Questions to the model and their tokens, by stage and by agent; stages that asked nothing are left out."""
+    parts: dict[str, Sequence[Row]] = {"rehearsals": data.rehearsals}
+    for agent in dict.fromkeys(text(row, "agent") for row in data.episodes):
+        parts[f"episodes of {agent}"] = [row for row in data.episodes if text(row, "agent") == agent]
+    found = [
+        {"stage": name, "calls": _total(rows, "llm_calls"), "tokens": _total(rows, "tokens")}
+        for name, rows in parts.items()
+    ]
+    return [row for row in found if row["tokens"]]
+
+
+def _total(rows: Sequence[Row], key: str) -> float:
+    return sum(number(row, key) or 0.0 for row in rows)
 
 
 def cluster_rows(data: RunData) -> list[dict[str, Any]]:
     """The clusters, each with its API names, and its skill's validation success (the last round's) with an interval."""
     learned = {text(row, "name"): row.get("best") for row in data.skills}
-    return [
-        _cluster_row(cluster, learned.get(text(cluster, "name"))) for cluster in rows_of(data.induction, "clusters")
-    ]
+    spent: Counter[str] = Counter()
+    for row in data.skills:
+        spent[text(row, "name")] += int(number(row, "environment_steps") or 0)
+    names = [(cluster, text(cluster, "name")) for cluster in rows_of(data.induction, "clusters")]
+    return [_cluster_row(cluster, learned.get(name), steps=spent[name]) for cluster, name in names]
 
 
-def _cluster_row(cluster: Row, best: object) -> dict[str, Any]:
+def _cluster_row(cluster: Row, best: object, *, steps: int) -> dict[str, Any]:
     names, members = cluster.get("api_names"), cluster.get("members")
     rate, low, high = number(cluster, "success_rate"), number(cluster, "low"), number(cluster, "high")
     if rate is None and isinstance(best, Mapping):
@@ -186,7 +250,7 @@ def _cluster_row(cluster: Row, best: object) -> dict[str, Any]:
         "success_rate": rate,
         "low": low,
         "high": high,
-        "steps": number(best, "environment_steps") if isinstance(best, Mapping) else None,
+        "steps": steps or None,
     }
 
 

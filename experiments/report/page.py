@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from sdg.experiments.cli.errors import readable
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
+from sdg.experiments.report.panels import Mark, Panel, Panels
 from sdg.llm.registry import is_rule_based
 from sdg.run import atomic_write
 
@@ -61,6 +61,9 @@ def _content(data: RunData) -> dict[str, Any]:
         "rule_based": is_rule_based(_model_kind(description)),
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
+        "by_level": data_of.by_level(data_of.success_rows(data)),
+        "spending": data_of.spending(data),
+        "calls": data_of.calls(data),
         "stages": _stages(data),
         "verified": data_of.verification_rows(data),
         "verify_causes": data_of.causes(data.verifications),
@@ -111,14 +114,13 @@ def _stages(data: RunData) -> list[tuple[str, float | None]]:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    from sdg.experiments.play import show
-    from sdg.experiments.report import film as report_gif
+    from sdg.experiments.play.episodes import Played
+    from sdg.experiments.play.film import episode_gif
 
     films = []
     for row in data_of.chosen_episodes(data):
         try:
-            film = show.episode_gif(row) if rows_of(row, "trace") else report_gif.episode_gif(row)
-            films.append({"row": row, "uri": _uri("image/gif", film), "told": bool(rows_of(row, "trace"))})
+            films.append({"row": row, "uri": _uri("image/gif", episode_gif(Played.from_json(row)))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
     return films
@@ -133,7 +135,7 @@ def _chosen_k(data: RunData) -> int | None:
 def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     from sdg.experiments.report import plots
 
-    found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": []}
+    found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": "", "quick": []}
 
     def draw(what: str, act: Callable[[], bytes]) -> str:
         try:
@@ -144,7 +146,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
 
     success = data_of.success_rows(data)
     if success:
-        found["success"] = draw("success", lambda: plots.success_plot(success))
+        found["success"] = draw("success", lambda: _success_plot(success).drawn("svg"))
     scores = data_of.calinski_scores(data)
     if scores:
         found["calinski"] = draw("scores", lambda: plots.calinski_plot(scores, _chosen_k(data)))
@@ -152,19 +154,35 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
     if any(points.values()):
         found["clusters"] = draw("clusters", lambda: plots.cluster_plot(points))
-    for name, rows in data_of.curves(data).items():
-        lines = {title: _line(rows, key) for title, key in CURVES.items() if _line(rows, key)}
-        if lines:
-            found["curves"].append((name, draw(repr(name), partial(plots.learning_plot, name, lines))))
+    learned = data_of.curves(data)
+    long = {name: lines for name, lines in learned.items() if max(map(len, lines.values())) >= LEAST_POINTS}
+    found["quick"] = [name for name in learned if name not in long]
+    if long:
+        found["curves"] = draw("learning curves", lambda: _curves_plot(long).drawn("svg"))
     return found
 
 
-CURVES = {"training": "train_success", "validation": "validation_success"}
+LEAST_POINTS = 3
+"""Points that a learning curve needs to be drawn."""
 
 
-def _line(rows: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
-    points = [(number(row, "environment_steps"), number(row, key)) for row in rows]
-    return [(x, y) for x, y in points if x is not None and y is not None]
+def _success_plot(rows: Sequence[Mapping[str, Any]]) -> Panels:
+    levels, agents = data_of.by_level(rows)
+    lines: dict[str, list[Mark]] = {agent: [] for agent, _ in agents}
+    for row in rows:
+        rate = float(row["success_rate"])
+        low, high = number(row, "low"), number(row, "high")
+        ends = (rate if low is None else min(low, rate), rate if high is None else max(high, rate))
+        lines[text(row, "agent")].append(Mark(levels.index(text(row, "level")), rate, *ends))
+    return Panels([Panel("", lines)], x="", ticks=levels)
+
+
+def _curves_plot(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Panels:
+    panels = [
+        Panel(name, {title: [Mark.exact(*point) for point in points] for title, points in lines.items()})
+        for name, lines in curves.items()
+    ]
+    return Panels(panels, x="environment steps", note="the rounds of a skill follow one another")
 
 
 def _uri(kind: str, content: bytes) -> Any:

@@ -27,6 +27,11 @@ class Mark:
     low: float
     high: float
 
+    @classmethod
+    def exact(cls, x: float, value: float) -> Mark:
+        """A rate without an interval."""
+        return cls(x, value, value, value)
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:

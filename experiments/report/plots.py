@@ -15,50 +15,9 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which people with colour-blindness can tell apart; markers differ as well."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MAX_LABEL, MAX_TITLE = 28, 48
+MAX_LABEL = 28
 
 Point = tuple[float, float]
-
-
-def success_plot(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Success in % with intervals, levels along x, an agent a colour; rates and their ends in [0, 1]."""
-    levels = list(dict.fromkeys(str(row["level"]) for row in rows))
-    agents = list(dict.fromkeys(str(row["agent"]) for row in rows))
-
-    def draw(axes: Axes) -> None:
-        for index, agent in enumerate(agents):
-            mine = [row for row in rows if row["agent"] == agent]
-            offset = (index - (len(agents) - 1) / 2) * 0.7 / max(len(agents), 2)
-            xs = [levels.index(str(row["level"])) + offset for row in mine]
-            ys = [100 * float(row["success_rate"]) for row in mine]
-            ends = [[_below(row) for row in mine], [_above(row) for row in mine]]
-            axes.errorbar(xs, ys, yerr=ends, label=label(agent), linestyle="none", capsize=3, **style(index))
-        axes.set_xticks(range(len(levels)), [label(level) for level in levels])
-        axes.set_xlim(-0.6, len(levels) - 0.4)
-        axes.set_ylim(-4, 104)
-        axes.set_ylabel("success, %")
-        legend(axes, outside=True)
-
-    return figure(draw, width=max(6.4, 1.6 * len(levels) + 1))
-
-
-def learning_plot(name: str, lines: Mapping[str, Sequence[Point]]) -> bytes:
-    """One skill's success in % over environment steps; lines: name -> (steps, success in [0, 1])."""
-    from matplotlib.ticker import EngFormatter
-
-    def draw(axes: Axes) -> None:
-        for index, (title, points) in enumerate(lines.items()):
-            own = style(index) | {"markersize": 3}
-            axes.plot([x for x, _ in points], [100 * y for _, y in points], label=label(title), **own)
-        axes.set_ylim(-4, 104)
-        axes.set_xlabel("environment steps")
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.set_ylabel("success, %")
-        axes.set_xlim(left=0)
-        axes.set_title(label(name, most=MAX_TITLE))
-        legend(axes, place="lower right")
-
-    return figure(draw, width=4.2, height=2.8)
 
 
 def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> bytes:
@@ -150,13 +109,3 @@ def legend(axes: Axes, *, outside: bool = False, place: str = "best") -> None:
     if axes.get_legend_handles_labels()[1]:
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": place}
         axes.legend(frameon=False, fontsize=8, **where)
-
-
-def _below(row: Mapping[str, Any]) -> float:
-    low = row.get("low")
-    return max(0.0, 100 * (float(row["success_rate"]) - float(low))) if isinstance(low, int | float) else 0.0
-
-
-def _above(row: Mapping[str, Any]) -> float:
-    high = row.get("high")
-    return max(0.0, 100 * (float(high) - float(row["success_rate"]))) if isinstance(high, int | float) else 0.0

@@ -60,20 +60,18 @@ def _marker() -> Path:
 
 def _compile() -> None:
     from sdg.envs.babyai.world import BabyAIWorld
-    from sdg.experiments.cli.main import find_config
     from sdg.experiments.cli.progress import progress
-    from sdg.experiments.config.config import dump, load
+    from sdg.experiments.config.assembly import settings_of
+    from sdg.experiments.config.config import find_config, load
     from sdg.experiments.run.runs import run
-    from sdg.run import RunFolder, RunSettings
+    from sdg.run import RunFolder
 
     world = BabyAIWorld("GoToLocal")
     world.reset(0)
     world.forget()  # the one kernel that no small run needs
     config = load(find_config("tiny"), overlay=["cycles=2"])
-    with tempfile.TemporaryDirectory() as place:
-        settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed)
-        with RunFolder.start(Path(place, "run"), settings) as folder:
-            list(run(config, folder, until="run", progress=progress(quiet=True)))
+    with tempfile.TemporaryDirectory() as place, RunFolder.start(Path(place, "run"), settings_of(config)) as folder:
+        list(run(config, folder, until="run", progress=progress(quiet=True)))
 
 
 if __name__ == "__main__":

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
-
-if TYPE_CHECKING:
-    from sdg.experiments.config.config import RunConfig
-    from sdg.llm.model import LanguageModel
-    from sdg.skills.experience import Experience
-    from sdg.skills.policy.network import Policy
-    from sdg.skills.practice.fresh_starts import Member
+from sdg.experiments.config.assembly import model_settings, plan_of
+from sdg.experiments.config.config import RunConfig, load
+from sdg.induction.induce import discover
+from sdg.induction.translate import translate
+from sdg.llm.model import LanguageModel
+from sdg.llm.registry import build, provider_of
+from sdg.run import records
+from sdg.run.rows import read_rows
+from sdg.skills.experience import Experience
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.fresh_starts import Member
+from sdg.verification.attempts import best_of
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,6 @@ class Grounded:
 
     def policies(self) -> dict[int, Policy]:
         """What the run learned of each cluster in its latest round, by number; clusters without a policy are absent."""
-        from sdg.experiments.config.assembly import plan_of
-        from sdg.run import records
-
         plan = plan_of(self.config)
         domain, learner = plan.domain, plan.induce.train.learner
         units = {label: [f"{number}/{label}" for number in (3, 2, 1)] for label in self.labels.values()}
@@ -47,11 +48,6 @@ def grounded(run: Path) -> Grounded:
 
     Raises UserError when there is no run or it has not grounded anything yet.
     """
-    from sdg.experiments.config.assembly import plan_of
-    from sdg.experiments.config.config import load
-    from sdg.induction.induce import discover
-    from sdg.induction.translate import translate
-
     if not (run / "verifications.jsonl").is_file() or not (run / "config.yaml").is_file():
         raise UserError(f"{run} holds no run that has verified anything: `sdg induce --out {run}` makes one")
     config = load(run / "config.yaml")
@@ -71,12 +67,7 @@ def grounded(run: Path) -> Grounded:
 
 def _experiences(run: Path, config: RunConfig) -> list[Experience]:
     """What the last verification of every instruction grounded in the first cycle, in the order of the instructions."""
-    from sdg.experiments.config.assembly import plan_of
-    from sdg.run.records import VerificationRow
-    from sdg.run.rows import read_rows
-    from sdg.verification.attempts import best_of
-
-    rows = {row.unit: row for row in read_rows(run / "verifications.jsonl", VerificationRow)}
+    rows = {row.unit: row for row in read_rows(run / "verifications.jsonl", records.VerificationRow)}
     chosen = seeds("grounding", count=config.instructions_per_level, seed=config.seed)
     tasks = [(level, seed) for level in config.levels for seed in chosen]
     last = best_of(rows.get, tasks, plan=plan_of(config), cycle=1)
@@ -85,10 +76,7 @@ def _experiences(run: Path, config: RunConfig) -> list[Experience]:
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:
     """The run's own stand-in, or what its real model said, from the transcript."""
-    from sdg.experiments.config.assembly import model_settings
-    from sdg.llm.registry import build, provider_of
-
-    settings = replace(model_settings(config, run), record=None, cache=None, ledger=None)
+    settings = model_settings(config, None)
     if provider_of(settings.kind).network:
         settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")
     return build(settings)

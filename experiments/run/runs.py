@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sdg.experiments.bench.clusterings.measure import kind_of_stand_in
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.cli.show import skills
 from sdg.experiments.config.assembly import (
     LIBRARY,
     explorers_of,
@@ -17,9 +19,10 @@ from sdg.experiments.config.assembly import (
     recipes,
     reserved,
     search_of,
-    search_settings,
+    settings_of,
 )
-from sdg.experiments.config.config import RunConfig
+from sdg.experiments.config.config import RunConfig, find_config, load
+from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.play.rehearsals import Rehearsals
 from sdg.experiments.run import compiled
 from sdg.experiments.run.workers import BANNED, Workers
@@ -27,13 +30,14 @@ from sdg.experiments.table.rows import summarise
 from sdg.induction.induce import Discovery
 from sdg.llm.registry import is_rule_based
 from sdg.pipeline import Grounding, Progress
-from sdg.run import RunError, RunFolder
+from sdg.run import RunError, RunFolder, plain
 from sdg.run.records import HypothesisRow, VerificationRow, verifications
-from sdg.skills.library.store import load_library, save_library
+from sdg.skills.library.store import save_library
 from sdg.skills.sandbox.process.bans import Bans
 from sdg.skills.search.search import RandomSearch
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
@@ -41,25 +45,20 @@ def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress)
     return _Run(config, folder, progress).until(until)
 
 
-def skills(path: Path) -> Iterable[Row]:
-    """The skills of a run folder or of a library folder, a row each. Raises LibraryError for a broken library."""
-    place = path / LIBRARY if (path / LIBRARY).is_dir() else path
-    if not (place / "library.json").exists():
-        return []
-    return [
-        {
-            "name": skill.name,
-            "success_rate": skill.success_rate,
-            "low": skill.success_interval[0],
-            "high": skill.success_interval[1],
-            "episodes": skill.episodes,
-            "environment_steps": skill.environment_steps,
-            "horizon": skill.horizon,
-            "argument": ", ".join(skill.argument_examples[:3]),
-            "members": len(skill.members),
-        }
-        for skill in load_library(place).skills
-    ]
+def grounded_run(name: str, place: Path, *, progress: Progress, seed: int | None = None) -> Path:
+    """Ground and learn by a config in a folder of its own, or go on with it; nothing where its library is there.
+
+    Raises UserError when that library was trained with another config than it is now.
+    """
+    config = load(find_config(name), seed=seed)
+    if (place / LIBRARY / "library.json").is_file():
+        if load(place / "config.yaml") != config:
+            raise UserError(f"{place} was trained with another config than {name} is now: name another --out")
+        return place
+    progress.note(f"{name}: {place}")
+    with RunFolder.start(place, settings_of(config)) as folder:
+        run(config, folder, until="induce", progress=progress)
+    return place
 
 
 SHOWN = (
@@ -87,7 +86,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=kind_of_stand_in if is_rule_based(config.model.kind) else None,
+            kind_of=_true_kinds if is_rule_based(config.model.kind) else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )
@@ -98,14 +97,14 @@ class _Run:
             return self._timed("hypothesize", lambda: _hypothesis_rows(self.grounding.hypothesize()))
         self._timed("hypothesize", self.grounding.hypothesize)
         self._timed("verify", self.grounding.ground)
-        rows = self._timed("random search", self._verify)
+        verified = self._timed("random search", self._verify)
         if stage == "verify":
-            return rows
+            return verified
         rows = self._timed("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
             self.grounding.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
-            self._timed(f"verify, cycle {cycle}", lambda number=cycle: self.grounding.ground(number))
-            rows = self._timed(f"induce, cycle {cycle}", lambda number=cycle: self._induce(number))
+            self._timed(f"verify, cycle {cycle}", partial(self.grounding.ground, cycle))
+            rows = self._timed(f"induce, cycle {cycle}", partial(self._induce, cycle))
         if stage == "induce":
             return rows
         return self._timed("solve", lambda: self._solve(everyone=stage == "run"))
@@ -113,11 +112,11 @@ class _Run:
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         grounded = self.grounding.ground(cycle)
-        compared = self.grounding.compare(RandomSearch(search_settings(self.config)), "random_search")
+        compared = self.grounding.compare(RandomSearch(self.config.verify.search), "random_search")
         firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
-        return _verification_rows(grounded, firsts=firsts, compared=compared)
+        return verification_rows(grounded, firsts=firsts, compared=compared)
 
-    def _timed(self, stage: str, work: Any) -> Any:
+    def _timed(self, stage: str, work: Callable[[], T]) -> T:
         began = time.monotonic()
         try:
             return work()
@@ -148,7 +147,7 @@ class _Run:
             self._record_clusters(found, cycle)
             learned = self.grounding.learn(found, reserved=reserved(self.config), cycle=cycle)
             save_library(learned, place)
-        return list(skills(place))
+        return skills(place)
 
     def _library(self, cycle: int) -> Path:
         """Where a cycle's skills are; those of the last cycle are the run's."""
@@ -159,31 +158,31 @@ class _Run:
         self.folder.write_json("induction.json" if last else f"induction-{cycle}.json", found.to_json())
 
     def _solve(self, *, everyone: bool) -> list[Row]:
-        from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
-
         evaluate = self.config.evaluate
         tasks = evaluation_tasks(
             self.config.levels, instructions=evaluate.instructions, repeats=evaluate.repeats, seed=self.config.seed
         )
-        journal, played = self.folder.journal("episodes"), []
+        journal, processes = self.folder.journal("episodes"), self.config.processes
+        played: list[Played] = []
         for recipe in recipes(self.config, self.folder.path, everyone=everyone):
-            ready = [task.unit(recipe.agent) for task in tasks]
-            done = sum(unit in journal for unit in ready)
-            with self.progress.stage(
-                f"episodes of {recipe.agent}", total=len(tasks), unit="episode", done=done
-            ) as stage:
-                heard = lambda row: stage.advance(steps=row["steps"])  # noqa: E731
-                jobs = with_bot_steps(recipe, tasks, journal=journal, processes=self.config.processes)
-                played += run_jobs(jobs, journal=journal, processes=self.config.processes, done=heard)
-        rows = [row | {"new_texts": self._new_texts(row["level"], played)} for row in summarise(played)]
+            done = sum(task.unit(recipe.agent) in journal for task in tasks)
+            name = f"episodes of {recipe.agent}"
+            with self.progress.stage(name, total=len(tasks), unit="episode", done=done) as stage:
+                jobs = with_bot_steps(recipe, tasks, journal=journal, processes=processes)
+                played += run_jobs(
+                    jobs, journal=journal, processes=processes, done=lambda row: stage.advance(steps=row.steps)
+                )
+        known = {row.instruction for row in self.grounding.ground()}
+        rows = [plain(row) for row in summarise(played, known=known)]
         self._write({"rows": rows, "verification": self._verify(self.config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 
-    def _new_texts(self, level: str, played: Sequence[Row]) -> float | None:
-        """Share of a level's evaluation instructions whose text no grounding instruction had."""
-        known = {row.instruction for row in self.grounding.ground()}
-        texts = [row["instruction"] for row in played if row["level"] == level]
-        return sum(text not in known for text in texts) / len(texts) if texts else None
+
+def _true_kinds(item: Any) -> str:
+    """What the rule-based stand-in means by a subgoal: scores the run's clustering, and decides nothing."""
+    from sdg.experiments.bench.clusterings.measure import kind_of_stand_in
+
+    return kind_of_stand_in(item)
 
 
 def _hypothesis_rows(rows: Sequence[HypothesisRow]) -> list[Row]:
@@ -198,7 +197,7 @@ def _hypothesis_rows(rows: Sequence[HypothesisRow]) -> list[Row]:
     ]
 
 
-def _verification_rows(
+def verification_rows(
     rows: Sequence[VerificationRow], *, firsts: Sequence[VerificationRow], compared: Sequence[VerificationRow]
 ) -> list[Row]:
     """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
@@ -206,9 +205,8 @@ def _verification_rows(
     for level in dict.fromkeys(row.level for row in rows):
         last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
         judged = [row.agreement for row in last if row.agreement is not None]
-        both, wrong, missed = (
-            sum(getattr(each, key) for each in judged) for key in ("both", "only_check", "only_world")
-        )
+        both = sum(each.both for each in judged)
+        fired, done = both + sum(each.only_check for each in judged), both + sum(each.only_world for each in judged)
         table.append(
             {
                 "level": level,
@@ -219,8 +217,8 @@ def _verification_rows(
                 "searched_steps": sum(row.searched_steps for row in first),
                 "replayed_steps": sum(row.replayed_steps for row in first),
                 "random_search_steps": sum(row.searched_steps for row in other),
-                "check_precision": both / (both + wrong) if both + wrong else None,
-                "check_recall": both / (both + missed) if both + missed else None,
+                "check_precision": both / fired if fired else None,
+                "check_recall": both / done if done else None,
             }
         )
     return table

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sdg import skills
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import instructions
-from sdg.envs.registry import RegistryError
 from sdg.experiments.cli.errors import UserError
-from sdg.experiments.cli.progress import Stage, progress
-from sdg.experiments.play.episodes import BOT, Recipe, Row
+from sdg.experiments.cli.progress import progress
+from sdg.experiments.play.episodes import BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
-from sdg.experiments.table.formats import comma_separated, latex, markdown
-from sdg.experiments.table.rows import ALL, Table1Settings, columns, run_table1, wide, wide_columns
+from sdg.experiments.table.figures import cores, open_folder
+from sdg.experiments.table.formats import comma_separated, latex, markdown, percent
+from sdg.experiments.table.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
 from sdg.llm.budget import Limits, Prices
 from sdg.llm.estimate import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, named, prices_of, provider_of
-from sdg.run import RunFolder, RunSettings, atomic_write
+from sdg.run import RunFolder, atomic_write
 from sdg.skills.library.store import load_library
 
 SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
@@ -39,7 +36,7 @@ MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 
 
 @dataclass(frozen=True, slots=True)
-class Equipping:
+class PlannerSettings:
     """What every planner of a comparison has: a library's name ("" to look for one), a model, its limits.
 
     `llm` is KIND or KIND:NAME, as in `sdg run --llm`. Without `with_library` nobody needs skills.
@@ -59,12 +56,11 @@ class Equipping:
         return PlannerRecipe("sdg", place, model=self.model(folder), settings=self.deduction)
 
     def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
-        """What the folder is held to; the library by the checksum of its index, which names those of its weights."""
-        index = recipe.library / "library.json" if recipe.library else None
+        """What the folder is held to."""
         return {
             "llm": self.llm,
             "base_url": self.base_url,
-            "library": hashlib.sha256(index.read_bytes()).hexdigest() if index else None,
+            "library": library_checksum(recipe.library) if recipe.library else None,
             "interactions": self.deduction.interactions,
             "attempts": self.deduction.attempts,
         }
@@ -72,17 +68,15 @@ class Equipping:
     def model(self, folder: Path) -> ModelSettings:
         """Which model, with its transcript, cache and ledger in the folder where it is a real one.
 
-        Raises UserError for a kind that there isn't.
+        Raises RegistryError for a kind that there isn't.
         """
-        try:
-            chosen = named(self.llm)
-        except RegistryError as error:
-            raise UserError(str(error)) from None
+        chosen = named(self.llm)
+        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
         settings = ModelSettings(
             chosen["kind"],
             chosen.get("name", ""),
             base_url=self.base_url or None,
-            transcript=Path(chosen["transcript"]) if "transcript" in chosen else None,
+            transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
             limits=self.limits,
             prices=self.prices,
         )
@@ -96,50 +90,61 @@ class Equipping:
         )
 
 
+def library_checksum(library: Path) -> str:
+    """The checksum of a library's index, which names those of its weights."""
+    return hashlib.sha256((library / "library.json").read_bytes()).hexdigest()
+
+
 def compare(
-    chosen: Sequence[Recipe],
-    settings: Table1Settings,
-    *,
-    folder: Path,
-    config: Mapping[str, Any],
-    processes: int = 0,
-) -> list[dict[str, Any]]:
+    chosen: Sequence[Recipe], asked: Instructions, *, folder: Path, config: Mapping[str, Any], processes: int = 0
+) -> list[Summary]:
     """Play what the folder lacks and write its table; the rows of levels. `processes` 0 means one for each core.
 
-    The rows over all levels, which are no success rates but interquartile means, are in the folder and told.
-    Raises RunFolderError when the folder was begun with another library, model or limit.
+    The rows over all levels are in the folder and told. Raises RunFolderError when the folder was begun with another
+    library, model or limit, UserError for more instructions than there are.
     """
-    asked = {
-        "levels": list(settings.levels),
+    settings: dict[str, Any] = {
+        "levels": list(asked.levels),
         "agents": [recipe.agent for recipe in chosen],
-        "instructions": settings.instructions,
-        "repeats": settings.repeats,
-        **config,
+        "instructions": asked.count,
+        "repeats": asked.repeats,
     }
-    about = RunSettings(asked, json.dumps(asked, indent=1) + "\n", settings.seed, ("sdg", *sys.argv[1:]))
-    told = progress(quiet=False)
-    agents = {BOT, *(recipe.agent for recipe in chosen)}
-    total = len(agents) * len(settings.levels) * settings.instructions * settings.repeats
-    with RunFolder.start(folder, about, may_change=MAY_CHANGE) as run:
+    total = len({BOT, *settings["agents"]}) * len(asked.levels) * asked.count * asked.repeats
+    with open_folder(folder, settings | dict(config), seed=asked.seed, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
-        if cost := _expected_cost(chosen, episodes=total // len(agents)):
-            told.note(cost)
-        with told.stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
+        if cost := _expected_cost(chosen, episodes=len(asked.levels) * asked.count * asked.repeats):
+            progress().note(cost)
+        with progress().stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
             table = run_table1(
                 chosen,
-                settings,
+                asked,
                 journal=journal,
-                processes=processes or _cores(),
-                done=_Heard(stage),
+                processes=processes or cores(),
+                done=lambda row: stage.advance(steps=row.steps),
                 known=_grounded(chosen),
             )
-        _write(table, settings.levels, run=run)
-        for row in (row for row in table if row["level"] == ALL):
-            low, middle, high = (100 * row[key] for key in ("low", "success_rate", "high"))
-            sure = f" [{low:.1f}, {high:.1f}]" if settings.repeats > 1 else ""  # One repeat says nothing about others.
-            told.note(f"{row['agent']} over all levels: interquartile mean {middle:.1f} %{sure}")
-        told.note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
-    return [row for row in table if row["level"] != ALL]
+        _write(table, asked.levels, run=run)
+    for row in (row for row in table if row.level == ALL):
+        ends = f"[{percent(row.low)}, {percent(row.high)}]"
+        progress().note(f"{row.agent} over all levels: {percent(row.success_rate)} % {ends}")
+    progress().note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
+    return [row for row in table if row.level != ALL]
+
+
+def compare_libraries(
+    libraries: Sequence[Path], asked: Instructions, *, folder: Path, llm: str, base_url: str, processes: int
+) -> dict[Path, list[Summary]]:
+    """What `sdg` solves with each of some libraries; one that changed has another name, so it plays anew."""
+    names: dict[str, Path] = {}
+    chosen = []
+    for number, place in enumerate(libraries):
+        base = PlannerSettings(str(place), llm, base_url).recipe(folder)
+        assert base.library is not None
+        name = f"sdg-library-{number}-{library_checksum(base.library)[:8]}"
+        names[name] = place
+        chosen.append(PlannerRecipe(name, base.library, model=base.model, settings=base.settings))
+    table = compare(chosen, asked, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
+    return {place: [row for row in table if row.agent == name] for name, place in names.items()}
 
 
 def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
@@ -169,26 +174,12 @@ def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
     return frozenset(each.text for part in drawn for each in part)
 
 
-@dataclass(frozen=True)
-class _Heard:
-    """Tells a progress bar of each finished episode."""
-
-    stage: Stage
-
-    def __call__(self, row: Row) -> None:
-        self.stage.advance(steps=row["steps"])
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _write(table: list[dict[str, Any]], levels: Sequence[str], *, run: RunFolder) -> None:
+def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -> None:
     """The table in every format, each file whole or not at all."""
-    paper, shown = wide(table, levels), wide_columns(levels)
-    atomic_write(run.path / "table.md", markdown(paper, shown) + "\n" + markdown(table, columns()))
-    atomic_write(run.path / "table.tex", latex(paper, shown) + "\n" + latex(table, columns()))
-    atomic_write(run.path / "table.csv", comma_separated(table))
+    paper, columns = paper_table(table, levels), paper_columns(levels)
+    atomic_write(run.path / "table.md", markdown(paper, columns) + "\n" + markdown(table, COLUMNS))
+    atomic_write(run.path / "table.tex", latex(paper, columns) + "\n" + latex(table, COLUMNS))
+    atomic_write(run.path / "table.csv", comma_separated([asdict(row) for row in table]))
     run.write_json("results.json", {"rows": table})
 
 

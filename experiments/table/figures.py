@@ -1,16 +1,18 @@
-"""What the command of a figure leaves in its folder: its rows as Markdown, CSV and JSON, its plot as SVG and PNG."""
+"""The folder of a figure: what it was asked with, its journals, its rows as Markdown, CSV and JSON, its plot."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sdg.experiments.cli.output import cell, with_interval
+from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Panels
+from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.formats import comma_separated, markdown
 from sdg.run import RunFolder, RunSettings, atomic_write
 
@@ -26,27 +28,40 @@ def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: 
     return RunFolder.start(path, about, may_change=may_change)
 
 
-def publish(run: RunFolder, rows: Sequence[Row], *, name: str, plot: Panels | None) -> Path:
-    """Write `table.md`, `table.csv`, `results.json` and the plot as `NAME.svg` and `NAME.png`; the table's path."""
-    atomic_write(run.path / "table.md", markdown_table(rows))
-    atomic_write(run.path / "table.csv", comma_separated(rows))
-    run.write_json("results.json", {"rows": [dict(row) for row in rows]})
-    if plot is not None:
-        write_plot(run.path, name, plot)
-    return run.path / "table.md"
+def measured(
+    run: RunFolder,
+    name: str,
+    function: Callable[[Any], dict[str, Any]],
+    jobs: Sequence[Any],
+    *,
+    processes: int,
+    writes: tuple[Path, ...] = (),
+) -> dict[str, dict[str, Any]]:
+    """A journal's rows by unit, one for each job; what `NAME.jsonl` has already is not measured again.
+
+    Jobs may write below `writes`.
+    """
+    journal = run.journal(name)
+    missing = [job for job in jobs if job.unit not in journal]
+    with progress().stage(name, total=len(jobs), unit="unit", done=len(jobs) - len(missing)) as stage:
+        for _, row in Workers(processes or cores(), writes=writes)(function, missing):
+            journal.append(row)
+            stage.advance(steps=row.get("environment_steps", 0))
+    return {job.unit: journal[job.unit] for job in jobs}
 
 
-def write_plot(folder: Path, name: str, plot: Panels) -> None:
-    """The plot in both forms."""
-    for form in ("svg", "png"):
-        atomic_write(folder / f"{name}.{form}", plot.drawn(form))
-
-
-def markdown_table(rows: Sequence[Row]) -> str:
-    """All columns of the rows, as they are printed."""
+def publish(folder: Path, rows: Sequence[Row], *, name: str, plot: Panels | None) -> None:
+    """Write `table.md`, `table.csv`, `results.json` and the plot as `NAME.svg` and `NAME.png`, and say where."""
     shown = [with_interval(row) for row in rows]
-    names = list(dict.fromkeys(name for row in shown for name in row))
-    return markdown(shown, {name: lambda row, name=name: cell(row.get(name)) for name in names})  # type: ignore[misc]
+    names = list(dict.fromkeys(key for row in shown for key in row))
+    columns = {key: (lambda row, key=key: cell(row.get(key))) for key in names}
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(folder / "table.md", markdown(shown, columns))  # type: ignore[arg-type]
+    atomic_write(folder / "table.csv", comma_separated(rows))
+    atomic_write(folder / "results.json", json.dumps({"rows": [dict(row) for row in rows]}, indent=1) + "\n")
+    for form in ("svg", "png") if plot is not None else ():
+        atomic_write(folder / f"{name}.{form}", plot.drawn(form))  # type: ignore[union-attr]
+    progress().note(f"table: {folder / 'table.md'}" + (f", plot: {folder / name}.png" if plot else ""))
 
 
 def cores() -> int:

@@ -1,69 +1,48 @@
-"""The same rows as Markdown, LaTeX, CSV or JSON lines. Cells are data: nothing in them can break the table."""
+"""The same rows as Markdown, LaTeX or CSV. Cells are data: nothing in them can break the table."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-Row = Mapping[str, Any]
-Cell = Callable[[Row], str]
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
+T = TypeVar("T")
+Cell = Callable[[T], str]
 
 
-def markdown(rows: Sequence[Row], columns: Mapping[str, Cell]) -> str:
+def markdown(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> str:
     """A pipe table; `columns` maps each heading to what it shows of a row."""
     lines = [list(columns), ["---"] * len(columns), *_cells(rows, columns)]
-    return (
-        "\n".join("| " + " | ".join(_flat(cell).replace("|", r"\|") for cell in line) + " |" for line in lines) + "\n"
-    )
+    return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)
 
 
-def latex(rows: Sequence[Row], columns: Mapping[str, Cell]) -> str:
+def latex(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> str:
     """A booktabs `tabular`."""
-    lines = [" & ".join(_escaped(cell) for cell in line) + r" \\" for line in _cells(rows, columns)]
-    heading = " & ".join(_escaped(name) for name in columns) + r" \\"
-    shape = "l" * len(columns)
-    body = [r"\toprule", heading, r"\midrule", *lines, r"\bottomrule"]
-    return "\n".join([rf"\begin{{tabular}}{{{shape}}}", *body, r"\end{tabular}"]) + "\n"
+    import pandas
+
+    table: str = pandas.DataFrame(_cells(rows, columns), columns=list(columns)).to_latex(index=False, escape=True)
+    return table
 
 
-def comma_separated(rows: Sequence[Row]) -> str:
+def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with every field of the rows, in the order of the first; nested fields as JSON."""
-    out = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {key: json.dumps(value) if isinstance(value, dict | list) else value for key, value in row.items()}
-        for row in rows
-    )
-    return out.getvalue()
+    import pandas
+
+    nested = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
+    table: str = pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
+    return table
 
 
-def json_lines(rows: Sequence[Row]) -> str:
-    """One JSON object per line; NaN, which JSON doesn't know, as null."""
-    return "".join(json.dumps(_known(row), allow_nan=False) + "\n" for row in rows)
+def percent(rate: float) -> str:
+    """A rate in [0, 1] in percent."""
+    return f"{100 * rate:.1f}"
 
 
-def _cells(rows: Sequence[Row], columns: Mapping[str, Cell]) -> list[list[str]]:
-    return [[show(row) for show in columns.values()] for row in rows]
+def shown(value: float | None, form: str) -> str:
+    """A number in a format, a dash for none."""
+    return "-" if value is None else format(value, form)
 
 
-def _flat(cell: str) -> str:
-    return re.sub(r"\s+", " ", cell).strip()
-
-
-def _escaped(cell: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in _flat(cell))
-
-
-def _known(row: Row) -> dict[str, Any]:
-    return {key: None if isinstance(value, float) and value != value else value for key, value in row.items()}
+def _cells(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> list[list[str]]:
+    return [[re.sub(r"\s+", " ", show(row)).strip() for show in columns.values()] for row in rows]

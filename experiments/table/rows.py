@@ -1,7 +1,4 @@
-"""Table 1: success on unseen instructions, level by level and agent by agent, beside published ones (SDG, section 5).
-
-sdg bench table1 --instructions 100 --repeats 3 --seed 0
-"""
+"""Table 1: success on unseen instructions by level and agent, beside published figures (SDG, section 5)."""
 
 from __future__ import annotations
 
@@ -11,13 +8,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdg.envs.babyai.levels import PAPER_LEVELS
-from sdg.experiments.play.episodes import BOT, Done, Recipe, evaluation_tasks, run_jobs, unheard, with_bot_steps
-from sdg.experiments.table.formats import Cell
-from sdg.experiments.table.statistics import Interval, iqm_interval, wilson_interval
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.play.episodes import (
+    BOT,
+    Played,
+    Recipe,
+    RowHeard,
+    evaluation_tasks,
+    run_jobs,
+    unheard,
+    with_bot_steps,
+)
+from sdg.experiments.table.formats import Cell, percent, shown
 from sdg.run import Journal
+from sdg.skills.statistics import wilson_interval
 
-Row = dict[str, Any]
 ALL = "all"
 """The level's name in rows that summarise all levels of an agent."""
 
@@ -34,154 +40,145 @@ perception is named and skills are retried: the protocols differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table1Settings:
-    """`instructions` fresh evaluation seeds for each of `levels` and of `repeats`; `seed` chooses them."""
+class Instructions:
+    """`count` fresh evaluation seeds for each of `levels` and of `repeats`; `seed` chooses them."""
 
     levels: tuple[str, ...] = PAPER_LEVELS
-    instructions: int = 100
+    count: int = 100
     repeats: int = 3
     seed: int = 0
+
+    @classmethod
+    def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Instructions:
+        """The levels by their short names. Raises UserError for a level that there isn't."""
+        try:
+            return cls(tuple(map(level_name, levels)), count, repeats, seed)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an agent's episodes of a level (or of all) come to; rates in [0, 1], `low` and `high` Wilson's 95 % ends.
+
+    `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset between
+    programs, that is what a limit of k would have given. `new_texts` is the share of instructions whose text was not
+    among those grounded, `steps_to_bot` the median of steps over the bot's on the same seed; None where unknown.
+    """
+
+    level: str
+    agent: str
+    success_rate: float
+    low: float
+    high: float
+    episodes: int
+    median_steps: float
+    llm_calls: int
+    tokens: int
+    steps_to_bot: float | None
+    success_at_one_interaction: float
+    solved_by_interaction: tuple[int, ...]
+    skill_calls: int
+    tokens_per_solved: float | None
+    seconds: float
+    causes: dict[str, int]
+    new_texts: float | None
 
 
 def run_table1(
     recipes: Sequence[Recipe],
-    settings: Table1Settings,
+    asked: Instructions,
     *,
     journal: Journal,
     processes: int = 1,
-    done: Done = unheard,
+    done: RowHeard = unheard,
     known: Collection[str] | None = None,
-) -> list[Row]:
+) -> list[Summary]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
 
     `known` are the texts of the instructions that were grounded, where that is known.
     Raises ValueError for levels or counts that can't be had, and what agents raise; finished episodes stay recorded.
     """
-    tasks = evaluation_tasks(
-        settings.levels, instructions=settings.instructions, repeats=settings.repeats, seed=settings.seed
-    )
-    episodes: dict[str, list[Row]] = {}
+    tasks = evaluation_tasks(asked.levels, instructions=asked.count, repeats=asked.repeats, seed=asked.seed)
+    episodes: list[Played] = []
     for recipe in recipes:
         jobs = with_bot_steps(recipe, tasks, journal=journal, processes=processes, done=done)
-        episodes[recipe.agent] = run_jobs(jobs, journal=journal, processes=processes, done=done)
-    return summarise([row for rows in episodes.values() for row in rows], seed=settings.seed, known=known)
+        episodes += run_jobs(jobs, journal=journal, processes=processes, done=done)
+    return summarise(episodes, known=known)
 
 
-def summarise(episodes: Sequence[Row], *, seed: int = 0, known: Collection[str] | None = None) -> list[Row]:
-    """Table rows of journal rows: per level and agent in order of appearance, then per agent over all its levels.
-
-    `new_texts` is the share of instructions whose text is not among the `known` ones; None where those aren't given.
-    """
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in episodes:
-        groups.setdefault((row["level"], row["agent"]), []).append(row)
-    rows = [
-        _level_row(level, agent, rows=group, seed=seed) | {"new_texts": _new_texts(group, known)}
-        for (level, agent), group in groups.items()
-    ]
-    for agent in dict.fromkeys(agent for _, agent in groups):
-        own = [row for row in episodes if row["agent"] == agent]
-        rows.append(_agent_row(agent, own, seed=seed) | {"new_texts": _new_texts(own, known)})
-    return rows
+def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = None) -> list[Summary]:
+    """Per level and agent in order of appearance, then per agent over all its levels."""
+    groups: dict[tuple[str, str], list[Played]] = {}
+    for each in episodes:
+        groups.setdefault((each.level, each.agent), []).append(each)
+    for each in episodes:
+        groups.setdefault((ALL, each.agent), []).append(each)
+    return [_summary(level, agent, group, known) for (level, agent), group in groups.items()]
 
 
-def _new_texts(rows: Sequence[Row], known: Collection[str] | None) -> float | None:
-    return None if known is None else statistics.fmean(row["instruction"] not in known for row in rows)
+def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[str] | None) -> Summary:
+    solved = [row for row in rows if row.success]
+    rate = wilson_interval(len(solved), len(rows))
+    tokens = sum(row.tokens for row in rows)
+    ratios = [max(1, row.counted_steps) / max(1, row.bot_steps) for row in rows if row.bot_steps is not None]
+    most = max(1, *(row.interactions for row in rows))
+    by_interaction = tuple(sum(row.interactions <= k for row in solved) for k in range(1, most + 1))
+    return Summary(
+        level,
+        agent,
+        success_rate=rate.value,
+        low=rate.low,
+        high=rate.high,
+        episodes=len(rows),
+        median_steps=statistics.median(row.counted_steps for row in rows),
+        llm_calls=sum(row.llm_calls for row in rows),
+        tokens=tokens,
+        steps_to_bot=statistics.median(ratios) if ratios else None,
+        success_at_one_interaction=by_interaction[0] / len(rows),
+        solved_by_interaction=by_interaction,
+        skill_calls=sum(row.skill_calls for row in rows),
+        tokens_per_solved=tokens / len(solved) if solved else None,
+        seconds=round(sum(row.seconds for row in rows), 2),
+        causes=dict(Counter(row.cause for row in rows if not row.success).most_common()),
+        new_texts=None if known is None else statistics.fmean(row.instruction not in known for row in rows),
+    )
 
 
-def _level_row(level: str, agent: str, *, rows: Sequence[Row], seed: int) -> Row:
-    """One level: Wilson's interval over its episodes, and the interquartile mean over its repeats."""
-    wins = sum(row["success"] for row in rows)
-    iqm = iqm_interval([_rates(rows)], seed=seed)
-    means = {"iqm": iqm.value, "iqm_low": iqm.low, "iqm_high": iqm.high}
-    return _summary(level, agent, rows=rows, rate=wilson_interval(wins, len(rows))) | means
+COLUMNS: Mapping[str, Cell[Summary]] = {
+    "level": lambda row: row.level,
+    "agent": lambda row: row.agent,
+    "success %": lambda row: percent(row.success_rate),
+    "95 % interval": lambda row: f"{percent(row.low)} to {percent(row.high)}",
+    "at 1 interaction %": lambda row: percent(row.success_at_one_interaction),
+    "episodes": lambda row: str(row.episodes),
+    "median steps": lambda row: f"{row.median_steps:g}",
+    "steps / bot": lambda row: shown(row.steps_to_bot, ".2f"),
+    "new texts %": lambda row: shown(row.new_texts and 100 * row.new_texts, ".0f"),
+    "LLM calls": lambda row: str(row.llm_calls),
+    "tokens / solved": lambda row: shown(row.tokens_per_solved, ".0f"),
+}
+"""What the printed table shows, by heading."""
 
 
-def _agent_row(agent: str, rows: Sequence[Row], *, seed: int) -> Row:
-    """Over all levels: the interquartile mean of the success rates of levels x repeats, resampled within levels."""
-    levels = dict.fromkeys(row["level"] for row in rows)
-    strata = [_rates([row for row in rows if row["level"] == level]) for level in levels]
-    return _summary(ALL, agent, rows=rows, rate=iqm_interval(strata, seed=seed))
-
-
-def _rates(rows: Sequence[Row]) -> list[float]:
-    """The success rate of each repeat."""
-    repeats = dict.fromkeys(row["repeat"] for row in rows)
-    return [statistics.fmean(row["success"] for row in rows if row["repeat"] == repeat) for repeat in repeats]
-
-
-def _summary(level: str, agent: str, *, rows: Sequence[Row], rate: Interval) -> Row:
-    """One row; `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset
-    between programs, that is what a limit of k would have given."""
-    solved = [row for row in rows if row["success"]]
-    tokens = sum(row["tokens"] for row in rows)
-    most = max(1, *(row["interactions"] for row in rows))
-    by_interaction = [sum(row["success"] and row["interactions"] <= k for row in rows) for k in range(1, most + 1)]
-    return {
-        "level": level,
-        "agent": agent,
-        "success_rate": rate.value,
-        "low": rate.low,
-        "high": rate.high,
-        "episodes": len(rows),
-        "median_steps": statistics.median(_steps(row) for row in rows),
-        "llm_calls": sum(row["llm_calls"] for row in rows),
-        "tokens": tokens,
-        "steps_to_bot": _steps_to_bot(rows),
-        "success_at_one_interaction": by_interaction[0] / len(rows),
-        "solved_by_interaction": by_interaction,
-        "skill_calls": sum(row["skill_calls"] for row in rows),
-        "tokens_per_solved": tokens / len(solved) if solved else None,
-        "seconds": round(sum(row["seconds"] for row in rows), 2),
-        "causes": dict(Counter(row["cause"] for row in rows if not row["success"]).most_common()),
-    }
-
-
-def _steps(row: Row) -> int:
-    """Steps of an episode; a failure counts with the whole limit."""
-    return int(row["steps"] if row["success"] else row["max_steps"])
-
-
-def _steps_to_bot(rows: Sequence[Row]) -> float | None:
-    """Median over episodes of steps / the bot's steps on the same seed (0 steps count as 1); None without a bot."""
-    ratios = [max(1, _steps(row)) / max(1, row["bot_steps"]) for row in rows if row["bot_steps"] is not None]
-    return statistics.median(ratios) if ratios else None
-
-
-def columns() -> Mapping[str, Cell]:
-    """What the printed table shows, by heading."""
-    return {
-        "level": lambda row: str(row["level"]),
-        "agent": lambda row: str(row["agent"]),
-        "success %": lambda row: f"{100 * row['success_rate']:.1f}",
-        "95 % interval": lambda row: f"{100 * row['low']:.1f} to {100 * row['high']:.1f}",
-        "at 1 interaction %": lambda row: f"{100 * row['success_at_one_interaction']:.1f}",
-        "episodes": lambda row: str(row["episodes"]),
-        "median steps": lambda row: f"{row['median_steps']:g}",
-        "steps / bot": lambda row: _number(row["steps_to_bot"], ".2f"),
-        "new texts %": lambda row: _number(row["new_texts"] and 100 * row["new_texts"], ".0f"),
-        "LLM calls": lambda row: str(row["llm_calls"]),
-        "tokens / solved": lambda row: _number(row["tokens_per_solved"], ".0f"),
-    }
-
-
-def wide(rows: Sequence[Row], levels: Sequence[str]) -> list[Row]:
-    """Table 1 as the paper sets it: an agent a line, a level a column (success in %), then the published figures."""
+def by_level(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
+    """As the paper sets it: an agent a row, a level a column (success in %, None where it wasn't measured)."""
     measured: dict[str, dict[str, float]] = {}
     for row in rows:
-        measured.setdefault(row["agent"], {})[row["level"]] = 100 * row["success_rate"]
-    lines = [*measured.items(), *PUBLISHED.items()]
-    return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in lines]
+        measured.setdefault(row.agent, {})[row.level] = 100 * row.success_rate
+    return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in measured.items()]
 
 
-def wide_columns(levels: Sequence[str]) -> Mapping[str, Cell]:
-    """The columns of `wide`."""
-    shown = {level: (lambda row, level=level: _number(row[level], ".1f")) for level in levels}
-    return {"agent": lambda row: str(row["agent"])} | shown
+def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
+    """`by_level` with the published figures below."""
+    return [*by_level(rows, levels), *({"agent": agent} | dict(rates) for agent, rates in PUBLISHED.items())]
 
 
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]]:
+    """The columns of `paper_table`."""
+    rates = {level: (lambda row, level=level: shown(row.get(level), ".1f")) for level in levels}
+    return {"agent": lambda row: str(row["agent"])} | rates  # type: ignore[dict-item]
 
 
-__all__ = ["ALL", "BOT", "PUBLISHED", "Table1Settings", "columns", "run_table1", "summarise", "wide", "wide_columns"]
+__all__ = ["ALL", "BOT", "COLUMNS", "PUBLISHED", "Instructions", "Summary", "by_level", "paper_columns", "paper_table",
+           "run_table1", "summarise"]  # fmt: skip

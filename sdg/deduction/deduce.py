@@ -25,15 +25,19 @@ from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.replies import cut_off, tidy
 from sdg.prompts.sources import needed
 from sdg.skills.sandbox.guard import Refused, extract_code
+from sdg.skills.settings import Count
 
 
 @dataclass(frozen=True, slots=True)
 class DeductionSettings:
-    """At most `interactions` programs an instruction, `attempts` a skill call, `budget` guard steps a program."""
+    """Stage 4: programs over skills, repaired while they fail (SDG, section 4.5)."""
 
-    interactions: int = 4
-    attempts: int = 5
-    budget: int = 400_000
+    interactions: Count = 4
+    """programs an episode may take: the first one and its repairs"""
+    attempts: Count = 5
+    """how often a skill is tried before it counts as failed"""
+    budget: Count = 400_000
+    """steps of the guard that a program may take"""
 
     def __post_init__(self) -> None:
         if min(self.interactions, self.attempts, self.budget) < 1:

@@ -58,7 +58,7 @@ def hypothesize(
     sampling: Sampling = Sampling(),
     feedback: Feedback | None = None,
     skills: str = "",
-    repairs: int = 1,
+    repairs: int = 2,
 ) -> Hypothesis:
     """Ask `model` how `instruction` unfolds; a reply that can't be read gets up to `repairs` turns to be put right.
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from sdg.envs.batch import Layouts
 from sdg.envs.domain import Domain
@@ -24,6 +25,7 @@ from sdg.skills.learning.train import Point, Trained, TrainSettings, open_starts
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_place, restored_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
+from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import SkillCall
 
 LAST_ROUND = 3
@@ -42,19 +44,28 @@ VALIDATION_TRIES = 800
 
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
-    """At most `first_timesteps` are spent on restored starts, `train.total_timesteps` more with fresh ones as well, and
-    `last_timesteps` after rehearsals. A skill leaves the first rounds when `rough_success` of its trials succeed: the
-    next round begins where they lead, and skills that mostly get there will do."""
+    """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4). Round 1 practises on restored starts, round
+    2 on fresh layouts as well, round 3 where planners asked. A skill leaves the first rounds when `rough_success` of
+    its trials succeed: the next round begins where they lead, and skills that mostly get there will do."""
 
     text: str = "mix"
-    max_k: int = 16
-    validation_share: float = 0.2
+    """what of a subgoal is embedded: api (the paper's), check, mix and others"""
+    k_max: Annotated[int, Ge(2)] = 16
+    """largest number of clusters tried"""
+    validation_share: Share = 0.2
+    """share of a cluster's subgoals kept for validation"""
     use_unconfirmed: bool = False
-    first_timesteps: int = 40_000
-    last_timesteps: int = 300_000
-    rough_success: float = 0.95
-    fresh_starts: int = 3000
+    """learn from reached subgoals of hypotheses that failed later, too"""
+    first_timesteps: Count = 40_000
+    """most environment steps of round 1, on restored states"""
+    last_timesteps: Count = 300_000
+    """most environment steps of round 3, where planners asked for skills"""
+    rough_success: Share = 0.95
+    """validation success that is enough for rounds 1 and 2"""
+    fresh_starts: Size = 3000
+    """fresh layouts tried for starts of a skill in round 2"""
     train: TrainSettings = field(default_factory=TrainSettings)
+    """practice of one skill"""
 
     def of_round(self, number: int) -> InduceSettings:
         """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
@@ -130,7 +141,7 @@ def discover(
             "reached of hypotheses that failed later is taken, too"
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
-    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.max_k)
+    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
     reviewed = review(items, clustering.labels)
     if kind_of is not None:
         kinds = [kind_of(item) for item in items]

@@ -9,6 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
+from importlib import util
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any
@@ -25,7 +26,9 @@ class Metrics:
 
     def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
         self.path = folder / "metrics.jsonl"
-        self._events_folder = folder / "tensorboard" if tensorboard else None
+        # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
+        wanted = tensorboard and util.find_spec("tensorboard") is not None
+        self._events_folder = folder / "tensorboard" if wanted else None
         self._file: FileIO | None = None
         self._events: EventFile | None = None
         self._unit = ""

@@ -65,7 +65,7 @@ class Plan:
     seed: int
     domain: Domain = field(default_factory=domain)
     retries: int = 1
-    repairs: int = 1
+    repairs: int = 2
     temperature: float = 0.0
     max_tokens: int = 16_000
     concurrency: int = 1

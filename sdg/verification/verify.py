@@ -8,6 +8,9 @@ and the environment says that the task is done, within T_verify searched steps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.checks.reward import compiled
@@ -16,19 +19,22 @@ from sdg.skills.practice.agreement import Agreement, agreement, healths
 from sdg.skills.practice.starts import Starts
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.search.search import Search, Searched
+from sdg.skills.settings import Count
 from sdg.skills.subgoal import Subgoal
 
 
 @dataclass(frozen=True, slots=True)
 class VerifySettings:
-    """`t_verify` single environment steps may be searched an instruction (the paper's T_verify), at most
-    `most_per_subgoal` of them for one subgoal. Checks are first asked about `health_steps` steps of a short walk (which
-    count as searched); the last check of a verified hypothesis is compared with the world on `judged_steps` more."""
+    """Stage 2: a policy searches each subgoal until its check fires (SDG, section 4.3)."""
 
-    t_verify: int = 3000
-    most_per_subgoal: int = 2000
-    health_steps: int = 6
-    judged_steps: int = 100
+    t_verify: Annotated[int, Ge(0), Le(10**9)] = 3000
+    """environment steps searched an instruction, summed over all its subgoals (the paper's T_verify)"""
+    most_per_subgoal: Count = 2000
+    """environment steps searched for one subgoal"""
+    health_steps: Count = 6
+    """steps of a short walk that checks are first asked about, which count as searched"""
+    judged_steps: Count = 100
+    """steps on which the last check of a verified hypothesis is compared with the world"""
 
     def less(self, spent: int) -> VerifySettings:
         """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""

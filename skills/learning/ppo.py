@@ -7,30 +7,14 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from sdg.envs.batch import Inputs as BitInputs
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.learning.settings import PPOSettings
 from sdg.skills.policy.network import BitsPolicy, Policy
-
-
-@dataclass(frozen=True, slots=True)
-class PPOSettings:
-    """Names are stable-baselines3's. The defaults learn a skill; `hidden` are the widths of the two layers."""
-
-    n_steps: int = 16
-    batch_size: int = 1024
-    n_epochs: int = 4
-    learning_rate: float = 1e-3
-    ent_coef: float = 0.01
-    gamma: float = 0.97
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    max_grad_norm: float = 0.5
-    hidden: tuple[int, int] = (128, 64)
 
 
 class Environments(Protocol):

@@ -14,30 +14,40 @@ from sdg.skills.learning import LEARNERS
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts
+from sdg.skills.settings import Count, NotNegative, Size
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`horizon` in steps. Training ends at `total_timesteps`, or when `target_success` of the held-out starts succeed
-    in `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
+    """Practice of one skill. It ends at `total_timesteps`, or when `target_success` of the held-out starts succeed in
+    `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
 
-    total_timesteps: int = 300_000
-    n_envs: int = 256
-    horizon: int = 40
-    evaluate_every: int = 20_000
-    target_success: float = 0.998
-    confirmations: int = 2
-    patience: int = 6
-    validation_starts: int = 400
-    side_effect_cost: float = 0.3
+    total_timesteps: Count = 60_000
+    """most environment steps (of round 2, where there are rounds)"""
+    n_envs: Size = 256
+    """environments a skill learns in side by side"""
+    horizon: Size = 40
+    """steps of one attempt at a skill"""
+    evaluate_every: Count = 20_000
+    """environment steps between two evaluations"""
+    target_success: NotNegative = 0.998
+    """validation success at which learning stops early; above 1: never"""
+    confirmations: Count = 2
+    """evaluations in a row that must reach it"""
+    patience: Count = 6
+    """evaluations without a gain before learning stops"""
+    validation_starts: Size = 400
+    """held-out starts of an evaluation"""
+    side_effect_cost: NotNegative = 0.3
+    """taken from the reward for each thing that changes by the way"""
     require_same_place: bool = False
-    """A check counts only in the part of the world in which the attempt began."""
+    """whether a check counts only in the part of the world in which the attempt began"""
     learner: str = "ppo"
-    """A key of `sdg.skills.learning.LEARNERS`, or one of the user's own as module:attribute."""
-    ppo: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of the learner's own settings that differ from its defaults."""
-    network: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of its network's shape that differ from its defaults, where the learner has one."""
+    """who learns skills: a key of sdg.skills.learning.LEARNERS, or module:attribute"""
+    ppo: dict[str, Any] = field(default_factory=dict)
+    """the learner's own settings that differ from its defaults, such as {batch_size: 256}"""
+    network: dict[str, Any] = field(default_factory=dict)
+    """sizes of its network that differ from its defaults, such as {width: 128}"""
 
 
 @dataclass(frozen=True, slots=True)

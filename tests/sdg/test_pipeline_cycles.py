@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sdg.experiments.adversarial.kill_test import units, weights
-from sdg.experiments.cli.main import find_config
 from sdg.experiments.cli.progress import Quiet
-from sdg.experiments.config.config import RunConfig, dump, load
+from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.transcript import entries
@@ -25,8 +25,9 @@ from sdg.skills.search.search import RandomSearch
 
 LEVEL = "UnlockLocal"
 SMALL = (
-    f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.search=random", "verify.t_verify=900",
-    "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.total_timesteps=1024", "induce.n_envs=16",
+    f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.method=random", "verify.t_verify=900",
+    "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.train.total_timesteps=1024",
+    "induce.train.n_envs=16",
     "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
     "induce.use_unconfirmed=true",
     "processes=1",
@@ -58,7 +59,7 @@ def config(*overlay: str) -> RunConfig:
 
 
 def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
-    settings = RunSettings(chosen.model_dump(mode="json"), dump(chosen), chosen.seed)
+    settings = settings_of(chosen)
     with RunFolder.start(folder, settings) as kept:
         list(run(chosen, kept, until="induce", progress=progress or Quiet()))
     return folder

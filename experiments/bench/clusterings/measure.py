@@ -1,7 +1,7 @@
 """How well embeddings find the true kinds of subgoals: adjusted Rand index, chosen k and stability.
 
-python -m sdg.experiments.bench.clusterings.measure            # offline representations
-python -m sdg.experiments.bench.clusterings.measure --text minilm-api minilm    # needs the optional extra
+    sdg bench clusterings                                  offline representations
+    sdg bench clusterings --texts minilm-api,minilm        needs the optional extra
 
 Sources are the sets of `experiments/bench/clusterings/corpus.py` (the default was chosen on "tuning", "held out" and
 "both"; "fresh" was written afterwards, its figures are those to believe) and what the rule-based stand-in makes of real
@@ -10,14 +10,14 @@ instructions.
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, cast
 
+import typer
+
+from sdg.experiments.bench import options
 from sdg.experiments.bench.clusterings.corpus import COARSE, Corpus, Half, draw
-from sdg.experiments.table.formats import Cell, json_lines, markdown
 from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, representation
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster
 from sdg.skills.clustering.review import review
@@ -26,30 +26,14 @@ SOURCES = ("tuning", "held out", "both", "fresh", "stand-in")
 OFFLINE = tuple(name for name in REPRESENTATIONS if "minilm" not in name)
 LEVELS = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open")
 
-_COLUMNS: Mapping[str, Cell] = {
-    "source": lambda row: str(row["source"]),
-    "subgoals": lambda row: str(row["items"]),
-    "representation": lambda row: str(row["text"]),
-    "texts": lambda row: f"{row['texts']:.0f}",
-    "true k": lambda row: f"{row['true_k']:.1f}",
-    "k by CH": lambda row: f"{row['k']:.1f}",
-    "ARI": lambda row: f"{row['ari']:.2f}",
-    "ARI, doors as things": lambda row: f"{row['ari_coarse']:.2f}",
-    "restarts": lambda row: f"{row['stability']:.2f}",
-    "resamples": lambda row: f"{row['resample_stability']:.2f}",
-    "k reviewed": lambda row: f"{row['reviewed_k']:.1f}",
-    "ARI reviewed": lambda row: f"{row['reviewed_ari']:.2f}",
-    "rejected": lambda row: f"{row['rejected']:.1f}",
-}
-
 
 def rows(
     *,
-    seed: int = 0,
-    repeats: int = 3,
-    sizes: Sequence[int] = (60, 200),
-    texts: Sequence[str] = OFFLINE,
-    sources: Sequence[str] = SOURCES,
+    seed: options.Seed = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="corpora of consecutive seeds")] = 3,
+    sizes: Annotated[Sequence[int], options.listed("subgoals of a corpus", parser=options.numbers)] = (60, 200),
+    texts: Annotated[Sequence[str], options.listed("what of a subgoal is embedded")] = OFFLINE,
+    sources: Annotated[Sequence[str], options.listed("corpora")] = SOURCES,
 ) -> Iterator[dict[str, Any]]:
     """A row for each source, size and representation: means over `repeats` corpora of consecutive seeds."""
     for source in sources:
@@ -115,26 +99,3 @@ def kind_of_stand_in(item: ClusterItem) -> str:
     kind = {"goto": "go next to", "unlock": "open"}.get(word := meaning(item.subgoal.description).kind, word)
     of_doors = {thing: of_door for of_door, thing in COARSE.items()}
     return of_doors.get(kind, kind) if item.call.argument.endswith("door") else kind
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the rows as a table, or as JSON lines with --json."""
-    parser = argparse.ArgumentParser(prog="python -m sdg.experiments.bench.clusterings.measure", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[60, 200])
-    parser.add_argument("--text", nargs="+", default=OFFLINE, choices=tuple(REPRESENTATIONS))
-    parser.add_argument("--source", nargs="+", default=SOURCES, choices=SOURCES)
-    parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args(arguments)
-    table = rows(seed=chosen.seed, repeats=chosen.repeats, sizes=chosen.sizes, texts=chosen.text, sources=chosen.source)
-    if chosen.json:
-        for row in table:
-            print(json_lines([row]), end="", flush=True)
-    else:
-        print("measuring; a row for each source, size and representation", file=sys.stderr)
-        print(markdown(list(table), _COLUMNS))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,6 @@
 """What the first call of everything compiled costs: in a fresh cache (cold), and with what that left there (warm).
 
-python -m sdg.experiments.bench.engine.first_call runs the stages and prints processor seconds, a JSON object;
-`first_calls` does so in processes of its own.
+sdg bench first-call [--json]          processor seconds a stage, imports left out
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +24,21 @@ NEEDED = ("engine", "perception", "checks")
 """The stages whose sum is what a user waits for; the learner is compiled when the first skill is learned."""
 
 
+def rows() -> Iterator[dict[str, Any]]:
+    """One row."""
+    yield {"table": "first call", **first_calls()}
+
+
 def first_calls() -> dict[str, float]:
-    """Processor seconds a stage, cold and warm, imports left out, and the sum over `NEEDED`."""
+    """Processor seconds a stage, cold and warm, each in a process of its own, and the sum over `NEEDED`."""
     row: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "SDG_CACHE_DIR": folder}
-        command = [sys.executable, "-m", __name__]
+        code = f"import json, {__name__} as here; print(json.dumps(here.stages()))"
         for state in ("cold", "warm"):
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+            )
             spent = json.loads(done.stdout)
             row |= {f"{state}_{stage}": seconds for stage, seconds in spent.items()}
             row[f"{state}_seconds"] = sum(spent[stage] for stage in NEEDED)
@@ -73,18 +80,13 @@ def learner(bank: LevelBank) -> None:
     PPOLearner(LevelVecEnv(bank, 4, seed=0), PPOSettings(n_steps=2), seed=0).learn(8, callback=lambda *_: True)
 
 
-def main() -> int:
-    """Run every stage once."""
+def stages() -> dict[str, float]:
+    """Run every stage once: processor seconds of each."""
     bank = LevelBank.build("GoToLocal", range(8))
-    stages: tuple[Callable[[LevelBank], None], ...] = (engine, perception, checks, learner)
+    acts: tuple[Callable[[LevelBank], None], ...] = (engine, perception, checks, learner)
     spent = {}
-    for stage in stages:
+    for act in acts:
         began = time.process_time()
-        stage(bank)
-        spent[stage.__name__] = time.process_time() - began
-    print(json.dumps(spent))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        act(bank)
+        spent[act.__name__] = time.process_time() - began
+    return spent

@@ -1,6 +1,6 @@
 """PPO end to end on GoToLocal, rows with the same observations: what the engine is worth to learning.
 
-python -m sdg.experiments.bench.engine.ppo [--json] [--seeds 3] [--cap 150] [--rows csba]
+    sdg bench ppo [--json] [--seeds 3] [--cap 150] [--only csba]
 
 a: stable-baselines3's defaults on 16 minigrid environments; b: the project's network, hyperparameters and learner on
 minigrid; c: the same on the engine; s: as c, but with stable-baselines3's own PPO. Times are processor seconds of one
@@ -11,19 +11,19 @@ the last row is how much faster c was at the least.
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.instructions import SPLITS
+from sdg.experiments.bench import options
+from sdg.skills.learning.ppo import PPOSettings
 
 LEVEL = "GoToLocal"
 N_ENVS = 256
@@ -31,6 +31,8 @@ BANK = 20_000
 """Layouts to practise on: episodes that end are followed by a random one of these."""
 EVALUATION = 500
 GOALS = (0.95, 0.99)
+SETTINGS = PPOSettings(n_epochs=4)
+"""Of rows b, c and s."""
 
 
 @dataclass
@@ -92,7 +94,13 @@ class Learning:
         }
 
 
-def rows(*, seed: int = 0, seeds: int = 3, cap: float = 150.0, only: str = "csba") -> Iterator[dict[str, Any]]:
+def rows(
+    *,
+    seed: options.Seed = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="how many seeds, from --seed on")] = 3,
+    cap: Annotated[float, typer.Option(help="processor seconds after which a row ends")] = 150.0,
+    only: Annotated[str, typer.Option(help="which rows, in which order")] = "csba",
+) -> Iterator[dict[str, Any]]:
     """The rows of `seeds` seeds from `seed` on, the fastest first, then what they come to."""
     _compile()
     done = []
@@ -125,10 +133,10 @@ def _median(values: Iterable[float]) -> float:
 def _compile() -> None:
     """A few steps, so that no row's clock sees the compiler."""
     from sdg.experiments.baselines import level_env as ppo_level
-    from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+    from sdg.skills.learning.ppo import PPOLearner
 
     env = ppo_level.LevelVecEnv(LevelBank.build(LEVEL, range(8)), 4, seed=0)
-    PPOLearner(env, PPOSettings(n_steps=2), seed=0).learn(200, callback=lambda *_: True)
+    PPOLearner(env, replace(SETTINGS, n_steps=2), seed=0).learn(200, callback=lambda *_: True)
 
 
 def _learn(row: str, *, seed: int, cap: float) -> Learning:
@@ -153,11 +161,11 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     act: Callable[[np.ndarray], np.ndarray]
     go_on: Callable[[], int]
     if row in "bc":
-        learner = PPOLearner(env, seed=seed)
+        learner = PPOLearner(env, SETTINGS, seed=seed)
         act, go_on = learner.act, partial(learner.learn, chunk, callback=lambda _learner, _steps: True)
     else:
         rows = env if row == "a" else SB3Rows(env)
-        ppo = (ppo_sb3.default_ppo if row == "a" else ppo_sb3.project_ppo)(rows, seed=seed)
+        ppo = ppo_sb3.default_ppo(rows, seed=seed) if row == "a" else ppo_sb3.project_ppo(rows, SETTINGS, seed=seed)
         act, go_on = ppo_sb3.acting(ppo), ppo_sb3.going_on(ppo, chunk)
     env.reset()
     learning.environment_seconds = learning.simulator_seconds = 0.0
@@ -178,23 +186,3 @@ def _timed(call: Callable[..., Any], learning: Learning, name: str) -> Callable[
         return result
 
     return timed
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="a JSON object a line")
-    parser.add_argument("--seed", type=int, default=0, help="the first")
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
-    parser.add_argument("--cap", type=float, default=150.0, help="processor seconds after which a row ends")
-    parser.add_argument("--rows", default="csba", help="which rows, in which order")
-    options = parser.parse_args(arguments)
-    for row in rows(seed=options.seed, seeds=options.seeds, cap=options.cap, only=options.rows):
-        print(
-            json.dumps(row) if options.json else "  ".join(f"{key} {value}" for key, value in row.items()), flush=True
-        )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -13,18 +13,19 @@ from sdg.experiments.bench import fig4 as bench_fig4
 from sdg.experiments.bench import restoring
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import Quiet
-from sdg.experiments.config.config import dump, load
+from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.config import load
 from sdg.experiments.run import runs
 from sdg.experiments.run.grounded import Grounded, grounded
-from sdg.run import RunFolder, RunSettings
+from sdg.run import RunFolder
 
 CONFIG = """
 name: small
 levels: [PutNextLocal]
 instructions_per_level: 6
 processes: 1
-verify: {search: random}
-induce: {n_envs: 32, ppo: {batch_size: 256}}
+verify: {method: random}
+induce: {train: {n_envs: 32, ppo: {batch_size: 256}}}
 """
 
 
@@ -34,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     (folder / "small.yaml").write_text(CONFIG)
     config = load(folder / "small.yaml")
-    settings = RunSettings(config.model_dump(mode="json"), dump(config), config.seed)
+    settings = settings_of(config)
     with RunFolder.start(folder / "run", settings) as place:
         list(runs.run(config, place, until="verify", progress=Quiet()))
     return folder / "run"

@@ -23,7 +23,7 @@ def shares(table: list[Mapping[str, Any]], count: int) -> dict[str, float]:
 
 
 def test_a_count_below_says_what_a_run_under_that_count_says(tmp_path: Path) -> None:
-    whole = rows_of(tmp_path / "whole", t_verify=400, curve=("64",))
+    whole = rows_of(tmp_path / "whole", t_verify=400, curve=(64,))
     alone = rows_of(tmp_path / "alone", t_verify=64, curve=())
     assert shares(whole, 64)["ppo"] == shares(alone, 64)["ppo"]
     assert shares(whole, 64)["random"] == shares(alone, 64)["random"]
@@ -33,9 +33,9 @@ def test_a_count_below_says_what_a_run_under_that_count_says(tmp_path: Path) -> 
 
 def test_the_folder_goes_on_and_holds_table_and_plot(tmp_path: Path) -> None:
     out = tmp_path / "f"
-    first = rows_of(out, t_verify=200, curve=("300",), levels=("GoToLocal",), instructions=2)
+    first = rows_of(out, t_verify=200, curve=(300,), levels=("GoToLocal",), instructions=2)
     before = (out / "verifications.jsonl").read_text()
-    again = rows_of(out, t_verify=200, curve=("300",), levels=("GoToLocal",), instructions=3)
+    again = rows_of(out, t_verify=200, curve=(300,), levels=("GoToLocal",), instructions=3)
     assert (out / "verifications.jsonl").read_text().startswith(before)
     assert {row["instructions"] for row in first} == {2}
     assert {row["instructions"] for row in again} == {3}
@@ -46,6 +46,6 @@ def test_the_folder_goes_on_and_holds_table_and_plot(tmp_path: Path) -> None:
 
 
 def test_counts_that_are_none_are_refused(tmp_path: Path) -> None:
-    for wrong in ({"curve": ("many",)}, {"t_verify": 0}, {"levels": ("GoToMars",)}, {"instructions": 0}):
+    for wrong in ({"curve": (0,)}, {"t_verify": 0}, {"levels": ("GoToMars",)}, {"instructions": 0}):
         with pytest.raises(UserError):
             rows_of(tmp_path / "none", **wrong)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ def test_policies_are_trained_once_and_played_beside_others(tmp_path: Path) -> N
     assert (out / "flat.jsonl").read_text() == before
     assert [each["success_rate"] for each in again] == [each["success_rate"] for each in table]
     asked = {"instructions": 2, "repeats": 1, "levels": ("GoToObj",), "agents": ("ppo-flat",), "processes": 1}
-    there = bench_table1.rows(flat=str(out), out=str(tmp_path / "t"), **asked)  # type: ignore[arg-type]
+    there = bench_table1.rows(flat=out, out=str(tmp_path / "t"), **asked)  # type: ignore[arg-type]
     assert [each["agent"] for each in there] == ["ppo-flat"]
     with pytest.raises(UserError, match="no flat policy for GoToObj"):
-        bench_table1.rows(flat=str(tmp_path / "none"), out=str(tmp_path / "u"), **asked)  # type: ignore[arg-type]
+        bench_table1.rows(flat=tmp_path / "none", out=str(tmp_path / "u"), **asked)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from sdg.experiments.bench.engine import first_call as engine_first
 from sdg.experiments.bench.engine import speed as engine_speed
 from sdg.experiments.bench.engine import table as bench_engine
 from sdg.experiments.bench.engine.lockstep import Comparison
+from sdg.experiments.cli.main import main
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def test_rows_of_a_level_can_be_read_by_a_machine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_engine, "first_calls", lambda: {"cold_seconds": 1.0, "warm_seconds": 0.1})
-    assert bench_engine.main(["--json", "--levels", "GoToObjS4"]) == 0
+    assert main(["bench", "engine", "--json", "--levels", "GoToObjS4"]) == 0
     rows = printed(capsys)
     (level,) = (row for row in rows if row["table"] == "level")
     wanted = {
@@ -64,7 +65,8 @@ def test_the_second_process_finds_the_kernels_compiled() -> None:
 
 def test_exactness_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [
-        "--exactness",
+        "bench",
+        "exactness",
         "--json",
         "--levels",
         "GoToObjS4,BabyAI-OpenRedDoor-v0",
@@ -73,7 +75,7 @@ def test_exactness_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
         "--endings",
         "5",
     ]
-    assert bench_engine.main(arguments) == 0
+    assert main(arguments) == 0
     *rows, everything = printed(capsys)
     assert [row["level"] for row in rows] == ["GoToObjS4", "OpenRedDoor"]
     assert everything["levels"] == 2
@@ -93,17 +95,20 @@ def test_a_long_comparison_goes_on_where_it_was_stopped(tmp_path: Path, monkeypa
     compare = engine_exactness.compare
     monkeypatch.setattr(engine_exactness, "compare", watched)
     few: dict[str, Any] = {"steps": 12, "endings": 0, "journal": tmp_path / "journal.jsonl"}
-    first, _ = engine_exactness.exactness(levels=["GoToObjS4"], **few)
-    again, other, _ = engine_exactness.exactness(levels=["GoToObjS4", "OpenRedDoor"], **few)
+    first, _ = engine_exactness.rows(levels=["GoToObjS4"], **few)
+    again, other, _ = engine_exactness.rows(levels=["GoToObjS4", "OpenRedDoor"], **few)
     assert again == first
     assert set(compared) == {"GoToObjS4", "OpenRedDoor"}
     assert compared.count("GoToObjS4") == 2, "two halves, once"
     assert other["level"] == "OpenRedDoor"
-    assert len(list(engine_exactness.exactness(levels=["GoToObjS4"], **{**few, "seed": 5}))) == 2
+    assert len(list(engine_exactness.rows(levels=["GoToObjS4"], **{**few, "seed": 5}))) == 2
     assert compared.count("GoToObjS4") == 4, "another seed is another comparison"
 
 
 def test_a_mismatch_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(bench_engine, "exactness", lambda **_: iter([{"table": "exactness", "mismatches": 1}]))
-    assert bench_engine.main(["--exactness"]) == 1
-    assert "mismatches 1" in capsys.readouterr().out
+    wrong = {"level": "Open", "successes": 0, "failures": 0, "timeouts": 0, "compared_steps": 1, "mismatches": 1}
+    monkeypatch.setattr(engine_exactness, "_each", lambda *_: iter([wrong]))
+    assert main(["bench", "exactness", "--levels", "Open"]) == 1
+    captured = capsys.readouterr()
+    assert "mismatches" in captured.out
+    assert "differ" in captured.err

@@ -78,7 +78,7 @@ def test_a_canary_key_is_nowhere_in_a_run(url: str, tmp_path: Path) -> None:
     environment = {**os.environ, "OPENAI_API_KEY": CANARY, "SDG_DEBUG": "1"}
     options = ["--config", "tiny", "--llm", "openai:echo", "--set", f"model.base_url={url}", "--out", str(folder)]
     for command in (["hypothesize", *options], ["report", str(folder)]):
-        line = [sys.executable, "-m", "sdg.experiments.cli.main", *command]
+        line = [sys.executable, "-m", "sdg", *command]
         done = subprocess.run(line, capture_output=True, text=True, env=environment)
         said += done.stdout + done.stderr
     files = [path for path in folder.rglob("*") if path.is_file()]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.experiments.config.config import ConfigError, RunConfig, dump, load
+from sdg.experiments.config.config import ConfigError, dump, load
 from sdg.experiments.config.docs import markdown
 from sdg.experiments.config.yaml_file import parse, scalar
 
@@ -44,20 +44,23 @@ def test_configs_are_named_as_their_files() -> None:
     [
         ("name: a\nsed: 1\n", r"a\.yaml:2: there is no key 'sed'; did you mean seed\?"),
         (
-            "name: a\nverify:\n  t_verify: 1\n  horizn: 3\n",
-            r":4: there is no key 'verify\.horizn'; did you mean horizon",
+            "name: a\nverify:\n  search:\n    horizn: 3\n",
+            r":4: there is no key 'verify\.search\.horizn'; did you mean horizon",
         ),
         ("name: a\nseed: 1\nlevels: [Open]\nseed: 2\n", r":4: the key 'seed' is there twice \(first on line 2\)"),
-        ("name: a\ninduce:\n  ppo:\n    gamma: 0.5\n    gamma: 0.6\n", r"a\.yaml:5: the key 'gamma' is there twice"),
+        (
+            "name: a\ninduce:\n  train:\n    target_success: 0.5\n    target_success: 0.6\n",
+            r"a\.yaml:5: the key 'target_success' is there twice",
+        ),
         ("seed: 1\n", r"the key 'name' is missing"),
         ("", r"a\.yaml: the key 'name' is missing"),
         ("name: a\nseed: one\n", r"a\.yaml:2: seed should be a valid integer .*\(it is 'one'\)"),
         ("name: a\nseed: -1\n", r"a\.yaml:2: seed should be greater than or equal to 0"),
         ("name: a\nprocesses: 70000\n", r"a\.yaml:2: processes should be less than or equal to 65536"),
         ("name: a\nverify:\n  t_verify: 10000000000000\n", "t_verify should be less than or equal to 1000000000"),
-        ("name: a\nverify: {learning_rate: .inf}\n", r"a\.yaml:2: verify\.learning_rate should be"),
+        ("name: a\nverify: {search: {learning_rate: .inf}}\n", r"a\.yaml:2: verify\.search\.learning_rate should be"),
         ("name: a\nverify: {t_verify: 1.5}\n", r"a\.yaml:2: verify\.t_verify should be a valid integer"),
-        ("name: a\nverify: 3\n", r"a\.yaml:2: verify should be a valid dictionary"),
+        ("name: a\nverify: 3\n", r"a\.yaml:2: verify should be an object"),
         ("name: ../../etc/a\n", r"a\.yaml:1: name"),
         ("name: a\nlevels: [Open, GoToNowhere]\n", r"a\.yaml:2: there is no BabyAI level 'GoToNowhere'; did you mean"),
         ("name: a\nlevels:\n- Open\n- BabyAI-Open-v0\n", r"a\.yaml:4: the level Open is listed twice"),
@@ -83,7 +86,7 @@ def test_faults_name_their_place(tmp_path: Path, text: str, message: str) -> Non
 
 def test_every_fault_is_listed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        load(write(tmp_path, "name: a\nsed: 1\nverify: {horizon: 0}\n"))
+        load(write(tmp_path, "name: a\nsed: 1\nverify: {search: {horizon: 0}}\n"))
     assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["3", "2"]
 
 
@@ -139,21 +142,33 @@ def test_numbers_come_back(number: float, integer: int) -> None:
 
 
 def test_overlay_and_seed(tmp_path: Path) -> None:
-    path = write(tmp_path, "name: a\nverify: {horizon: 7}\n")
-    config = load(path, overlay=["verify.learning_rate=1e-4", "levels=[Open, BabyAI-GoToLocal-v0]", "name=b"], seed=5)
-    assert config.verify.learning_rate == 1e-4
-    assert config.verify.horizon == 7
+    path = write(tmp_path, "name: a\nverify: {search: {horizon: 7}}\n")
+    config = load(
+        path, overlay=["verify.search.learning_rate=1e-4", "levels=[Open, BabyAI-GoToLocal-v0]", "name=b"], seed=5
+    )
+    assert config.verify.search.learning_rate == 1e-4
+    assert config.verify.search.horizon == 7
     assert config.levels == ("Open", "GoToLocal")
     assert (config.name, config.seed) == ("b", 5)
     assert load(path, overlay=["model.base_url=null"]).model.base_url is None
-    assert load(path, overlay=["induce.ppo.gamma=0.9"]).induce.ppo.gamma == 0.9
+    assert load(path, overlay=["induce.train.ppo.gamma=0.9"]).induce.train.ppo == {"gamma": 0.9}
+    with pytest.raises(ConfigError, match=r"there is no key 'induce.train.ppo.gama'; did you mean gamma"):
+        load(path, overlay=["induce.train.ppo.gama=0.9"])
 
 
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ("verify.horizn=3", "--set verify.horizn: there is no key 'verify.horizn'; did you mean horizon"),
-        ("verify.horizon", "write --set KEY=VALUE"),
+        (
+            "verify.search.horizn=3",
+            "--set verify.search.horizn: there is no key 'verify.search.horizn'; did you mean",
+        ),
+        (
+            "verify.horizon=3",
+            "there is no key 'verify.horizon'; did you mean verify.search.horizon or",
+        ),
+        ("evaluate.instructions=0", "evaluate.instructions should be greater than or equal to 1"),
+        ("verify.search", "write --set KEY=VALUE"),
         (".=3", "write --set KEY=VALUE"),
         ("name.x=3", "name is a value, it has no keys inside"),
         ("seed=[", "--set seed: this isn't YAML"),
@@ -175,6 +190,5 @@ def test_a_secret_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
 
 def test_the_page_of_defaults_is_up_to_date() -> None:
     assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == markdown(), (
-        "run python -m sdg.experiments.config.docs"
+        "run sdg config > docs/configuration.md"
     )
-    assert all(field.description for field in RunConfig.model_fields.values())

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from sdg.experiments.cli.errors import UserError
+from sdg.envs.registry import RegistryError
 from sdg.experiments.config.assembly import expected_cost, model_settings, plan_of
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.table.comparison import Equipping
+from sdg.experiments.table.comparison import PlannerSettings
 from sdg.llm.budget import Limits, Prices
+from sdg.skills.strict_json import validate
 
 
 def config(**sections: object) -> RunConfig:
-    return RunConfig.model_validate({"name": "a", "levels": ("Open", "GoToLocal"), **sections})
+    return validate(RunConfig, {"name": "a", "levels": ["Open", "GoToLocal"], **sections})
 
 
 def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> None:
@@ -27,7 +28,7 @@ def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> 
 def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
     asked = config(
         model={"kind": "openai", "name": "x"}, budget={"prompt_price": 2.0, "completion_price": 8.0},
-        instructions_per_level=10, induce={"rehearsals": 5}, evaluate={"instructions": 50, "baselines": ("random",)},
+        instructions_per_level=10, induce={"rehearsals": 5}, evaluate={"instructions": 50, "baselines": ["random"]},
     )  # fmt: skip
     assert expected_cost(config(), until="run") == ""
     questions = {until: int(expected_cost(asked, until=until).split()[6]) for until in ("verify", "induce", "run")}
@@ -36,10 +37,10 @@ def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
 
 
 def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:
-    equipping = Equipping(llm="openai:x", limits=Limits(tokens=7), prices=Prices(1.0, 2.0))
+    equipping = PlannerSettings(llm="openai:x", limits=Limits(tokens=7), prices=Prices(1.0, 2.0))
     settings = equipping.model(tmp_path)
     assert (settings.limits, settings.prices) == (Limits(tokens=7), Prices(1.0, 2.0))
     assert settings.ledger == tmp_path / "spent.json"
-    assert Equipping(llm="replay:a/t.jsonl").model(tmp_path).transcript == Path("a/t.jsonl")
-    with pytest.raises(UserError, match="there is no model provider 'gpt'"):
-        Equipping(llm="gpt").model(tmp_path)
+    assert PlannerSettings(llm="replay:a/t.jsonl").model(tmp_path).transcript == Path("a/t.jsonl")
+    with pytest.raises(RegistryError, match="there is no model provider 'gpt'"):
+        PlannerSettings(llm="gpt").model(tmp_path)

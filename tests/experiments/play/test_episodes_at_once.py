@@ -36,7 +36,7 @@ def test_a_slow_model_is_not_waited_for_one_by_one(tmp_path: Path, monkeypatch: 
     tasks = [Task("GoToLocal", seed) for seed in seeds("evaluation", count=8, seed=3)]
     with Journal(tmp_path / "episodes.jsonl") as journal:
         rows = run_jobs([Job(recipe, task) for task in tasks], journal=journal, processes=1)
-    assert [row["seed"] for row in rows] == [task.seed for task in tasks]
-    assert {row["llm_calls"] for row in rows} == {1}
-    assert all(row["steps"] == 1 for row in rows)
+    assert [row.seed for row in rows] == [task.seed for task in tasks]
+    assert {row.llm_calls for row in rows} == {1}
+    assert all(row.steps == 1 for row in rows)
     sys.modules.pop("waits_for_four")

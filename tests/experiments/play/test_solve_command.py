@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs.instructions import SPLITS
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.main import main
-from sdg.experiments.play.solve import Means, solve
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.solve import solve
 from sdg.experiments.table import comparison
+from sdg.llm.model import Sampling
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
 from sdg.skills.policy.network import random_policy
@@ -43,6 +46,10 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "stored"
 
 
+def planner(library: Path) -> PlannerRecipe:
+    return PlannerRecipe("sdg", library, sampling=Sampling(stage="solve"))
+
+
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
     assert main(["solve", *arguments, "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
@@ -52,8 +59,9 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, objec
 def test_the_levels_own_instruction_is_played_and_judged(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = set()
     for seed in (*range(8), 2_000_000):
-        row = told(capsys, "--level", "BabyAI-GoToLocal-v0", "--seed", str(seed), "--library", str(library))
-        assert row == solve("GoToLocal", seed, means=Means(str(library))) | {"tokens": row["tokens"]}
+        row = told(capsys, "--level", "BabyAI-GoToLocal-v0", "--layout", str(seed), "--library", str(library))
+        assert row == solve("GoToLocal", seed, recipe=planner(library))[0] | {"film": "solve.gif"}
+        assert Path("solve.gif").read_bytes().startswith(b"GIF89a")
         assert (row["level"], row["seed"], row["library"]) == ("GoToLocal", seed, str(library))
         assert row["outcome"] in ("solved", "failed")
         assert (row["outcome"] == "solved") == (row["cause"] == "")
@@ -65,20 +73,20 @@ def test_the_levels_own_instruction_is_played_and_judged(library: Path, capsys: 
 
 
 def test_own_words_are_given_to_the_verifier(library: Path) -> None:
-    own = solve("GoToLocal", 3, instruction="Go to  an object.", means=Means(str(library)))
+    own = solve("GoToLocal", 3, instruction="Go to  an object.", recipe=planner(library))[0]
     assert own["instruction"] == "go to a object", "as BabyAI's own grammar says it"
     assert (own["outcome"], own["note"], own["cause"]) == ("solved", "", "")
 
 
 def test_what_cannot_be_verified_is_run_and_unjudged(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "go to the red door"
-    command = ["solve", "--level", "GoToLocal", "--seed", "3", "--library", str(library), "--instruction", words]
+    command = ["solve", "--level", "GoToLocal", "--layout", "3", "--library", str(library), "--instruction", words]
     assert main(command) == 0
     shown = capsys.readouterr().out
     assert "outcome: unjudged" in shown
     assert f"instruction: {words}" in shown
     assert "note: this world has nothing that" in shown
-    row = solve("GoToLocal", 3, instruction=words, means=Means(str(library)))
+    row = solve("GoToLocal", 3, instruction=words, recipe=planner(library))[0]
     assert row["calls"]
     assert (row["outcome"], row["instruction"]) == ("unjudged", words), "a Python call claims as little as the command"
     assert row["note"].startswith("this world has nothing that")
@@ -99,13 +107,19 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
     ("arguments", "message"),
     [
         (["--level", "GoToLocl", "--library", "STORED"], "did you mean"),
-        (["--level", "GoToLocal", "--seed", "-1", "--library", "STORED"], "a seed is 0 to"),
+        (["--level", "GoToLocal", "--layout", "-1", "--library", "STORED"], "a seed is 0 to"),
         (["--level", "GoToLocal", "--library", "nowhere"], "there is no skill library in nowhere"),
         (["--level", "GoToLocal"], "train one with `sdg run`"),
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", " "], "an instruction has words"),
         (["--level", "GoToLocal", "--library", "STORED", "--instruction", "go " * 300], "1 to 500 characters"),
         (["--level", "GoToLocal", "--library", "STORED", "--fresh"], "--fresh belongs to a run"),
         (["--level", "GoToLocal", "--library", "STORED", "--llm", "gpt"], "there is no model provider"),
+        (
+            ["--level", "GoToLocal", "--library", "STORED", "--instruction", "go to teh red bal"],
+            "'go to teh red bal' is no instruction; did you mean 'go to the red ball'?",
+        ),
+        (["--level", "GoToLocal", "--seed", "-1", "--library", "STORED"], "a seed is 0 or more"),
+        (["--layout", "5"], "--layout needs --level"),
         (["--instruction", "go to a ball"], "--instruction needs --level"),
         (["--library", "STORED"], "--library needs --level"),
     ],
@@ -128,3 +142,10 @@ def test_a_library_is_found_in_the_order_of_the_list(library: Path, tmp_path: Pa
     (tmp_path / "shipped").rename(Path("library"))
     assert comparison.find_library() == Path("library")
     assert comparison.find_library(".") == Path("library"), "a run's folder names the library in it"
+
+
+def test_a_seed_is_the_users_and_a_layout_a_layouts(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        told(capsys, "--level", "GoToLocal", "--seed", "1", "--library", str(library))["seed"] in SPLITS["evaluation"]
+    )
+    assert told(capsys, "--level", "GoToLocal", "--layout", "5", "--library", str(library))["seed"] == 5

@@ -5,23 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import html.parser
-import io
 import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from PIL import Image
 
-from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.world import BabyAIWorld
+from sdg.experiments.play.episodes import Played
+from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import plots
-from sdg.experiments.report.data import read_run
-from sdg.experiments.report.film import MAX_FRAMES, animate, episode_gif, replay, thin
+from sdg.experiments.report.data import calls, curves, read_run, spending
 from sdg.experiments.report.page import write
+from sdg.experiments.report.panels import Mark, Panel, Panels
 from tests.shared.report_example import LEVELS, make_run
 
 HOSTILE = (
@@ -72,7 +69,7 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
     page = Page(write(run, tmp_path / "r.html"))
     gifs, drawings = pictures(page, "gif"), pictures(page, "svg+xml")
     assert len(gifs) == len(LEVELS)
-    assert len(drawings) == 3 + 5
+    assert len(drawings) == 3 + 1
     assert all(drawing.startswith(b"<?xml") for drawing in drawings)
     for word in (
         "rule-based stand-in",
@@ -180,36 +177,6 @@ def test_a_report_of_a_run_in_use_leaves_it_alone(copy: Path) -> None:
     assert len(read_run(copy).episodes) == 3 * 2 * len(LEVELS)
 
 
-def test_the_film_shows_the_episode(run: Path) -> None:
-    row = next(row for row in read_run(run).episodes if row["success"])
-    film = Image.open(io.BytesIO(episode_gif(row)))
-    frames = replay(row["level"], seed=row["seed"], actions=row["actions"])
-    assert film.n_frames <= len(frames) == len(row["actions"]) + 1
-    for index in (0, film.n_frames - 1):
-        film.seek(index)
-        shown = np.asarray(film.convert("RGB").resize(frames[0].shape[1::-1], Image.Resampling.NEAREST), np.int16)
-        truth = frames[0 if index == 0 else -1].astype(np.int16)
-        assert np.abs(shown - truth).mean() < 4
-
-
-def test_a_replay_ends_as_the_episode_did() -> None:
-    actions = bot_actions("PickupLoc", 2_000_003) or []
-    world = BabyAIWorld("PickupLoc")
-    world.reset(2_000_003)
-    for action in actions:
-        world.step(action)
-    assert np.array_equal(replay("PickupLoc", seed=2_000_003, actions=actions)[-1], world.render())
-
-
-def test_long_films_are_thinned() -> None:
-    frames = [np.full((16, 16, 3), n % 256, np.uint8) for n in range(1000)]
-    kept = thin(frames, most=MAX_FRAMES)
-    assert len(kept) == MAX_FRAMES
-    assert kept[0] is frames[0]
-    assert kept[-1] is frames[-1]
-    assert animate([frames[5]]).startswith(b"GIF89a")
-
-
 @pytest.mark.parametrize(
     "row",
     [
@@ -223,10 +190,42 @@ def test_long_films_are_thinned() -> None:
 )
 def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        episode_gif(row)
+        episode_gif(Played.from_json({"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row))
 
 
 def test_plots_are_the_same_every_time() -> None:
-    rows = [{"level": "a", "agent": "b", "success_rate": 0.5, "low": 0.4, "high": 0.6}]
-    assert plots.success_plot(rows) == plots.success_plot(rows)
+    panels = Panels([Panel("", {"b": [Mark(0, 0.5, 0.4, 0.6)]})], x="", ticks=["a"])
+    assert panels.drawn("svg") == panels.drawn("svg")
     assert plots.label("_hidden\n" + "x" * 99).startswith("hidden x")
+
+
+def test_curves_of_rounds_follow_one_another_and_begin_with_what_was_practised(run: Path, tmp_path: Path) -> None:
+    rows = [
+        {"unit": f"skill/{number}/0", "skill": "pick", "environment_steps": steps, "train_success": train,
+         "validation_success": judged}
+        for number, points in enumerate(([(0, 0.0, 0.2), (100, 0.5, 0.6)], [(0, 0.0, 0.6), (300, 0.9, 1.0)]), 1)
+        for steps, train, judged in points
+    ]  # fmt: skip
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    (copy / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert curves(read_run(copy)) == {
+        "pick": {
+            "training": [(100.0, 0.5), (400.0, 0.9)],
+            "validation": [(0.0, 0.2), (100.0, 0.6), (100.0, 0.6), (400.0, 1.0)],
+        }
+    }
+
+
+def test_calls_and_refusals_are_counted(run: Path, tmp_path: Path) -> None:
+    def call(name: str, *, success: bool, reason: str = "") -> dict[str, Any]:
+        verdicts = [["rules", not reason, reason, 1.0]]
+        return {"name": name, "success": success, "refused": bool(reason), "verdicts": verdicts}
+
+    made = [call("goto", success=True), call("goto", success=False), call("pick", success=False, reason="too far")]
+    episode = {"unit": "a", "agent": "sdg", "level": "Open", "tokens": 7, "llm_calls": 1, "trace": [{"calls": made}]}
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    (copy / "episodes.jsonl").write_text(json.dumps(episode) + "\n")
+    skills, reasons = calls(read_run(copy))
+    assert [tuple(row.values()) for row in skills] == [("goto", 2, 1, 0), ("pick", 1, 0, 1)]
+    assert reasons == [("too far", 1)]
+    assert spending(read_run(copy)) == [{"stage": "episodes of sdg", "calls": 1.0, "tokens": 7.0}]

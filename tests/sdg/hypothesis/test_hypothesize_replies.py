@@ -108,7 +108,7 @@ def test_goal_lines_inside_code_are_code() -> None:
     assert len(read(reply).subgoals) == 1
 
 
-def test_a_bad_reply_gets_one_turn_to_be_put_right() -> None:
+def test_a_bad_reply_gets_turns_to_be_put_right() -> None:
     model = Scripted("no idea", goal(1))
     hypothesis = hypothesize("go to the red ball", model=model, domain=BABYAI)
     assert len(hypothesis.subgoals) == 1
@@ -117,7 +117,7 @@ def test_a_bad_reply_gets_one_turn_to_be_put_right() -> None:
     assert repair[-2] == Message("assistant", "no idea")
     assert 'no line "Goal 1' in repair[-1].content
     with pytest.raises(HypothesisError, match="empty"):
-        hypothesize("go to the red ball", model=Scripted("", ""), domain=BABYAI)
+        hypothesize("go to the red ball", model=Scripted("", "", ""), domain=BABYAI)
 
 
 def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> None:
@@ -138,7 +138,7 @@ def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
     told = model.asked[1][-1].content
     assert "check of goal 1 was refused: line 2: there is no module math" in told
     assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
-    still = hypothesize("go to the red ball", model=Scripted(bad, bad), domain=BABYAI)
+    still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), domain=BABYAI)
     assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
 
 

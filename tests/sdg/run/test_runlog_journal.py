@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import util
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sdg.run import Journal, Metrics, RunError, RunFolderError, atomic_write, pl
 
 WRITER = """
 import sys
+from importlib import util
 from pathlib import Path
 from sdg.run import Journal, atomic_write
 folder = Path(sys.argv[1])
@@ -31,6 +33,7 @@ while True:
 
 LIMITED = """
 import resource, sys
+from importlib import util
 from pathlib import Path
 from sdg.run import Journal, RunError, atomic_write
 folder, limit = Path(sys.argv[1]), 5000
@@ -219,6 +222,16 @@ def test_a_curve_begun_anew_forgets_its_first_attempt(tmp_path: Path) -> None:
     rows = read_metrics(tmp_path / "metrics.jsonl")
     assert [(row["unit"], row["environment_steps"]) for row in rows] == [("go to", 10), ("pick", 11)]
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2
+
+
+def test_without_tensorboard_the_curves_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
+    metrics = Metrics(tmp_path)
+    metrics.begin("a")
+    metrics.write({"environment_steps": 1})
+    metrics.close()
+    assert [row["unit"] for row in read_metrics(tmp_path / "metrics.jsonl")] == ["a"]
+    assert not (tmp_path / "tensorboard").exists()
 
 
 def test_tensorboard_reads_the_events(tmp_path: Path) -> None:

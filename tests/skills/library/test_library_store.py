@@ -135,14 +135,14 @@ def resealed(folder: Path, **changes: object) -> None:
     [
         ({"schema": 99}, "schema version 99"),
         ({"schema": True}, "no schema version"),
-        ({"skills": "all of them"}, "skills is str"),
+        ({"skills": "all of them"}, "skills: Input should be a valid array"),
         ({"extra": 1}, "extra"),
         ({"files": {}}, "doesn't list"),
         ({"files": {"../../etc/passwd": {"size": 1, "sha256": "0" * 64}}}, "isn't the name of a weights file"),
         ({"files": {"discover.safetensors": {"size": 2**40, "sha256": "0" * 64}}}, "at most"),
         ({"files": {"discover.safetensors": {"size": -1, "sha256": "0" * 64}}}, "impossible"),
         ({"provenance": {"notes": "x" * 2**20}}, "too long"),
-        ({"provenance": [1]}, "provenance is list"),
+        ({"provenance": [1]}, "provenance: Input should be an object"),
     ],
 )
 def test_a_strangers_index_is_checked(tmp_path: Path, change: dict[str, object], message: str) -> None:

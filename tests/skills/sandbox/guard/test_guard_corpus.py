@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sdg.experiments.adversarial.hostile import main, run_corpus
+from sdg.experiments.adversarial.hostile import run_corpus
 from sdg.experiments.adversarial.hostile_world import World, load
+from sdg.experiments.cli.main import main
 from sdg.skills.sandbox.guard import extract_code
 
 DATA = Path(__file__).parents[3] / "data"
@@ -74,6 +75,6 @@ def test_the_command_reports_what_is_not_as_expected(tmp_path: Path, capsys: pyt
     corpus = tmp_path / "two.json"
     good = {"name": "good", "api": "check", "code": "def check():\n    return True\n", "expect": "ok"}
     corpus.write_text(json.dumps([good, {**good, "name": "wrong", "expect": "reject"}]), encoding="utf-8")
-    assert main([str(corpus), "--wrong"]) == 1
+    assert main(["bench", "hostile", str(corpus), "--wrong", "--json"]) == 1
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["name"], row["outcome"], row["expected"]) for row in printed] == [("wrong", "ok", "reject")]

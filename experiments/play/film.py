@@ -9,14 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+from sdg.deduction.program import ENTRY
+from sdg.envs.domains import DEFAULT, domain
+from sdg.experiments.play.episodes import Played
 
 if TYPE_CHECKING:
     from PIL import Image
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 WIDTH, LINE_HEIGHT, COLUMNS = 560, 13, 88
 """Size of the text panel in pixels, and the letters that fit on one of its lines."""
@@ -24,6 +29,7 @@ MIN_SIDE = 352
 """Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
 FONT_SIZE = 10
 MAX_MOMENTS = 240
+MAX_ACTIONS = 4000
 MIN_LINES = 30
 FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
 WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
@@ -42,19 +48,35 @@ class Moment:
     milliseconds: int = FRAME_MS
 
 
-def episode_gif(row: Row) -> bytes:
-    """A journal's episode row as a GIF. Raises ValueError when the row can't be played again."""
+def episode_gif(row: Played) -> bytes:
+    """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
-        moments = list(_moments(row))
+        moments = _thin(list(_moments(row)))
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"the row of {row.get('unit', 'this episode')} can't be played again: {error!r}") from error
-    return _animate([_draw(moment, row) for moment in _thin(moments)], [each.milliseconds for each in _thin(moments)])
+        raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
+    return _animate([_draw(moment, row) for moment in moments], [each.milliseconds for each in moments])
 
 
-def _moments(row: Row) -> Iterator[Moment]:
+def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
+    """What actions do from a seed, the world alone, as a GIF."""
+    from PIL import Image
+
+    # Actions that were played before the limit are played again; the world counts them the same way.
+    world = domain(domain_name).open(level, lift_time_limit=True)
+    world.reset(seed)
+    frames = [world.render()]
+    for action in actions:
+        world.step(action)
+        frames.append(world.render())
+    images = [Image.fromarray(frame) for frame in _thin(frames)]
+    return _animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
+
+
+def _moments(row: Played) -> Iterator[Moment]:
     """Everything that happened, in order: a picture for each step, call and error."""
     stage = _Stage(row)
-    trace = row["trace"] or [{"program": "", "calls": [], "error": row["cause"], "began": 0, "ended": row["steps"]}]
+    alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
+    trace = row.trace or (alone,)
     yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
     for number, interaction in enumerate(trace):
         if number and interaction["began"] == 0:
@@ -76,11 +98,11 @@ def _moments(row: Row) -> Iterator[Moment]:
 class _Stage:
     """The world of a row, played again from its seed by its actions."""
 
-    def __init__(self, row: Row) -> None:
-        from sdg.envs.babyai.world import BabyAIWorld
-
-        self._world = BabyAIWorld(row["level"], lift_time_limit=True)
-        self._seed, self._actions = int(row["seed"]), list(row["actions"])
+    def __init__(self, row: Played) -> None:
+        if len(row.actions) > MAX_ACTIONS:
+            raise ValueError(f"{len(row.actions)} actions are too many for a film")
+        self._world = domain(DEFAULT).open(row.level, lift_time_limit=True)
+        self._seed, self._actions = row.seed, list(row.actions)
         self.reset()
 
     @property
@@ -109,13 +131,13 @@ def _told(call: Row) -> list[tuple[str, bool]]:
     return lines
 
 
-def _thin(moments: Sequence[Moment]) -> list[Moment]:
+def _thin(moments: Sequence[T]) -> list[T]:
     if len(moments) <= MAX_MOMENTS:
         return list(moments)
     return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
 
 
-def _draw(moment: Moment, row: Row) -> Image.Image:
+def _draw(moment: Moment, row: Played) -> Image.Image:
     from PIL import Image, ImageDraw
 
     scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
@@ -132,15 +154,17 @@ def _draw(moment: Moment, row: Row) -> Image.Image:
     return canvas
 
 
-def _lines(moment: Moment, row: Row, *, room: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+def _lines(moment: Moment, row: Played, *, room: int) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
-    head = [(f"{row['agent']}  {row['level']} {row['seed']}  step {moment.step} of {row['max_steps']}", GREY, False)]
-    head += [(text, BLACK, False) for text in textwrap.wrap(str(row["instruction"]), COLUMNS)[:3]]
+    head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
+    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction, COLUMNS)[:3]]
     news = [(part, GOOD if good else BAD, False) for text, good in moment.told for part in _wrapped(text)]
     news = news[-max(4, room // 3) :]
     left = max(3, room - len(head) - len(news) - 2)
     program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
-    first = max(0, min(moment.line - left // 2, len(program) - left))
+    # Before the first call the program itself is shown, not the helpers that stand above it.
+    entry = next((number for number, line in enumerate(program) if line[0].startswith(f"def {ENTRY}(")), 0)
+    first = max(0, min(moment.line - left // 2 if moment.line else entry, len(program) - left))
     blank = ("", BLACK, False)
     return [*head, blank, *program[first : first + left], blank, *news]
 

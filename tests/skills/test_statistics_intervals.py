@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sdg.experiments.table.statistics import interquartile_mean, iqm_interval, mean_interval, wilson_interval
+from sdg.skills.statistics import bootstrap_interval, interquartile_mean, iqm_of_strata, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -68,22 +68,31 @@ def test_interquartile_mean_drops_a_quarter_on_either_side() -> None:
 
 
 def test_bootstrap_is_stratified_and_seeded() -> None:
-    constant = iqm_interval([[0.2, 0.2], [0.9, 0.9]], seed=1)
-    # Resampling within strata of equal scores changes nothing; resampling over all would.
-    assert constant.low == constant.value == constant.high
     scores = [[0.5, 0.7, 0.6], [0.9, 1.0, 0.8]]
-    got = iqm_interval(scores, seed=3)
-    assert got == iqm_interval(scores, seed=3)
+    got = bootstrap_interval(scores, iqm_of_strata, seed=3)
+    assert got == bootstrap_interval(scores, iqm_of_strata, seed=3)
     assert got.low < got.value < got.high
+    # Resampling over both strata at once would mix them: the interval would be some three times as wide.
+    assert got.high - got.low < 0.2
     with pytest.raises(ValueError, match="every stratum"):
-        iqm_interval([[1.0], []], seed=0)
+        bootstrap_interval([[1.0], []], seed=0)
+
+
+@pytest.mark.parametrize("scores", [[[0.995]], [[1.0, 1.0, 1.0]], [[0.2, 0.2], [0.9, 0.9]]])
+def test_what_resampling_cannot_tell_has_no_interval(scores: list[list[float]]) -> None:
+    got = bootstrap_interval(scores, iqm_of_strata, seed=1)
+    assert math.isnan(got.low)
+    assert math.isnan(got.high)
+    sure = got.widened(wilson_interval(round(got.value * 60), 60))
+    assert sure.low < got.value <= sure.high
+    assert sure.high - sure.low > 0.05
 
 
 def test_a_mean_over_strata_weighs_them_alike() -> None:
-    assert mean_interval([[0.0], [1.0, 1.0, 1.0]], seed=0).value == 0.5
-    got = mean_interval([[0.1, 0.2, 0.3, 0.4, 0.5]], seed=0)
+    assert bootstrap_interval([[0.0], [1.0, 1.0, 1.0]], seed=0).value == 0.5
+    got = bootstrap_interval([[0.1, 0.2, 0.3, 0.4, 0.5]], seed=0)
     assert got.value == pytest.approx(0.3)
     assert 0.1 < got.low < 0.25
     assert 0.35 < got.high < 0.5
     with pytest.raises(ValueError, match="every stratum"):
-        mean_interval([], seed=0)
+        bootstrap_interval([], seed=0)

@@ -1,0 +1,41 @@
+"""The options that benchmarks share, each with its sentence of help: `levels: Levels = PAPER_LEVELS` is `--levels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """`a,b,c` as a tuple; a tuple stays what it is."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)
+
+
+def numbers(value: Any) -> tuple[int, ...]:
+    """`1,2,3` as whole numbers. Raises ValueError for other words."""
+    return tuple(map(int, names(value) if isinstance(value, str) else value))
+
+
+def listed(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
+    """An option that takes several values with commas between them."""
+    return typer.Option(parser=parser, metavar=metavar, help=about)
+
+
+Seed = Annotated[int, typer.Option(min=0, help="chooses the instructions or layouts to measure on")]
+Levels = Annotated[Sequence[str], listed("levels by name or id")]
+Instructions = Annotated[int, typer.Option(min=1, help="unseen instructions a level")]
+Repeats = Annotated[int, typer.Option(min=1, help="runs over them, each on instructions of its own")]
+Agents = Annotated[Sequence[str], listed("who plays")]
+Library = Annotated[str, typer.Option(metavar="DIR", help="a library or run folder; the shipped library by default")]
+Llm = Annotated[str, typer.Option(metavar="KIND[:NAME]", help="babylang, openai:NAME or replay:FILE")]
+BaseUrl = Annotated[str, typer.Option(metavar="URL", help="address of a server of OpenAI's protocol")]
+Processes = Annotated[int, typer.Option(min=0, help="jobs side by side; 0: one for each core")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="the folder that keeps everything; runs/... by default")]
+Runs = Annotated[Sequence[str], listed("run folders to read; without them runs are made")]
+Skills = Annotated[Sequence[str], listed("skills by name; all by default")]
+Width = Annotated[int, typer.Option(min=1, help="channels of the BabyAI paper's model; the paper has 128")]
+Words = Annotated[int, typer.Option(min=1, help="text units of the BabyAI paper's model; the paper has 128")]
+Run = Annotated[Path, typer.Option(metavar="DIR", help="a run folder, which is only read")]

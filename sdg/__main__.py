@@ -1,0 +1,10 @@
+"""`python -m sdg`: the `sdg` command."""
+
+from __future__ import annotations
+
+import sys
+
+from sdg.experiments.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
