@@ -13,7 +13,7 @@ def steps_of(level: str) -> int:
     world.reset(1)
     for action in (0, 1, 2, 2, 0):
         world.step(action)
-    world.forget_visited_rooms()
+    world.forget()
     return int(world.perception().functions()["get_steps"]()) if "get_steps" in world.perception().functions() else 5
 
 
