@@ -6,30 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
-from examples.arm.arm import ARM
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Program, Scope, run_program
 from sdg.deduction.robot import Robot
+from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.film import replayed_gif
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
-from sdg.skills.learning.by_hand import SkillSpec, learn_library
+from sdg.skills.learning.by_hand import SkillSpec, check_that, learn_library
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import save_library
-from sdg.skills.subgoal import CheckFunction
 
-
-def check(condition: str) -> CheckFunction:
-    return CheckFunction("reached", f"def reached():\n    return {condition}\n")
-
-
-CLOSER = check('nearer("object", "goal") >= 0.015 or distance("object", "goal") <= 0.1')
+ARM = domain("examples.arm.arm:ARM")
+NEARER = 'nearer("object", "goal") >= 0.015 or distance("object", "goal") <= 0.1'
 SPECS = (
-    SkillSpec("touch", "touch the object", check('distance("fingertip", "object") <= 0.09')),
-    SkillSpec("reach", "bring the fingertip to the goal", check('distance("fingertip", "goal") <= 0.1')),
-    SkillSpec("push", "push the object a bit nearer to the goal", CLOSER, 60, 600_000, after=("touch",)),
+    SkillSpec("touch", "touch the object", check_that('distance("fingertip", "object") <= 0.09')),
+    SkillSpec("reach", "bring the fingertip to the goal", check_that('distance("fingertip", "goal") <= 0.1')),
+    SkillSpec("push", "push the object nearer to the goal", check_that(NEARER), 60, 600_000, after=("touch",)),
 )
 PROGRAM = 'def program():\n    while distance("object", "goal") > 0.1:\n        touch()\n        push()\n'
 SETTINGS = TrainSettings(200_000, 16, evaluate_every=25_000, validation_starts=200, side_effect_cost=0.0, learner="sb3")

@@ -42,6 +42,11 @@ class SkillSpec:
     after: tuple[str, ...] = ()
 
 
+def check_that(expression: str) -> CheckFunction:
+    """The check function that is one expression over perception functions: 'distance("a", "b") <= 0.1'."""
+    return CheckFunction("reached", f"def reached():\n    return {expression}\n")
+
+
 def learn_library(
     domain: Domain,
     level: str,

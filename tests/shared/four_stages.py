@@ -63,7 +63,7 @@ def main(place: Path) -> None:
     print(
         json.dumps(
             {
-                "verified": sum(bool(row["verified"]) for row in rows),
+                "verified": sum(bool(row.verified) for row in rows),
                 "skills": sorted(skills),
                 "success": {name: sum(row["success"] for row in rows) for name, rows in played.items()},
                 "verdicts": sorted(verdicts),

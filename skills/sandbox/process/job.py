@@ -69,7 +69,6 @@ def main(board: int) -> None:
     threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
     channel.send({"ready": report})
     while (request := read(channel.incoming)) is not None:
-        page.clear()
         _answer(request, channel)
 
 

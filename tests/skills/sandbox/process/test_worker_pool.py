@@ -124,16 +124,18 @@ def test_workers_have_walls(job: str) -> None:
 
 @LINUX
 def test_other_processes_can_not_read_a_parent_s_environment() -> None:
-    """Neither a worker nor whoever else runs as this user, without landlock: not even root's own children."""
+    """Nor can whoever else runs as this user, where a kernel has no landlock."""
     code = (
-        "import subprocess, sys, os\n"
+        "import ctypes, subprocess, sys, os\n"
         "from sdg.skills.sandbox.process.confine import hide_memory\n"
         "if os.getuid() == 0: os.setuid(65534)\n"
-        "hide_memory()\n"
-        "print(subprocess.run(['cat', f'/proc/{os.getpid()}/environ'], capture_output=True).returncode)\n"
+        "ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"  # as a process is that was begun by this user
+        "for hide in (int, hide_memory):\n"
+        "    hide()\n"
+        "    print(subprocess.run(['cat', f'/proc/{os.getpid()}/environ'], capture_output=True).returncode)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "1", done.stderr
+    assert done.stdout.split() == ["0", "1"], done.stderr
 
 
 def test_a_worker_s_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +197,7 @@ LIES = {
     "a tree that is too long": frame(struct.pack("<Q", 1 << 60) + b"[]"),
     "no tree": frame(b"x"),
     "nesting": said("[" * 200_000),
-    "a function": said('["dict",["beat",["value","os:system",["touch pwned"]]]]'),
+    "a function": said('["dict",["beat",["value","os:system",{"command":"touch pwned"}]]]'),
     "a class that isn't listed": said('["dict",["beat",["value","sdg.run.lock:Holder",{}]]]'),
     "fields that a class lacks": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal",{"__class__":1}]]]'),
     "attributes": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal.__init__",{}]]]'),
@@ -233,8 +235,9 @@ def test_a_worker_can_lie_about_its_own_job_alone() -> None:
     """An untrue result is believed: that is all that a worker which was taken over can do."""
     lie = said('["dict",["id",0],["value",["list","untrue"]]]').hex()
     other = said('["dict",["id",1],["value","of another job"]]').hex()
-    with Pool(1, patience=replace(HASTE, job=2.0)) as pool:
+    with Pool(1) as pool:
         assert dict(pool.run(do, [f"say:{lie}"])) == {0: ["untrue"]}
+    with Pool(1, patience=replace(HASTE, job=2.0)) as pool:
         found = dict(pool.run(do, [f"say:{other}", "one"]))
     assert isinstance(found[0], Lost)
     assert found[1] == "did one"

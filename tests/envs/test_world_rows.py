@@ -1,0 +1,32 @@
+"""A batch of single worlds: rows share few worlds and never mix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdg.envs.domains import domain
+from sdg.envs.world_rows import MAX_OPEN
+
+CORRIDOR = domain("corridor")
+
+
+def test_more_rows_than_worlds_step_as_each_would_alone() -> None:
+    count = MAX_OPEN + 9
+    layouts = CORRIDOR.layouts("Visit", list(range(count)))
+    rows, rng = CORRIDOR.begin(layouts, np.arange(count)), np.random.default_rng(0)
+    actions = rng.integers(0, 4, (7, count))
+    for each in actions:
+        rows.step(each)
+    for row in range(count):
+        world = CORRIDOR.open("Visit", lift_time_limit=True)
+        world.reset(row)
+        for each in actions:
+            world.step(int(each[row]))
+        assert rows.perception(row).describe() == world.perception().describe()
+
+
+def test_subgoals_begin_for_the_rows_that_are_named() -> None:
+    rows = CORRIDOR.begin(CORRIDOR.layouts("Visit", [0, 1, 2]), np.arange(3))
+    rows.step(np.zeros(3, np.int64))
+    rows.begin_subgoals(np.array([1]))
+    assert [rows.perception(row).functions()["get_start_steps"]() for row in range(3)] == [0, 1, 0]
