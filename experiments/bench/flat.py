@@ -11,6 +11,7 @@ episodes and tables.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.kernels import cache_folder
 from sdg.experiments.bench import options
 from sdg.experiments.bench.flat_policies import FLAT_AGENT, FlatJob, flat_checksum, train_level
 from sdg.experiments.cli.errors import UserError
@@ -62,7 +64,9 @@ def rows(
     kept = {"steps_a_level": each, "layouts": layouts, "learning_rate": learning_rate, "width": width, "words": words}
     jobs = [FlatJob(folder, level, each, layouts, seed, learning_rate, width, words) for level in asked.levels]
     with open_folder(folder, kept, seed=seed) as run:
-        trained = measured(run, "flat", train_level, jobs, processes=processes, writes=(folder,))
+        # These jobs alone write, their policies and banks of layouts: they run no generated code.
+        places = (folder, cache_folder(), Path(tempfile.gettempdir()))
+        trained = measured(run, "flat", train_level, jobs, processes=processes, writes=places)
     config = planner.config(base) | {"flat": flat_checksum(folder, asked.levels)}
     table = compare(chosen, asked, folder=folder / "evaluation", config=config, processes=processes)
     found = [_row(row, trained) for row in table]
