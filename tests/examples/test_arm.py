@@ -17,7 +17,7 @@ from examples.arm import push
 from examples.arm.arm import ARM, Arm
 from sdg.envs.contract import DomainContract
 from sdg.envs.domains import domain
-from sdg.skills.learning.by_hand import learn_library
+from sdg.skills.learning.by_hand import check_that, learn_library
 from sdg.skills.learning.train import Point
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
@@ -64,7 +64,7 @@ def world_at_reset(seed: int) -> Any:
 def learned() -> tuple[SkillLibrary, list[Point]]:
     """ "Bring the fingertip within 30 cm of the object", in ten seconds of one core: easier than touching it."""
     curve: list[Point] = []
-    spec = replace(push.SPECS[0], check=push.check('distance("fingertip", "object") <= 0.3'), total_timesteps=24_000)
+    spec = replace(push.SPECS[0], check=check_that('distance("fingertip", "object") <= 0.3'), total_timesteps=24_000)
     settings = replace(push.SETTINGS, validation_starts=40, evaluate_every=4_000)
     library = learn_library(
         ARM, "Push", [spec], settings=settings, seed=0, training_starts=100,
