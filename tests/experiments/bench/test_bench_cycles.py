@@ -72,7 +72,9 @@ def test_levels_that_were_not_grounded_are_only_played(run: Path, tmp_path: Path
     assert rows["1 cycle", "Open"]["solved"] is None
     episodes = list(map(json.loads, (tmp_path / "out/evaluation/episodes.jsonl").read_text().splitlines()))
     for level in levels:
-        played = [each["success"] for each in episodes if (each["agent"][:5], each["level"]) == ("sdg-1", level)]
+        played = [
+            each["success"] for each in episodes if (each["agent"][:13], each["level"]) == ("sdg-library-1", level)
+        ]
         assert rows["2 cycles", level]["solved"] == sum(played) / len(played)
     last = rows["2 cycles", "GoToLocal"]
     assert last["solved_low"] < last["solved"] <= last["solved_high"], "an interval around what so few episodes say"

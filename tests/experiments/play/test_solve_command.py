@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import SPLITS
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.main import main
@@ -38,7 +39,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         for name, (text, condition) in CHECKS.items()
     )  # fmt: skip
-    weights = {name: dict(random_policy(rng).weights) for name in CHECKS}
+    weights = {name: dict(random_policy(MAP_INPUTS, rng).weights) for name in CHECKS}
     save_library(SkillLibrary(skills, weights), tmp_path / "stored")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.levels import instructions
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.experiments.bench import ablation as bench_ablation
 from sdg.experiments.bench import table1 as bench_table1
 from sdg.experiments.cli.main import main
@@ -43,7 +44,7 @@ def library(tmp_path: Path) -> Path:
                 episodes=10, environment_steps=0,
             )
         )  # fmt: skip
-    weights = {name: dict(random_policy(rng).weights) for name in CHECKS}
+    weights = {name: dict(random_policy(MAP_INPUTS, rng).weights) for name in CHECKS}
     save_library(SkillLibrary(tuple(skills), weights), tmp_path / "library")
     return tmp_path / "library"
 
