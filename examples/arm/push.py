@@ -27,7 +27,9 @@ SPECS = (
     SkillSpec("push", "push the object nearer to the goal", check_that(NEARER), 60, 600_000, after=("touch",)),
 )
 PROGRAM = 'def program():\n    while distance("object", "goal") > 0.1:\n        touch()\n        push()\n'
-SETTINGS = TrainSettings(200_000, 16, evaluate_every=25_000, validation_starts=200, side_effect_cost=0.0, learner="sb3")
+SETTINGS = TrainSettings(
+    n_envs=16, patience=20, evaluate_every=25_000, validation_starts=200, learner="sb3", side_effect_cost=0.0
+)
 
 
 def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> Robot:

@@ -62,7 +62,7 @@ def world_at_reset(seed: int) -> Any:
 
 @pytest.fixture(scope="module")
 def learned() -> tuple[SkillLibrary, list[Point]]:
-    """ "Bring the fingertip within 30 cm of the object", in ten seconds of one core: easier than touching it."""
+    """Within 30 cm of the object, which is easier than touching it: ten seconds of one core."""
     curve: list[Point] = []
     spec = replace(push.SPECS[0], check=check_that('distance("fingertip", "object") <= 0.3'), total_timesteps=24_000)
     settings = replace(push.SETTINGS, validation_starts=40, evaluate_every=4_000)
