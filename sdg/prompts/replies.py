@@ -12,7 +12,7 @@ __all__ = [
 
 def cut_off(reply: Completion, limit: int) -> str:
     """What to tell a model whose reply may have ended at its limit of tokens, "" where it didn't."""
-    if reply.completion_tokens < limit:
+    if reply.finish_reason != "length" and reply.completion_tokens < limit:
         return ""
     return f"The answer was cut off at the limit of {limit} tokens: think and write less."
 

@@ -120,9 +120,9 @@ def test_the_whole_worked_example_may_be_carried_over() -> None:
 
 
 def test_a_reply_that_was_cut_off_is_told_so() -> None:
-    assert "cut off at the limit of 4000 tokens" in debugged("```python\ndef program():\n    pick(", tokens=4000)[1]
-    assert "cut off" not in debugged("```python\ndef program():\n    pick(", tokens=3999)[1]
-    assert "cut off" not in debugged(MAIN.format("a ball"), tokens=4000)[1]
+    assert "cut off at the limit of 16000 tokens" in debugged("```python\ndef program():\n    pick(", tokens=16000)[1]
+    assert "cut off" not in debugged("```python\ndef program():\n    pick(", tokens=15999)[1]
+    assert "cut off" not in debugged(MAIN.format("a ball"), tokens=16000)[1]
 
 
 def test_thoughts_are_not_told_back() -> None:

@@ -117,5 +117,5 @@ def test_one_s_own_guard_stands_before_the_robot_in_the_workers(tmp_path: Path) 
     )  # fmt: skip
     with Journal(tmp_path / "episodes.jsonl") as journal:
         (row,) = run_jobs([Job(recipe, Task("GoToLocal", 2_000_000))], journal=journal)
-    assert row["steps"] == 0
-    assert "turn_left is frightening" in row["error"]
+    assert row.steps == 0
+    assert "turn_left is frightening" in row.error

@@ -367,9 +367,9 @@ def test_episodes_go_on_without_the_one_that_was_lost(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "episodes.jsonl")
     jobs = [Job(Mortal(dies_at=2), Task("GoToLocal", seed)) for seed in (1, 2, 3)]
     rows = run_jobs(jobs, journal=journal, processes=2)
-    assert [row["cause"] == WORKER_LOST for row in rows] == [False, True, False]
-    assert rows[1]["success"] is False
-    assert "SIGKILL" in rows[1]["error"]
+    assert [row.cause == WORKER_LOST for row in rows] == [False, True, False]
+    assert rows[1].success is False
+    assert "SIGKILL" in rows[1].error
     assert run_jobs(jobs, journal=journal) == rows, "what was lost is not played again"
     assert len(Bans(tmp_path / BANNED)) == 1
 
