@@ -107,9 +107,9 @@ def _of_all(reached: np.ndarray, known: np.ndarray) -> Row:
         "unfiltered_low": every.low,
         "unfiltered_high": every.high,
         "commands": len(reached),
-        "success_known": possible.value,
-        "known_low": possible.low,
-        "known_high": possible.high,
+        "success_known": possible.value if known.any() else None,
+        "known_low": possible.low if known.any() else None,
+        "known_high": possible.high if known.any() else None,
         "left_out": int((~known).sum()),
     }
 
