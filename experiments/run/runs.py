@@ -27,11 +27,11 @@ from sdg.experiments.play.rehearsals import Rehearsals
 from sdg.experiments.run import compiled
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
+from sdg.grounding.records import HypothesisRow, VerificationRow, verifications
 from sdg.induction.induce import Discovery
 from sdg.llm.registry import is_rule_based
 from sdg.pipeline import Grounding, Progress
 from sdg.run import RunError, RunFolder, plain
-from sdg.run.records import HypothesisRow, VerificationRow, verifications
 from sdg.skills.library.store import save_library
 from sdg.skills.sandbox.process.bans import Bans
 from sdg.skills.search.search import RandomSearch
