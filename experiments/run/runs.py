@@ -23,8 +23,8 @@ from sdg.experiments.config.assembly import (
 )
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
-from sdg.experiments.play.rehearsals import Rehearsals
 from sdg.experiments.run import compiled
+from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
 from sdg.grounding.records import HypothesisRow, VerificationRow, verifications

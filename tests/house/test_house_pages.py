@@ -9,8 +9,26 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sdg.envs.contract import DomainContract
+from sdg.envs.domains import domain
+from sdg.envs.fakes import CORRIDOR
+from sdg.envs.perception import Observation
+from sdg.experiments.bench import BENCHMARKS
+from sdg.gate.registry import gate_of
+from sdg.gate.verdict import Command
+from sdg.llm.model import Message
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import provider_of
+from sdg.skills.learning import LEARNERS, policy_of
+from sdg.skills.learning.train import TrainSettings
+from sdg.skills.policy.network import random_policy
+from sdg.skills.practice.starts import Starts
+from sdg.skills.subgoal import CheckFunction
+
+LIT = CheckFunction("check", "def check():\n    return any(lamp.is_on for lamp in get_lamps())\n")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("envs", "skills", "sdg", "experiments", "examples", "tests", "docs", "configs")
 HISTORY = ("CHANGELOG.md", "docs/decisions.md")
@@ -21,6 +39,7 @@ USERS = re.compile(r"my_\w+\.py$")
 """Files of a user's own in examples."""
 
 PATH = re.compile(r"(?<![\w./<-])((?:[\w.*-]+/)*[\w*-]+\.(?:py|md)|(?:[\w-]+/)+)(?![\w/])(?:::(\w+))?")
+COMMAND = re.compile(r"python -m ((?:sdg|examples)(?:\.\w+)+)")
 DOTTED = re.compile(r"(?<![\w./])((?:sdg|envs|skills|experiments|examples)(?:\.[A-Za-z_]\w*)+)(?::(\w+))?")
 
 
@@ -92,6 +111,16 @@ def dead_names(text: str) -> list[str]:
     ]
 
 
+def dead_commands(text: str) -> list[str]:
+    """Modules that a text runs by `python -m` and that do nothing then."""
+    files = {name: module_file(f"{name}.__main__") or module_file(name) for name in COMMAND.findall(text)}
+    return [f"python -m {name}" for name, file in files.items() if file and "__main__" not in _source(file)]
+
+
+def _source(file: Path) -> str:
+    return "__main__" if file.stem == "__main__" else file.read_text("utf-8")
+
+
 def _imports(name: str, attribute: str) -> bool:
     parts = name.split(".")
     if parts[0] not in ("sdg", "examples"):
@@ -124,8 +153,35 @@ def texts() -> Iterator[tuple[str, int, str]]:
 def test_pages_and_docstrings_name_only_what_there_is() -> None:
     found = list(texts())
     assert len({path for path, _, _ in found}) > 300
-    dead = [f"{path}:{line}: {each}" for path, line, text in found for each in dead_paths(text) + dead_names(text)]
+    finders = (dead_paths, dead_names, dead_commands)
+    dead = [f"{path}:{line}: {each}" for path, line, text in found for find in finders for each in find(text)]
     assert not dead, "these moved or never were:\n" + "\n".join(dead)
+
+
+def snippets() -> list[str]:
+    """The Python that docs/extending.md tells users to write; each is a module of theirs."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text("utf-8"), re.DOTALL)
+
+
+def test_what_users_are_told_to_write_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("my_world", "my_models", "my_guards", "my_learners", "my_benchmarks")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, source in zip(names, snippets(), strict=True):
+        (tmp_path / f"{name}.py").write_text(source, "utf-8")
+    contract = DomainContract()
+    contract.domain = domain("my_world:LINE")
+    for test in (each for each in dir(contract) if each.startswith("test_")):
+        getattr(contract, test)()
+    model = provider_of("my_models:PROVIDER").make(ModelSettings("my_models:PROVIDER", name="x"))
+    assert model.complete([Message("user", "hello")]).text == "x has read 1 messages"
+    gate = gate_of(["my_guards:Careful"], usages={}, resolve=lambda argument, elements: [])
+    assert not gate.feasible(Command("open_door"), Observation("")).passed
+    assert policy_of(random_policy(CORRIDOR.inputs, np.random.default_rng(0)).weights, CORRIDOR, "my_learners:SLOW")
+    rows = CORRIDOR.begin(CORRIDOR.layouts("Light", [1]), np.zeros(1, np.int64))
+    starts = Starts(rows, np.zeros((1, 1), np.int16), (LIT,), np.zeros(1, np.int64))
+    slow = LEARNERS.get("my_learners:SLOW").practise(starts, TrainSettings(n_envs=1), seed=0, init_policy=None)
+    assert slow.settings.learning_rate == 1e-4
+    assert len(list(BENCHMARKS.get("my_benchmarks:missions")(count=2))) == 2
 
 
 @pytest.mark.parametrize(
@@ -153,3 +209,8 @@ def test_dead_paths_are_found(text: str, dead: list[str]) -> None:
 )
 def test_dead_names_are_found(text: str, dead: list[str]) -> None:
     assert dead_names(text) == dead
+
+
+def test_dead_commands_are_found() -> None:
+    text = "`python -m sdg.experiments.cli.main`, python -m sdg, python -m sdg.envs.world"
+    assert dead_commands(text) == ["python -m sdg.envs.world"]
