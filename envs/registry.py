@@ -1,6 +1,6 @@
 """Objects by name: what is shipped by its key, what a user has written by `module:attribute`.
 
-    GUARDS = Registry[GuardFactory]("guard", {"rules": "sdg.gate.rules:build", "open": "sdg.gate.chain:build_open"})
+    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
     GUARDS.get("rules")              # imported now, not when the table was made
     GUARDS.get("my_guards:Careful")  # from a file my_guards.py in the current folder or anywhere on PYTHONPATH
 

@@ -13,22 +13,22 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from sdg.deduction.library_skills import options_of
+from sdg.deduction.planner import describe_skill
+from sdg.grounding.attempts import Attempts, Help
+from sdg.grounding.layouts import Worlds
+from sdg.grounding.learning import Learning
+from sdg.grounding.plan import Parallel, Plan, Progress, Stage, one_by_one
+from sdg.grounding.records import HypothesisRow, SkillRow, VerificationRow
 from sdg.induction.induce import Discovery
-from sdg.induction.learning import Learning
 from sdg.induction.rehearsal import Rehearse
 from sdg.llm.model import LanguageModel
-from sdg.prompts.planner import describe_skill
 from sdg.run import RunFolder
-from sdg.run.layouts import Worlds
-from sdg.run.plan import Parallel, Plan, Progress, Stage, one_by_one
-from sdg.run.records import HypothesisRow, SkillRow, VerificationRow
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import LibraryError, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
 from sdg.skills.search.search import Search
-from sdg.verification.attempts import Attempts, Help
 
 Explorers = Callable[[Path, Search], Search]
 """Makes a search that uses the skills of a library (a folder) beside the search that it is given."""

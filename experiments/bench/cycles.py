@@ -29,8 +29,8 @@ from sdg.experiments.report.panels import Mark, Panel, Panels
 from sdg.experiments.table.comparison import compare_libraries
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import Instructions, Summary
+from sdg.grounding.records import VerificationRow
 from sdg.run import read_journal
-from sdg.run.records import VerificationRow
 from sdg.run.rows import read_rows
 from sdg.skills.statistics import wilson_interval
 
@@ -133,7 +133,7 @@ def _rows(cycle: Cycle, played: Mapping[Path, Sequence[Summary]], *, levels: Seq
 def _grounded(cycle: Cycle) -> dict[str, Row]:
     """By level: the share of instructions verified by the end of the cycle, and the steps searched till then."""
     from sdg.experiments.config.assembly import plan_of
-    from sdg.verification.attempts import best_of
+    from sdg.grounding.attempts import best_of
 
     plan = plan_of(cycle.config)
     rows = {row.unit: row for row in read_rows(cycle.run / "verifications.jsonl", VerificationRow)}

@@ -29,10 +29,10 @@ from sdg.experiments.run.workers import Workers
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish
 from sdg.experiments.table.rows import Instructions
+from sdg.grounding.records import VerificationRow
 from sdg.llm.registry import build
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder
-from sdg.run.records import VerificationRow
 from sdg.skills.search.ppo_search import PPOSearch
 from sdg.skills.search.search import RandomSearch
 from sdg.skills.statistics import wilson_interval

@@ -39,7 +39,7 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     from sdg.envs.babyai.engine.bank import LevelBank
     from sdg.experiments.baselines.flat_ppo import FlatSettings, train_flat
     from sdg.experiments.baselines.paper_model import PaperShape
-    from sdg.run.records import save_policy
+    from sdg.grounding.records import save_policy
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.level, seeds("training", count=job.layouts, seed=job.seed))
@@ -59,7 +59,7 @@ def train_level(job: FlatJob) -> dict[str, Any]:
 
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
-    from sdg.run.records import policy_path
+    from sdg.grounding.records import policy_path
 
     digest = hashlib.sha256()
     for level in levels:

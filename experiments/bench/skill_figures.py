@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.library_skills import Option
-from sdg.experiments.bench.bot_needs import bot_needs
-from sdg.experiments.bench.shortest_paths import NEVER, shortest
+from sdg.experiments.bench.yardsticks.bot_needs import bot_needs
+from sdg.experiments.bench.yardsticks.shortest_paths import NEVER, shortest
 from sdg.induction.skill_requests import requests_of_skill, starts_of
 from sdg.skills.learning.train import are_done
 from sdg.skills.library.library import SkillLibrary

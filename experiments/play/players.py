@@ -142,7 +142,7 @@ class FlatRecipe:
 @lru_cache(maxsize=32)
 def _flat_policy(folder: Path, level: str) -> PaperPolicy:
     from sdg.experiments.baselines.paper_policy import PaperPolicy
-    from sdg.run.records import load_policy
+    from sdg.grounding.records import load_policy
 
     policy = load_policy(folder, level, domain(), "paper-model")
     if not isinstance(policy, PaperPolicy):
@@ -154,7 +154,7 @@ class _Planners:
     """Makes a task's planner: one model for all, sampling by the task's own seed."""
 
     def __init__(self, model: LanguageModel, sampling: Sampling, world: Domain) -> None:
-        from sdg.prompts.planner import Prompts
+        from sdg.deduction.planner import Prompts
 
         self._model, self._sampling, self._prompts = model, sampling, Prompts(world)
 

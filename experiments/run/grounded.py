@@ -10,16 +10,16 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.config.assembly import model_settings, plan_of
 from sdg.experiments.config.config import RunConfig, load
+from sdg.grounding import records
+from sdg.grounding.attempts import best_of
 from sdg.induction.induce import discover
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
 from sdg.llm.registry import build, provider_of
-from sdg.run import records
 from sdg.run.rows import read_rows
 from sdg.skills.experience import Experience
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
-from sdg.verification.attempts import best_of
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,15 @@ from sdg.experiments.config.assembly import (
 )
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
-from sdg.experiments.play.rehearsals import Rehearsals
 from sdg.experiments.run import compiled
+from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
+from sdg.grounding.records import HypothesisRow, VerificationRow, verifications
 from sdg.induction.induce import Discovery
 from sdg.llm.registry import is_rule_based
 from sdg.pipeline import Grounding, Progress
 from sdg.run import RunError, RunFolder, plain
-from sdg.run.records import HypothesisRow, VerificationRow, verifications
 from sdg.skills.library.store import save_library
 from sdg.skills.sandbox.process.bans import Bans
 from sdg.skills.search.search import RandomSearch

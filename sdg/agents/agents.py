@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdg.agents.primitives import primitive_skills
-from sdg.agents.unverifiable import UnjudgedWorld, is_judged
 from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
 from sdg.deduction.protocols import Skill
+from sdg.deduction.unverifiable import UnjudgedWorld, is_judged
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import World

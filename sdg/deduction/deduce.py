@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sdg.agents.unverifiable import is_judged
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction
 from sdg.deduction.program import ENTRY, NO_PROGRAM, Program, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import Skill
 from sdg.deduction.robot import Robot
+from sdg.deduction.unverifiable import is_judged
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor

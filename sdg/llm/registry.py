@@ -25,7 +25,7 @@ PROVIDERS = Registry[object](
     {
         "babylang": "sdg.llm.stand_in:BABYLANG",
         "faulty": "sdg.llm.stand_in:FAULTY",
-        "openai": "sdg.llm.openai:PROVIDER",
+        "openai": "sdg.llm.openai.client:PROVIDER",
         "replay": "sdg.llm.transcript:PROVIDER",
     },
 )

@@ -31,7 +31,7 @@ SHOW = "from sdg.envs.outer import twice; print(twice(0), sum(twice.stats.cache_
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A tree of its own: `outer.py` compiles in what `inner.py` says."""
+    """A tree of its own: the module `outer` compiles in what `inner` says."""
     package = tmp_path / "sdg" / "envs"
     package.mkdir(parents=True)
     for folder in (package.parent, package):

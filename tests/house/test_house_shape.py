@@ -1,8 +1,10 @@
-"""The shape of files: short, quiet, and labelled."""
+"""The shape of the house: files short, quiet and labelled, folders small, no circles between rooms."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,27 @@ FILES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
+MAX_MODULES = 16
+"""In a folder, its `__init__.py` not counted."""
+
+Edge = tuple[str, str]
+
+CIRCLES: dict[str, dict[Edge, str]] = {
+    "experiments": {
+        ("adversarial", "cli"): "errors for users",
+        ("bench", "cli"): "errors for users, progress",
+        ("play", "cli"): "errors for users",
+        ("report", "cli"): "errors for users",
+        ("run", "cli"): "errors for users, progress, the table of skills",
+        ("table", "cli"): "errors for users, progress, tables in a terminal",
+        ("play", "run"): "jobs in workers",
+        ("table", "run"): "jobs in workers",
+        ("report", "table"): "rows of a run's table; the table draws its figure with the report's panels",
+        ("run", "bench"): "the stand-in's true kinds, which a run's clustering is scored by",
+        ("adversarial", "bench"): "options that benchmarks share; the kill test is one",
+    }
+}
+"""Imports from one room of a floor to another, and what for, without which the floor's rooms form no circle."""
 
 
 def long_functions(tree: ast.AST, *, limit: int) -> list[str]:
@@ -69,6 +92,82 @@ def test_files_say_what_they_are(path: Path) -> None:
 def test_every_folder_of_code_is_a_package() -> None:
     missing = {label(path.parent) for path in FILES if not (path.parent / "__init__.py").exists()}
     assert not missing, f"without __init__.py an installed copy lacks them: {sorted(missing)}"
+
+
+def modules_of(folders: Iterable[Path]) -> Counter[str]:
+    """How many modules each folder holds."""
+    return Counter(label(path.parent) for folder in folders for path in folder.rglob("*.py") if _counts(path))
+
+
+def _counts(path: Path) -> bool:
+    return path.name != "__init__.py" and path.resolve() == path
+
+
+def test_folders_are_small() -> None:
+    counted = modules_of(ROOT / folder for folder in (*FLOORS, "tests"))
+    large = {folder: count for folder, count in counted.items() if count > MAX_MODULES}
+    assert not large, f"at most {MAX_MODULES} modules a folder; find the second noun in it and give it a room: {large}"
+
+
+def room_of(name: str, floor: str) -> str:
+    """The room of a floor that a module of ours is in: its folder, or itself where it lies in none; "" elsewhere."""
+    parts = name.split(".")
+    if parts[0] != "sdg" or len(parts) < 2:
+        return ""
+    its_floor, below = (parts[1], parts[2:]) if parts[1] in FLOORS else ("sdg", parts[1:])
+    return below[0] if its_floor == floor and below else ""
+
+
+def edges(floor: str) -> dict[Edge, str]:
+    """Which room imports which, lazily too, and where; what is imported for types alone doesn't count."""
+    found: dict[Edge, str] = {}
+    for path in FILES:
+        if path.is_relative_to(ROOT / floor) and path.resolve() == path:
+            inside = path.relative_to(ROOT / floor).with_suffix("").parts
+            for name, line in imported(ast.parse(path.read_text("utf-8"))):
+                room = room_of(name, floor)
+                if room and room != inside[0] and inside[0] != "__init__":
+                    found.setdefault((inside[0], room), f"{label(path)}:{line}")
+    return found
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Modules that are imported anywhere in a module but under `if TYPE_CHECKING`, by absolute names."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+        yield from imported(node)
+
+
+def circles(found: Iterable[Edge]) -> set[Edge]:
+    """The edges on circles: what is left when rooms that import nothing, or that nothing imports, are gone."""
+    left = set(found)
+    while True:
+        importing, importers = {room for room, _ in left}, {room for _, room in left}
+        kept = {(a, b) for a, b in left if a in importers and b in importing}
+        if kept == left:
+            return left
+        left = kept
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_rooms_of_a_floor_form_no_circles(floor: str) -> None:
+    found, allowed = edges(floor), CIRCLES.get(floor, {})
+    told = [f"{a} -> {b} ({found[a, b]})" for a, b in sorted(circles(set(found) - set(allowed)))]
+    assert not told, "these go round; move what both need to the lower room: " + ", ".join(told)
+    for edge in allowed:
+        assert circles(set(found) - (set(allowed) - {edge})), f"{edge} closes no circle any more: strike it out"
+
+
+def test_circles_are_found() -> None:
+    assert circles([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]) == {("b", "c"), ("c", "b")}
+    assert not circles([("a", "b"), ("b", "c"), ("a", "c")])
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sdg.a\ndef f():\n    from sdg.gate import x"
+    assert [name for name, _ in imported(ast.parse(lazy))] == ["typing.TYPE_CHECKING", "sdg.gate.x"]
 
 
 @pytest.mark.parametrize("floor", FLOORS)

@@ -14,12 +14,12 @@ from sdg.experiments.cli.progress import Quiet
 from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
+from sdg.grounding.plan import Plan
+from sdg.grounding.records import SearchedRow, VerificationRow
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.transcript import entries
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder, RunSettings
-from sdg.run.plan import Plan
-from sdg.run.records import SearchedRow, VerificationRow
 from sdg.skills.library.store import load_library
 from sdg.skills.search.search import RandomSearch
 

@@ -18,12 +18,12 @@ def main(place: Path) -> None:
     from sdg.agents.agents import PlannerAgent, RandomAgent, Task, play_task
     from sdg.deduction.deduce import Planner
     from sdg.deduction.library_skills import options_of
+    from sdg.deduction.planner import Prompts
     from sdg.envs.domains import domain
     from sdg.envs.instructions import seeds
     from sdg.induction.induce import InduceSettings
     from sdg.llm.fakes import lamp_model
     from sdg.pipeline import Grounding, Plan
-    from sdg.prompts.planner import Prompts
     from sdg.run import RunFolder, RunSettings
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.library.store import load_library, save_library

@@ -1,1 +1,1 @@
-"""What prompts say of BabyAI (`sdg.envs.world.TEXTS`)."""
+"""What prompts say of BabyAI (`sdg.envs.domain.TEXTS`)."""

@@ -3,7 +3,7 @@
 Every kind has wordings (text and the API name that a translator would give it) and ways to write its check function.
 Each is in two halves with verbs and checks of their own: weights were proposed on the first ("tuning"), and the default
 was chosen by its worst case over the second ("held out"), both together and several sizes. A third set, "fresh"
-(`clusterings_fresh.py`), was written after that. Doors are kinds of their own, as in the paper's nine skills; `COARSE`
+(`fresh_corpus.py`), was written after that. Doors are kinds of their own, as in the paper's nine skills; `COARSE`
 says which kinds differ by that alone.
 """
 

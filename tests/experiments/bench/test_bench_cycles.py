@@ -12,7 +12,7 @@ from sdg.experiments.bench import cycles as bench_cycles
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.run.records import SearchedRow, VerificationRow
+from sdg.grounding.records import SearchedRow, VerificationRow
 from sdg.run.rows import to_json
 
 LEVELS = ("GoToLocal", "Open")

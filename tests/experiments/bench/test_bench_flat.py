@@ -12,7 +12,7 @@ from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.experiments.bench import flat as bench_flat
 from sdg.experiments.bench import table1 as bench_table1
 from sdg.experiments.cli.errors import UserError
-from sdg.run.records import load_policy
+from sdg.grounding.records import load_policy
 
 
 def test_policies_are_trained_once_and_played_beside_others(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from sdg.agents.agents import RandomAgent, Task, action_agent, open_world, play_task
 from sdg.agents.chat import ChatAgent
-from sdg.agents.unverifiable import UnjudgedWorld
 from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.deduction.planner import Prompts
+from sdg.deduction.unverifiable import UnjudgedWorld
 from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesize import prompt
 from sdg.induction.translate import prompt as translate_prompt
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.planner import Prompts
 
 CORRIDOR = domain("corridor")
 TASK = Task("Visit", 2_000_000, domain_name="corridor")

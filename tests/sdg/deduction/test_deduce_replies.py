@@ -11,10 +11,10 @@ import pytest
 from sdg.agents.agents import rules_gate
 from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import Episode
+from sdg.deduction.planner import Prompts
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.planner import Prompts
 from sdg.prompts.replies import functions_in
 from tests.shared.scripted_skills import scripted_skills
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sdg.llm.model import Message, ModelError, Sampling
-from sdg.llm.openai import MAX_BODY_BYTES, Endpoint, OpenAIModel
+from sdg.llm.openai.client import MAX_BODY_BYTES, Endpoint, OpenAIModel
 from sdg.llm.retry import Retried
 
 ASKED = (Message("user", "say something"),)

@@ -15,9 +15,10 @@ from sdg.envs.babyai.engine import bank
 from sdg.envs.files import read_file
 from sdg.experiments.config.config import load
 from sdg.experiments.config.yaml_file import ConfigError
+from sdg.grounding import records
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import entries
-from sdg.run import RunFolderError, read_journal, read_json, read_metrics, records
+from sdg.run import RunFolderError, read_journal, read_json, read_metrics
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "journal": (read_journal, RunFolderError),

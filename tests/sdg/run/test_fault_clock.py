@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.llm import openai
+from sdg.llm.openai import client as openai
 from sdg.run import Journal, Metrics, RunFolderError, read_metrics
 from sdg.run.lock import Lock, ourselves
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sdg.grounding.records import SkillRow, VerificationRow
 from sdg.run import Journal, RunFolderError
-from sdg.run.records import SkillRow, VerificationRow
 from sdg.run.rows import Rows, from_json, to_json
 from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement

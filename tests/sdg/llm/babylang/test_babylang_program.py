@@ -10,6 +10,7 @@ import pytest
 from sdg.agents.agents import rules_gate
 from sdg.agents.primitives import primitive_skills
 from sdg.deduction.deduce import Failure, Planner, Toolkit, deduce
+from sdg.deduction.planner import Prompts, describe_skill, varied
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import instructions
@@ -18,7 +19,6 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES, learn
-from sdg.prompts.planner import Prompts, describe_skill, varied
 from sdg.skills.sandbox.guard import Guard, extract_code
 from sdg.skills.sandbox.guard.signature import Signature
 from tests.shared.room_skills import KINDS, RoomSkill, room_skills

@@ -28,16 +28,17 @@ from sdg.deduction.episode import WORKER_LOST, Episode
 from sdg.envs.kernels import cache_folder
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.run.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
+from sdg.grounding import records
+from sdg.grounding.attempts import _Job
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.llm.model import ModelError
-from sdg.run import Journal, records
+from sdg.run import Journal
 from sdg.skills.sandbox.process.bans import Bans, BansError
 from sdg.skills.sandbox.process.board import digest
 from sdg.skills.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
 from sdg.skills.sandbox.process.values import MAX_AXES, MAX_TREE_BYTES, BadFrame, Reader, encode, frame, frames
 from sdg.skills.search.search import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
-from sdg.verification.attempts import _Job
 from sdg.verification.verify import VerifySettings
 from tests.shared.pool_target import CRASHING, SOURCE, Bomb, Numbered, do, hang_at_seven
 

@@ -10,9 +10,9 @@ from sdg.deduction.library_skills import options_of
 from sdg.envs.babyai.bot import Bot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.bench.bot_needs import bot_needs
-from sdg.experiments.bench.shortest_paths import NEVER, shortest
 from sdg.experiments.bench.skill_figures import figures
+from sdg.experiments.bench.yardsticks.bot_needs import bot_needs
+from sdg.experiments.bench.yardsticks.shortest_paths import NEVER, shortest
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.induction.skill_requests import SkillRequest, skill_requests, starts_of
 from sdg.skills.library.store import load_library

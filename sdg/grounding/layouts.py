@@ -6,7 +6,7 @@ import numpy as np
 
 from sdg.envs.batch import Layouts
 from sdg.envs.instructions import seeds
-from sdg.run.plan import Plan
+from sdg.grounding.plan import Plan
 from sdg.skills.practice.starts import Starts, restored
 
 Task = tuple[str, int]

@@ -8,7 +8,7 @@ import pytest
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench.shortest_paths import NEVER, shortest
+from sdg.experiments.bench.yardsticks.shortest_paths import NEVER, shortest
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 

@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from sdg.grounding import records
+from sdg.grounding.layouts import Task, Worlds
+from sdg.grounding.plan import Parallel, Plan, Progress
+from sdg.grounding.records import HypothesisRow, VerificationRow, hypotheses, verifications
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.asking import in_order
 from sdg.llm.model import LanguageModel
-from sdg.run import RunFolder, records
-from sdg.run.layouts import Task, Worlds
-from sdg.run.plan import Parallel, Plan, Progress
-from sdg.run.records import HypothesisRow, VerificationRow, hypotheses, verifications
+from sdg.run import RunFolder
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.replay_search import ReplaySearch
 from sdg.skills.search.search import Search

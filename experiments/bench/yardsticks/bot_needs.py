@@ -16,7 +16,7 @@ from sdg.envs.babyai.cells import KIND_MASK, UNSEEN
 from sdg.envs.babyai.perception.description import parse
 from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
 from sdg.envs.domains import domain
-from sdg.experiments.bench.shortest_paths import NEVER
+from sdg.experiments.bench.yardsticks.shortest_paths import NEVER
 from sdg.induction.skill_requests import SkillRequest
 from sdg.skills.checks.reward import ask
 

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.domains import domain_of_data
+from sdg.grounding import records
+from sdg.grounding.layouts import Worlds
+from sdg.grounding.plan import Parallel, Plan, Progress
+from sdg.grounding.records import SkillRow
 from sdg.induction.induce import Discovery, Practice, discover, practise
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates
 from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
-from sdg.run import RunFolder, records
+from sdg.run import RunFolder
 from sdg.run.files import RunError
-from sdg.run.layouts import Worlds
-from sdg.run.plan import Parallel, Plan, Progress
-from sdg.run.records import SkillRow
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
 from sdg.skills.learning.train import Trained

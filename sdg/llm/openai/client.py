@@ -16,7 +16,7 @@ from typing import Any
 
 from sdg.llm.address import check_address, untrusted
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
-from sdg.llm.openai_answer import Unreadable, message_of, read_answer
+from sdg.llm.openai.answer import Unreadable, message_of, read_answer
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import hider
 
