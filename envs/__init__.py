@@ -10,8 +10,8 @@ _LEVELS = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open", "SynthSeq", "BossLe
 def register() -> None:
     """Make the worlds known to gymnasium: `sdg/GoToLocal-v0` and its five sisters, and `sdg/BabyAI-v0` with `level=`.
 
-    Called on `import sdg`, so that users write `import sdg; gym.register_envs(sdg)`. Only names are registered:
-    minigrid and the engine are imported when an environment is made.
+    Users write `import sdg.envs; sdg.envs.register()`. Only names are registered: minigrid and the engine are imported
+    when an environment is made.
     """
     import gymnasium
 
