@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,10 +67,17 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
         lambda: extract_code(reply),
         lambda: needed(reply, "check"),
     ):
-        least = 9.0
-        for _ in range(3):  # the best of three: a busy machine is no fault of the reader
-            began = time.process_time()
-            with contextlib.suppress(HypothesisError, Refused):
-                read()
-            least = min(least, time.process_time() - began)
-        assert least < 0.05
+        assert min(_seconds(read) for _ in range(3)) < 0.05, "the best of three: a busy machine is no fault of its own"
+
+
+def _seconds(read: Callable[[], object]) -> float:
+    """Processor seconds of one reading; what measures coverage line by line is set aside."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    began = time.process_time()
+    try:
+        with contextlib.suppress(HypothesisError, Refused):
+            read()
+        return time.process_time() - began
+    finally:
+        sys.settrace(tracer)

@@ -153,6 +153,7 @@ def test_workers_write_below_their_folders_and_nowhere_else(tmp_path: Path) -> N
     inside.mkdir()
     outside.mkdir()
     code = Path(sdg.skills.sandbox.process.__file__).parent / "__pycache__"
+    code.mkdir(exist_ok=True)
     places = [code, cache_folder(), Path(tempfile.gettempdir()), outside]
     with Pool(1, limits=replace(POOL_LIMITS, writes_below=(str(inside),))) as pool:
         assert results([f"write:{inside}"], pool=pool) == {f"write:{inside}": 1}
