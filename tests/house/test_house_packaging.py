@@ -77,6 +77,14 @@ def test_metadata_lives_in_setup_cfg_alone(setup: configparser.ConfigParser) -> 
     assert citation["references"][0]["identifiers"][0]["value"] == "arXiv:2309.01352"
 
 
+def test_the_version_is_the_installed_one() -> None:
+    import sdg
+
+    assert sdg.__version__ == metadata.version("sdg")
+    with pytest.raises(AttributeError, match="no attribute 'versoin'"):
+        _ = sdg.versoin
+
+
 def test_every_data_file_is_packaged(setup: configparser.ConfigParser) -> None:
     patterns = [
         ("*" if package == "*" else package, pattern)
