@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def __getattr__(name: str) -> str:
-    """`sdg.__version__`, read when it is asked for: importing metadata takes longer than `import sdg`."""
+    """The version, read when it is asked for: importing metadata takes longer than `import sdg`."""
     if name == "__version__":
         from importlib.metadata import version
 
