@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN_ARGS ?=
+# Which torch: without an NVIDIA GPU a build without CUDA, which spares gigabytes. TORCH_INDEX names an index that has it.
+TORCH ?= $(if $(wildcard /dev/nvidiactl),torch,torch==2.13.0+cpu)
+TORCH_INDEX ?=
+PIP = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 TEST_ARGS ?=
 
 # Two threads on shared cores spin-wait and are 4 to 15 times slower than one.
@@ -14,12 +18,16 @@ export OPENBLAS_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
 export MPLBACKEND ?= Agg
 
-.PHONY: run test lint clean
+.PHONY: run test coverage lint browser docs clean
 
 run: $(STAMP)
 	$(BIN)/sdg run $(RUN_ARGS)
 
-test: lint
+test: lint browser
+	$(BIN)/python -m pytest -m "not slow" -n 2 $(TEST_ARGS)
+
+# The same tests with the lines counted that they run: tracing makes Python about twice as slow.
+coverage: lint browser
 	$(BIN)/python -m pytest -m "not slow" -n 2 --cov --cov-report=term $(TEST_ARGS)
 
 lint: $(STAMP)
@@ -28,6 +36,16 @@ lint: $(STAMP)
 	$(BIN)/mypy sdg
 	$(BIN)/lint-imports
 
+# Chromium, for the tests that use a browser: installed as root, otherwise the command is printed and they are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+		set -- apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-liberation fonts-dejavu-core; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && "$$@" >/dev/null; then :; \
+		else echo "no Chromium: tests in a browser are skipped. To install it: $$*"; fi; }
+
+docs: $(STAMP)
+	$(BIN)/python -m mkdocs build --strict
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
@@ -35,5 +53,6 @@ clean:
 $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "sdg needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": try make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev,arm]'
+	$(PIP) '$(TORCH)' $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') || echo "pip finds no $(TORCH): taking what it finds instead; make TORCH_INDEX=... names another place"
+	$(PIP) --editable '.[dev,arm,docs,privacy,ui]'
 	touch $(STAMP)

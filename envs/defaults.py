@@ -6,7 +6,7 @@ Inputs are real numbers in one frame, things have fixed names, a world has a clo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ class NamedThings:
     """Descriptions in a world whose few things have names (`sdg.envs.domain.Language`): "the goal", "object"."""
 
     parts: Mapping[str, tuple[str, ...]] = {}
+    anything = ""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -127,9 +128,31 @@ class OnePlace:
         """Always."""
         return True
 
+    def patience(self, perception: Any, argument: str) -> None:
+        """Only the skill's horizon counts."""
+
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
         """Never."""
         return False
+
+    def is_possible(self, perception: Any, argument: str) -> bool:
+        """Always."""
+        return True
+
+
+class NothingKnown:
+    """A world without a sense of what is possible in it (`sdg.envs.domain.Affordances`)."""
+
+    def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
+        """Nothing speaks against anything."""
+        return ""
+
+    def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> None:
+        """It can't tell."""
+
+    def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
+        """Nothing."""
+        return np.zeros(0, np.float32)
 
 
 class PlainPerception:
@@ -206,6 +229,7 @@ class PlainDomain(SingleDomain):
     level_names: tuple[str, ...]
     can = Capabilities(batches=False)
     persistence = OnePlace()
+    affordances = NothingKnown()
 
     @property
     def actions(self) -> tuple[Action, ...]:

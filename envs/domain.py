@@ -8,7 +8,7 @@ perceived in it and how that is told to a language model, what its policies see,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 
 from sdg.envs.batch import BatchWorld, Inputs, Layouts
 from sdg.envs.check_machine import CheckMachine
-from sdg.envs.perception import Perception
+from sdg.envs.perception import Perception, Shown
 from sdg.envs.world import Action, World
 
 
@@ -27,6 +27,11 @@ class Language(Hashable, Protocol):
     @property
     def example(self) -> str:
         """A description that means something in every level."""
+        ...
+
+    @property
+    def anything(self) -> str:
+        """A description that fits every thing, "" where there is none."""
         ...
 
     @property
@@ -90,13 +95,43 @@ class Persistence(Protocol):
         """Whether anything seen so far is what an argument names."""
         ...
 
+    def patience(self, perception: Any, argument: str) -> int | None:
+        """Steps after which an attempt at what an argument names is hopeless; None: only the skill's horizon counts."""
+        ...
+
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
         """Whether what an argument names was seen, and only where the agent can't act on it without leaving."""
+        ...
+
+    def is_possible(self, perception: Any, argument: str) -> bool:
+        """Whether nothing that was perceived rules out that a command about this can be done from here."""
         ...
 
     @property
     def reasons(self) -> Mapping[str, str]:
         """What is said of a command that was given up: `unseen`, `elsewhere`, `strayed`."""
+        ...
+
+
+class Affordances(Protocol):
+    """What the world's own sense says of a command: facts for the gate, from what was perceived alone.
+
+    `asks` is what the skill's check asks (`sdg.skills.checks.shape.signature`), `argument` what the command names.
+    """
+
+    def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
+        """Why the command can't come about from here, never what to do instead; "" where nothing speaks against it."""
+        ...
+
+    def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
+        """f32 (k,): the same in numbers, for guards that learn; with `after` of what is different then (another k).
+
+        k is 0 where the world has nothing to say.
+        """
+        ...
+
+    def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> str | None:
+        """What didn't come about between two snapshots, "" when all did; None where the world can't tell."""
         ...
 
 
@@ -120,12 +155,20 @@ class SearchHints:
 class Perceivable:
     """The perception API: functions by name (their docstrings are the prompt's API text), and the records they return.
 
-    Only signatures and docstrings of `functions` are read. `about` explains the records.
+    Only signatures and docstrings of `functions` are read. `about` explains the records. A `preset` answers the
+    functions otherwise than the domain's snapshots do: it is made of one, and is what generated code sees of it.
     """
 
     functions: Mapping[str, Callable[..., object]]
     records: tuple[type, ...]
     about: str
+    for_checks: frozenset[str] = frozenset()
+    """Functions that tell of the current subgoal: programs aren't told of them."""
+    preset: Callable[[Any], Shown] | None = None
+
+    def shown(self, snapshot: Perception) -> Shown:
+        """What generated code and prompts see of a snapshot."""
+        return snapshot if self.preset is None else self.preset(snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +184,32 @@ TEXTS: Mapping[str, str] = {
     "role": "where the agent is, what there is, what it can do: a few sentences",
     "unfolding": "how tasks unfold into subgoals, for stage 1",
     "translation": "how things are named in API names and arguments, with an example, for stage 3",
-    "programs": "what a planner keeps in mind, for stage 4, a list",
-    "example": "one worked example: an instruction, the skills it has, the program that carried it out",
-    "debug": "hints for whoever mends a program that failed, a list",
+    "judging": "when an instruction counts as carried out: what its words mean, for stage 4, a list",
+    "programs": "what a planner over skills keeps in mind, for stage 4, a list",
+    "example": "one short example: an instruction, the skills it has, the program that carried it out",
+    "moves": "what a planner over primitive actions keeps in mind, a list",
+    "moves_example": "one short example of a program over primitive actions",
     "actions": "what a model that names one action a turn has to know beside the actions",
-    "forgets": "what the function that programs call `Domain.forgets` does, one sentence or two",
+    "executor": "what one command can and can't do, for a model that judges commands: a few sentences",
 }
 """What prompts say of a world, by name: each is Markdown, written for a language model."""
 
 
 class PromptTexts(Mapping[str, str]):
-    """The texts of a domain, read from the files NAME.md in a package's folder when they are asked for."""
+    """The texts of a domain, read from the files NAME.md in a package's folder when they are asked for.
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    A preset of perception has files of its own, NAME.PRESET.md, for what it tells otherwise.
+    """
+
+    def __init__(self, package: str, *, preset: str = "") -> None:
+        self.package, self.preset = package, preset
 
     def __getitem__(self, name: str) -> str:
         if name not in TEXTS:
             raise KeyError(f"no text is called {name!r}; there are {', '.join(TEXTS)}")
-        place = files(self.package) / f"{name}.md"
-        return place.read_text(encoding="utf-8").strip() if place.is_file() else ""
+        endings = (f".{self.preset}.md", ".md") if self.preset else (".md",)
+        places = [files(self.package) / f"{name}{ending}" for ending in endings]
+        return next((place.read_text(encoding="utf-8").strip() for place in places if place.is_file()), "")
 
     def __iter__(self) -> Iterator[str]:
         return iter(TEXTS)
@@ -223,6 +272,11 @@ class Domain(Hashable, Protocol):
         ...
 
     @property
+    def affordances(self) -> Affordances:
+        """What the gate's rules go by."""
+        ...
+
+    @property
     def texts(self) -> Mapping[str, str]:
         """What prompts say of the world, see `TEXTS`."""
         ...
@@ -262,4 +316,9 @@ class Domain(Hashable, Protocol):
 
     def snapshot(self, memory: Any, row: int) -> Perception:
         """What row `row` of a memory knows."""
+        ...
+
+    def facts(self, snapshot: Any, argument: str) -> Mapping[str, bool]:
+        """What holds of a moment, by short sentences in which "it" is what an argument names: what skills are found to
+        need and to bring about is told in them."""
         ...

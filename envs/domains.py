@@ -13,7 +13,9 @@ DOMAINS = Registry[Domain](
     "domain",
     {
         "babyai": "sdg.envs.babyai.domain:BABYAI",
+        "babyai-paper": "sdg.envs.babyai.domain:BABYAI_PAPER",
         "corridor": "sdg.envs.fakes:CORRIDOR",
+        "ui": "sdg.envs.ui.domain:UI",
     },
 )
 

@@ -31,15 +31,11 @@ class Element(Protocol):
         ...
 
 
-class Perception(Protocol):
-    """A read-only snapshot of what a robot knows from the views it has received so far."""
+class Shown(Protocol):
+    """What generated code and prompts see of a snapshot."""
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions P by name, bound to this snapshot; their docstrings are the prompt's API text."""
-        ...
-
-    def elements(self) -> Sequence[Element]:
-        """Everything perceived so far that is still in the world: what a gate is shown."""
         ...
 
     def describe(self) -> str:
@@ -47,13 +43,25 @@ class Perception(Protocol):
         ...
 
 
+class Perception(Shown, Protocol):
+    """A read-only snapshot of what a robot knows from the views it has received so far."""
+
+    def elements(self) -> Sequence[Element]:
+        """Everything perceived so far that is still in the world: what a gate is shown."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a guard or a model is shown: never the environment itself, and not the gymnasium observation."""
+    """What a guard or a model is shown: never the environment itself, and not the gymnasium observation.
+
+    `perception` is the snapshot that all of it was read from, for guards that know the kind of world.
+    """
 
     text: str
     image: object | None = None
     elements: tuple[Element, ...] = ()
+    perception: Perception | None = None
 
 
 def api_text(about: str, functions: Mapping[str, Callable[..., object]], names: Iterable[str] | None = None) -> str:

@@ -62,6 +62,8 @@ class Registry(Generic[T]):
         except (Exception, SystemExit) as error:
             if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
                 reason = f"there is no module {error.name!r} in {Path.cwd()} or on PYTHONPATH"
+            elif isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name:
+                reason = f"it needs the package {error.name!r}, which isn't installed: pip install it"
             else:
                 said = " ".join(str(error).split())
                 reason = f"importing {module_name} raises {type(error).__name__}: {said:.200}"

@@ -38,6 +38,8 @@ class Action:
     number: int
     spoken: str = ""
     """What a model that names one action a turn calls it; the name with spaces where that is empty."""
+    beside_skills: bool = False
+    """Whether programs over skills may use it too: what no skill of the world may be able to do."""
 
 
 class World(Protocol):

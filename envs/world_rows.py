@@ -11,7 +11,7 @@ that a pool of thousands of starts costs thousands of moments. For example, to t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -233,3 +233,7 @@ class SingleDomain:
     def snapshot(self, memory: WorldRows | SingleWorld, row: int) -> Perception:
         """What row `row` of a batch, or a world, knows."""
         return memory.perception(row) if isinstance(memory, WorldRows) else memory.perception()
+
+    def facts(self, snapshot: Perception, argument: str) -> Mapping[str, bool]:
+        """None."""
+        return {}

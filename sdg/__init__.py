@@ -1,15 +1,88 @@
-"""Self-driven grounding: the four stages, the language model, the gate and the executor.
+"""Self-driven grounding: skills from words alone.
+
+    import sdg
+
+    world = sdg.World("BossLevel", seed=7)       # one instruction in one layout, and a robot with the shipped skills
+    world.do("walk_up_to", "red key")            # use a skill
+    world.solve(model=MyModel())                 # or let a model write a program over them
+    world.save("episode.gif")
+
+    skill = sdg.train("GoToLocal", check)        # a skill from a check function of your own
+    library = sdg.load().add(skill)              # a library with it
+    sdg.results("runs/quickstart").episodes      # a run as pandas tables
+    env = sdg.sb3_env("GoToLocal", 64)           # a level for stable-baselines3
+    gymnasium.make("sdg/GoToLocal-v0")           # all 96 levels, and `gymnasium.make_vec` of the batch engine
 
 Worlds, skills and experiments are below this name, too: `sdg.envs`, `sdg.skills`, `sdg.experiments`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-def __getattr__(name: str) -> str:
-    """The version, read when it is asked for: importing metadata takes longer than `import sdg`."""
+from sdg.envs import register_with_gymnasium
+
+if TYPE_CHECKING:
+    from sdg.experiments.api.results import Results, results
+    from sdg.experiments.api.sb3 import sb3_env, sb3_skill
+    from sdg.experiments.api.training import train
+    from sdg.experiments.api.world import Done, Solution, World, load
+    from sdg.skills.library.library import LearnedSkill, SkillLibrary
+
+    __version__: str
+
+_HOMES = {
+    "Done": "sdg.experiments.api.world",
+    "LearnedSkill": "sdg.skills.library.library",
+    "Results": "sdg.experiments.api.results",
+    "SkillLibrary": "sdg.skills.library.library",
+    "Solution": "sdg.experiments.api.world",
+    "World": "sdg.experiments.api.world",
+    "load": "sdg.experiments.api.world",
+    "results": "sdg.experiments.api.results",
+    "sb3_env": "sdg.experiments.api.sb3",
+    "sb3_skill": "sdg.experiments.api.sb3",
+    "train": "sdg.experiments.api.training",
+}
+"""Where each name is; imported when it is asked for, so that `import sdg` takes no time."""
+
+__all__ = [
+    "Done",
+    "LearnedSkill",
+    "Results",
+    "SkillLibrary",
+    "Solution",
+    "World",
+    "__version__",
+    "load",
+    "results",
+    "sb3_env",
+    "sb3_skill",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        try:
+            return getattr(import_module(_HOMES[name]), name)
+        except ModuleNotFoundError as error:
+            if str(error.name).startswith("sdg"):
+                raise
+            raise ModuleNotFoundError(
+                f"sdg.{name} needs {error.name}, which isn't installed: pip install torch stable-baselines3",
+                name=error.name,
+            ) from None
     if name == "__version__":
         from importlib.metadata import version
 
         return version("sdg")
-    raise AttributeError(f"module 'sdg' has no attribute {name!r}")
+    raise AttributeError(f"module 'sdg' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+register_with_gymnasium()

@@ -20,6 +20,7 @@ from sdg.grounding.learning import Learning
 from sdg.grounding.plan import Parallel, Plan, Progress, Stage, one_by_one
 from sdg.grounding.records import HypothesisRow, SkillRow, VerificationRow
 from sdg.induction.induce import Discovery
+from sdg.induction.library_builder import LEFT_OUT
 from sdg.induction.rehearsal import Rehearse
 from sdg.llm.model import LanguageModel
 from sdg.run import RunFolder
@@ -82,6 +83,9 @@ class Grounding:
                 f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
             )
         told = "\n".join(describe_skill(option) for option in options_of(library).values())
+        left_out = library.provenance.get(LEFT_OUT)
+        for name, reason in left_out.items() if isinstance(left_out, Mapping) else ():
+            told += f"\n# There is no skill {name}: {reason}."
         self._libraries[cycle] = library
         self._help[cycle] = Help(self.explorers(place, self.search), told)
 
@@ -95,9 +99,9 @@ class Grounding:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
         return self.attempts.verify(attempt)
 
-    def compare(self, search: Search, name: str) -> list[VerificationRow]:
+    def compare(self, search: Search, name: str, *, learns: bool = False) -> list[VerificationRow]:
         """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
-        return self.attempts.compare(search, name)
+        return self.attempts.compare(search, name, learns=learns)
 
     def ground(self, cycle: int = 1) -> list[VerificationRow]:
         """Stages 1 and 2 of a cycle with all their rounds; what every instruction comes to, in their order."""
@@ -111,8 +115,7 @@ class Grounding:
     def experiences(self, cycle: int = 1) -> list[Experience]:
         """What was grounded up to a cycle. What only a chain of skills could reach is too long to be one skill."""
         found = [experience for row in self.ground(cycle) for experience in row.experiences()]
-        longest = self.plan.induce.train.horizon
-        return found if cycle == 1 else [each for each in found if len(each.actions) <= longest]
+        return [each for each in found if len(each.actions) <= self.plan.induce.train.horizon]
 
     # Stage 3 ---------------------------------------------------------------------------------------------------------
 

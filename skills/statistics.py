@@ -7,10 +7,13 @@ Statistical Precipice", the interquartile mean with a stratified bootstrap. scip
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+RESAMPLES = 2000
+"""Of a bootstrap."""
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 """Of scores (..., n): one value for each row (...)."""
@@ -75,7 +78,7 @@ def bootstrap_interval(
     statistic: Callable[..., np.ndarray] = mean_of_strata,
     *,
     seed: int,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
 ) -> Interval:
     """A statistic of scores with its 95 % percentile interval from resampling within every stratum (a task, say).
 
@@ -101,3 +104,22 @@ def bootstrap_interval(
         rng=np.random.default_rng(seed),
     )
     return Interval(value, float(found.confidence_interval.low), float(found.confidence_interval.high))
+
+
+def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence[Hashable], *, seed: int) -> Interval:
+    """The mean of scores with its 95 % percentile interval where whole clusters are drawn: those of a cluster (who
+    answered, say) aren't independent. One cluster says nothing of how others differ: the ends are nan.
+
+    Raises ValueError for no scores.
+    """
+    values = np.asarray(scores, np.float64)
+    if not values.size or len(values) != len(clusters):
+        raise ValueError("a clustered bootstrap needs scores, and the cluster of each")
+    names = list(dict.fromkeys(clusters))
+    members = [values[[each == name for each in clusters]] for name in names]
+    sums, counts = np.array([part.sum() for part in members]), np.array([part.size for part in members])
+    if len(names) == 1:
+        return Interval(float(values.mean()), math.nan, math.nan)
+    drawn = np.random.default_rng(seed).integers(len(names), size=(RESAMPLES, len(names)))
+    low, high = np.percentile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), (2.5, 97.5))
+    return Interval(float(values.mean()), float(low), float(high))

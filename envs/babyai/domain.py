@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from sdg.envs.babyai.affordances import RoomAffordances
 from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.facts import facts
 from sdg.envs.babyai.grammar import Descriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.babyai.perception import paper
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
-from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
+from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.persistence import RoomSense
 from sdg.envs.babyai.practice.batch_world import WAIT, BabyAIRows, join_rows
 from sdg.envs.babyai.practice.check_tables import machine
@@ -29,10 +32,16 @@ class BabyAI:
     can = Capabilities()
     actions = (
         Action("turn_left", "turn left on the spot", LEFT),
-        Action("turn_right", "turn right on the spot", RIGHT),
+        Action("turn_right", "turn right on the spot", RIGHT, beside_skills=True),
         Action("move_forward", "move one cell ahead, if it is free", FORWARD, "go forward"),
         Action("pick", "pick up the object in the cell straight ahead, if nothing is carried", PICKUP, "pick up"),
-        Action("put", "put the carried object down into the cell straight ahead, if it is empty", DROP, "drop"),
+        Action(
+            "put",
+            "put the carried object down into the cell straight ahead, if it is empty and no doorway",
+            DROP,
+            "drop",
+            beside_skills=True,
+        ),
         Action(
             "toggle",
             "open or close the door straight ahead; a locked one needs the key of its color in the hand",
@@ -40,7 +49,7 @@ class BabyAI:
         ),
     )
     wait = WAIT
-    perceivable = Perceivable(FUNCTIONS, (Object,), RECORD_TEXT)
+    perceivable = Perceivable(FUNCTIONS, (Object,), RECORD_TEXT, for_checks=FOR_CHECKS)
     language = Descriptions()
     inputs = MAP_INPUTS
     hints = SearchHints(
@@ -52,11 +61,12 @@ class BabyAI:
         about_hands=("carried", "held", "picked_up", "dropped"),
     )
     persistence = RoomSense()
+    affordances = RoomAffordances()
     texts = PromptTexts("sdg.envs.babyai.prompts")
     forgets = "forget_visited_rooms"
 
     @cached_property
-    def machine(self) -> CheckMachine:
+    def machine(self) -> CheckMachine | None:
         """What checks are lowered to."""
         return machine()
 
@@ -78,11 +88,11 @@ class BabyAI:
 
     def begin(self, layouts: LevelBank, chosen: np.ndarray) -> BabyAIRows:
         """Row i as layout `chosen[i]` begins."""
-        return BabyAIRows.blank(len(chosen)).begin(layouts, chosen)
+        return BabyAIRows.blank(len(chosen), preset=self.name).begin(layouts, chosen)
 
     def blank(self, n: int) -> BabyAIRows:
         """n rows to `put` moments into."""
-        return BabyAIRows.blank(n)
+        return BabyAIRows.blank(n, preset=self.name)
 
     def join(self, parts: Iterable[BabyAIRows]) -> BabyAIRows:
         """All rows of all parts, in order."""
@@ -92,8 +102,32 @@ class BabyAI:
         """What row `row` of a memory knows."""
         return BabyAIPerception(memory, row)
 
+    def facts(self, snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
+        """What holds of the robot and of what an argument names."""
+        return facts(snapshot, argument)
+
     def __reduce__(self) -> str:
         return "BABYAI"
 
 
+class PaperBabyAI(BabyAI):
+    """BabyAI with the paper's five perception functions, for generated code and prompts; all else is the same.
+
+    Its checks are interpreted: the kernel answers the functions of the other preset.
+    """
+
+    name = "babyai-paper"
+    perceivable = paper.PERCEIVABLE
+    texts = PromptTexts("sdg.envs.babyai.prompts", preset="paper")
+
+    @cached_property
+    def machine(self) -> CheckMachine | None:
+        """None: checks are interpreted."""
+        return None
+
+    def __reduce__(self) -> str:
+        return "BABYAI_PAPER"
+
+
 BABYAI = BabyAI()
+BABYAI_PAPER = PaperBabyAI()

@@ -16,6 +16,7 @@ class Descriptions:
     """Descriptions such as "the red ball on your left" (`sdg.envs.domain.Language`)."""
 
     example = "red key"
+    anything = "object"
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS, "type": TYPES}
 
     def parse(self, description: str) -> Target:

@@ -11,6 +11,10 @@ PAPER_LEVELS: tuple[str, ...] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open
 """The six levels of SDG's table 1, in its order."""
 
 
+ENGLISH = ":english"
+"""Behind a level's name: the same level, its missions in free English (`sdg.envs.babyai.english`)."""
+
+
 @cache
 def _ids() -> dict[str, str]:
     import gymnasium
@@ -27,9 +31,10 @@ def all_levels() -> tuple[str, ...]:
 
 def level_name(name: str) -> str:
     """The short form of a level's name or id. ValueError with close matches when there is no such level."""
-    short = name.strip().removeprefix("BabyAI-").removesuffix("-v0") if isinstance(name, str) else ""
+    said = name.strip() if isinstance(name, str) else ""
+    short = said.removesuffix(ENGLISH).removeprefix("BabyAI-").removesuffix("-v0")
     if short in _ids():
-        return short
+        return short + (ENGLISH if said.endswith(ENGLISH) else "")
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
     raise ValueError(f"there is no BabyAI level {name!r}; {hint}")
@@ -37,7 +42,7 @@ def level_name(name: str) -> str:
 
 def gym_id(name: str) -> str:
     """The id under which minigrid registers a level. ValueError when there is no such level."""
-    return _ids()[level_name(name)]
+    return _ids()[level_name(name).removesuffix(ENGLISH)]
 
 
 def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[Instruction]:
@@ -46,7 +51,7 @@ def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[I
 
     world = BabyAIWorld(level)
     found = []
-    for layout in seeds(split, count=count, seed=seed):
+    for layout in seeds(split, count=count, seed=seed, level=world.level):
         world.reset(layout)
         found.append(Instruction(world.level, layout, split, world.mission))
     return found

@@ -9,7 +9,8 @@ import numpy as np
 from sdg.envs.babyai import language
 from sdg.envs.babyai.cells import encode
 from sdg.envs.babyai.engine.layouts import make_minigrid
-from sdg.envs.babyai.levels import level_name
+from sdg.envs.babyai.english import paraphrase
+from sdg.envs.babyai.levels import ENGLISH, level_name
 from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.world import StepResult
@@ -33,11 +34,13 @@ class BabyAIWorld:
         self._view = np.zeros((memory.VIEW, memory.VIEW), np.uint8)
         self._max_steps = 0
         self._started = False
+        self._seed = 0
 
     @property
     def mission(self) -> str:
         """The instruction in words; data, whoever wrote it."""
-        return str(self._inner.mission)
+        mission = str(self._inner.mission)
+        return paraphrase(mission, self._seed) if self.level.endswith(ENGLISH) else mission
 
     @property
     def max_steps(self) -> int:
@@ -61,7 +64,8 @@ class BabyAIWorld:
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed (0 or more)."""
-        observation, _ = self._inner.reset(seed=int(seed))
+        self._seed = int(seed)
+        observation, _ = self._inner.reset(seed=self._seed)
         self._max_steps = int(self._inner.max_steps)
         self._started = True
         self._apply_limit()

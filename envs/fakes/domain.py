@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.defaults import PlainInputs
+from sdg.envs.defaults import NothingKnown, PlainInputs
 from sdg.envs.domain import Capabilities, Perceivable, SearchHints
 from sdg.envs.fakes.corridor import (
     ACTIONS,
@@ -32,6 +32,7 @@ class LampLanguage:
     """Descriptions such as "the red lamp" (`sdg.envs.domain.Language`)."""
 
     example = "red lamp"
+    anything = ""
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS}
 
     def parse(self, description: str) -> int:
@@ -121,9 +122,16 @@ class LampSense:
         """Whether a lamp of this description was seen."""
         return bool(perception.find_lamps(argument))
 
+    def patience(self, perception: Perception, argument: str) -> None:
+        """Only the skill's horizon counts."""
+
     def is_elsewhere(self, perception: Perception, argument: str) -> bool:
         """Never."""
         return False
+
+    def is_possible(self, perception: Perception, argument: str) -> bool:
+        """Always."""
+        return True
 
 
 class CorridorDomain(SingleDomain):
@@ -141,15 +149,19 @@ class CorridorDomain(SingleDomain):
     inputs = LampInputs()
     hints = SearchHints(prior=(0.0, 0.0, -0.5, -1.5), hands=(TAKE,), stroll=(LEFT, RIGHT), about_hands=("held",))
     persistence = LampSense()
+    affordances = NothingKnown()
     texts: Mapping[str, str] = {
         "role": "An agent walks along a dark corridor in which lamps stand. It sees two cells far.",
         "unfolding": '- "visit X": see X, then stand at it.\n- "light X": stand at X as above, then switch it on.',
         "translation": "The name says what is done, the argument names the lamp: `visit | red lamp`.",
         "programs": "A lamp has to be seen before the agent can go to it.",
         "example": "",
-        "debug": "See a lamp, then stand at it, before switching it on.",
+        "judging": "",
+        "moves": "A lamp has to be reached before the agent can switch it on.",
+        "moves_example": "",
         "actions": "Positions are whole numbers along the corridor.",
-        "forgets": "",
+        "executor": "The executor is an agent in a dark corridor; it has seen the lamps that are listed. One command "
+        "is one learned skill: it walks along the corridor, looks for lamps, or handles the one that it stands at.",
     }
 
     def levels(self) -> tuple[str, ...]:

@@ -4,12 +4,14 @@
 
 A row has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the promise), worker
 (well, killed because it was late, crashed), message and calls. When a snippet says what to expect, `expected` is
-in its row. The exit status is 1 if any differs, and if a worker had to be killed or crashed.
+in its row, and whether the outcome `differs`. The exit status is 1 if a worker had to be killed or crashed, or a side
+effect was seen.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,7 +74,15 @@ def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: lis
         "message": answer["message"],
         "calls": answer["calls"],
     }
-    return row | ({"expected": snippet["expect"]} if "expect" in snippet else {})
+    if "expect" in snippet:
+        row |= {"expected": expected_of(snippet), "differs": expected_of(snippet) != answer["outcome"]}
+    return row
+
+
+def expected_of(snippet: Mapping[str, Any]) -> Any:
+    """The outcome that a snippet should have on this Python: `expect`, or `expect_from[version]` from that one on."""
+    later = {tuple(map(int, name.split("."))): told for name, told in snippet.get("expect_from", {}).items()}
+    return next((later[name] for name in sorted(later, reverse=True) if sys.version_info >= name), snippet["expect"])
 
 
 def _traces(scratch: Path) -> list[str]:

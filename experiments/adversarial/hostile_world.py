@@ -17,15 +17,18 @@ from typing import Any
 
 from sdg.skills.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature, extract_code
 from sdg.skills.sandbox.guard.signature import NUMBER
+from sdg.skills.sandbox.process.job import BEAT_SECONDS
 
 MAX_SKILL_CALLS = 200
 MAX_NAME_CHARACTERS = 64
 MAX_WAIT_STEPS = 50
 _EXPECTED_EVENTS = frozenset({"compile", "exec", "builtins.id"})
 _OWN_EVENTS = frozenset(
-    {("open", "<unknown>"), ("open", "<generated>"), *(("object.__getattr__", name) for name in ("tb_frame", "f_code"))}
+    {("open", "<unknown>"), ("open", "<generated>"), ("time.sleep", str(BEAT_SECONDS))}
+    | {("object.__getattr__", name) for name in ("tb_frame", "f_code")}
 )
-"""What the guard itself asks for: line numbers of errors, and the parser's search for the text of a wrong line."""
+"""What the guard and its worker ask for themselves: line numbers of errors, the parser's search for the text of a wrong
+line, and (from Python 3.13 on) the sleep between two signs of life."""
 _WORDS = frozenset({"thing", "name", "steps"})
 """Keywords under which a skill's one argument is understood."""
 SECRET = "MARKER-9f31"

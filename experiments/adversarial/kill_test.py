@@ -26,9 +26,10 @@ import typer
 
 from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import CheckFailed
+from sdg.run import read_journal
 
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
-TIMES = {"seconds", "stages", "command", "git", "versions"}
+TIMES = {"seconds", "cpu_seconds", "stages", "command", "git", "versions"}
 Row = dict[str, Any]
 
 
@@ -43,9 +44,7 @@ def units(folder: Path) -> dict[str, str]:
     """Journal and unit -> the finished row as text; a torn last line is no row."""
     found: dict[str, str] = {}
     for name in JOURNALS:
-        path = folder / f"{name}.jsonl"
-        for line in path.read_bytes().split(b"\n")[:-1] if path.exists() else []:
-            row = json.loads(line)
+        for row in read_journal(folder / f"{name}.jsonl"):
             found[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
     return found
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import BabyAIEngine
@@ -19,6 +18,7 @@ from sdg.envs.babyai.practice.inputs import N_ACTIONS
 from sdg.experiments.baselines.paper_model import SPACE, PaperLearner, PaperShape, observed
 from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.skills.learning.ppo import PPOSettings
+from sdg.skills.learning.sb3 import ArraysVecEnv
 
 CHUNKS = 20
 """How often at most, over the whole budget, the success of the episodes since the last time is noted.
@@ -46,7 +46,7 @@ class FlatTrained:
     episodes: int
 
 
-class FlatVecEnv(VecEnv):
+class FlatVecEnv(ArraysVecEnv):
     """n environments over a bank, seen as the BabyAI paper's model sees them, with same-step auto-reset."""
 
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
@@ -88,25 +88,6 @@ class FlatVecEnv(VecEnv):
         rate = self.successes / max(1, self.episodes)
         self.episodes = self.successes = 0
         return rate
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Rows have no attribute but these."""
-        return [{"render_mode": None}.get(attr_name)] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused."""
-        raise AttributeError(f"environments of one engine have no attribute {attr_name!r} to set")
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Refused."""
-        raise AttributeError(f"environments of one engine have no method {method_name!r}")
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Never wrapped."""
-        return [False] * self.num_envs
 
 
 def train_flat(bank: LevelBank, settings: FlatSettings, *, seed: int) -> FlatTrained:

@@ -96,19 +96,23 @@ class LevelVecEnv(RowsVecEnv):
 
     inputs: Inputs = MAP_INPUTS
 
-    def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
+    def __init__(
+        self, bank: LevelBank, n: int, *, seed: int, target_of: Callable[[str], np.ndarray] = target_of
+    ) -> None:
         super().__init__(n)
         self.bank, self.state, self.memory = bank, state.create(n), memory.create(n)
         self._rng = np.random.default_rng(seed)
         self._target_of = np.stack([target_of(text) for text in bank.missions])[bank.layouts.mission]
         self._targets = np.zeros((n, 4), np.int16)
         self._views = np.zeros((n, VIEW, VIEW), np.uint8)
+        self.layout_of = np.zeros(n, np.int64)
         self.begun = 0
 
     def begin(self, rows: np.ndarray, layouts: np.ndarray) -> None:
         """Begin these layouts in these rows."""
         _begin(self.state, self.memory, self.bank.layouts, rows, layouts, self._views)
         self._targets[rows] = self._target_of[layouts]
+        self.layout_of[rows] = layouts
         self.begun += len(rows)
 
     def reset(self) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
@@ -149,6 +150,7 @@ class PaperLearner:
             seed=seed,
             device="cpu",
         )
+        self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
         if init_policy is not None:
             self._load(init_policy)
 

@@ -57,6 +57,7 @@ def rows(
     out: options.Out = None,
     llm: options.Llm = "",
     base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
     processes: options.Processes = 0,
 ) -> list[Mapping[str, Any]]:
     """A row for each level and setting. Raises UserError for levels, counts or a library that aren't there."""
@@ -69,7 +70,7 @@ def rows(
         llm or ("faulty" if which == "interactions" else "babylang"),
     )
     asked = Instructions.of(levels, instructions, repeats, seed=seed)
-    planner = PlannerSettings(library, model, base_url, deduction)
+    planner = PlannerSettings(library, model, base_url, deduction, budget=budget)
     base = planner.recipe(folder)
     config = planner.config(base) | {"which": which}
     table = compare(_chosen(which, base, most=most), asked, folder=folder, config=config, processes=processes)

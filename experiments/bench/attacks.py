@@ -6,8 +6,9 @@
 
 A row of `hostile` has name, outcome (ok, reject, error, timeout), seconds, effects (side effects seen: none is the
 promise), worker (well, killed because it was late, crashed), message and calls; where a snippet says what to expect,
-`expected`. The exit status is 1 where an outcome isn't the expected one, a side effect was seen or a worker had to be
-killed. A violation of `fuzz` is anything but a refusal, an answer or an error of the snippet's own.
+`expected` and whether the outcome `differs`: what was refused once may be accepted with a bounded meaning. The exit
+status is 1 where a worker had to be killed or a side effect was seen. A violation of `fuzz` is anything but a refusal,
+an answer or an error of the snippet's own.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ def hostile(
     world: World = None,
     wrong: Annotated[bool, typer.Option("--wrong", help="only rows that are not as expected")] = False,
 ) -> Iterator[Mapping[str, Any]]:
-    """A row a snippet. Raises CheckFailed at the end where any is not as it should be."""
+    """A row a snippet. Raises CheckFailed at the end where a worker had to be killed or a side effect was seen."""
     bad = 0
     for row in run_corpus(*_read([corpus], world)):
-        other = row.get("expected", row["outcome"]) != row["outcome"]
-        bad += bool(other or row["effects"] or row["worker"] != "well")
-        if other or row["effects"] or row["worker"] != "well" or not wrong:
+        is_bad = bool(row["effects"]) or row["worker"] != "well"
+        bad += is_bad
+        if is_bad or row.get("differs") or not wrong:
             yield row
     if bad:
-        raise CheckFailed(f"{bad} snippets did what they shouldn't, or their worker had to be killed")
+        raise CheckFailed(f"{bad} snippets had side effects, or their worker had to be killed")
 
 
 def overhead(corpus: Corpus, *, world: World = None) -> Iterator[Mapping[str, Any]]:

@@ -26,7 +26,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.comparison import compare_libraries
+from sdg.experiments.table.comparison import PlannerSettings, compare_libraries
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import Instructions, Summary
 from sdg.grounding.records import VerificationRow
@@ -50,6 +50,7 @@ def rows(
     levels: options.Levels = PAPER_LEVELS,
     llm: options.Llm = "babylang",
     base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
     processes: options.Processes = 0,
     out: options.Out = None,
 ) -> list[Row]:
@@ -63,9 +64,8 @@ def rows(
     libraries = [cycle.library for cycle in cycles if cycle.library is not None]
     played: dict[Path, list[Summary]] = {}
     if instructions:
-        played = compare_libraries(
-            libraries, asked, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes
-        )
+        planner = PlannerSettings(llm=llm, base_url=base_url, budget=budget)
+        played = compare_libraries(libraries, asked, folder=folder / "evaluation", planner=planner, processes=processes)
     found = [row for cycle in cycles for row in _rows(cycle, played, levels=asked.levels)]
     publish(folder, found, name="cycles", plot=_plot(found))
     return found

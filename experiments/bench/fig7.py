@@ -1,17 +1,20 @@
-"""Figure 7: instructions whose first hypothesis is verified, over T_verify, by PPO and by random search (SDG, Fig 7).
+"""Figure 7: instructions whose first hypothesis is verified, over T_verify, by each search (SDG, Fig 7).
 
-    sdg bench fig7 --instructions 100 --t-verify 3000 --curve 500,1000,2000,4000,6000 [--json]
+    sdg bench fig7 --instructions 100 --t-verify 3000 --curve 500,1000,2000,6000,10000 [--json]
+    sdg bench fig7 --llm sdg.experiments.bench.clusterings.recorded:RECORDED --seed 31 --instructions 5
 
-A row for each level, search and T_verify. Up to `--t-verify` the curve is read off one run (a search that ended after n
-steps ends there under any count of at least n); beyond it all is searched again under the longest count. One subgoal is
-searched for at most 2000 steps (`verify.most_per_subgoal`), so counts beyond that help hypotheses of several subgoals.
-What was replayed to restore states is counted at `--t-verify` alone. "ppo, 2nd hypothesis" is what one more hypothesis
-under the same count adds. The folder `--out` keeps every verification, the table and the plot.
+A row for each level, search and T_verify. All searches try the same hypotheses, which are there before the first of
+them begins, under one count of steps, and each has one run under the longest count: what ended after n steps ends there
+under any count of at least n. `ppo` is one policy for a level, which learns from instruction to instruction; a shorter
+count would have taught it less, so its curve flatters it. One subgoal may take the whole count here (in a run
+`verify.most_per_subgoal`); "count, 2nd hypothesis" is a run's own way under `--t-verify`: the hypothesis, and one more
+for what is left of the count. What was replayed to restore states is that of the whole run. The folder `--out` keeps
+every verification, the table and the plot. The second line plays hypotheses that a real model wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,12 +36,19 @@ from sdg.grounding.records import VerificationRow
 from sdg.llm.registry import build
 from sdg.pipeline import Grounding
 from sdg.run import RunFolder
+from sdg.skills.search.count_search import CountSearch
 from sdg.skills.search.ppo_search import PPOSearch
-from sdg.skills.search.search import RandomSearch
+from sdg.skills.search.search import RandomSearch, Search, SearchSettings
 from sdg.skills.statistics import wilson_interval
 
 Row = dict[str, Any]
-PPO, RANDOM, RETRIED = "ppo", "random", "ppo, 2nd hypothesis"
+SEARCHES: Mapping[str, Callable[[SearchSettings], Search]] = {
+    "count": CountSearch,
+    "ppo": PPOSearch,
+    "random": RandomSearch,
+}
+LEARNS = "ppo"
+RETRIED = "count, 2nd hypothesis"
 MAY_CHANGE = ("levels", "instructions", "curve")
 
 
@@ -49,10 +59,11 @@ def rows(
     levels: options.Levels = PAPER_LEVELS,
     t_verify: Annotated[int, typer.Option(min=1, help="searched steps an instruction")] = 3000,
     curve: Annotated[Sequence[int], options.listed("further counts of searched steps", parser=options.numbers)] = (
-        *(500, 1000, 2000, 4000, 6000),
+        *(500, 1000, 2000, 6000, 10_000),
     ),
     llm: options.Llm = "babylang",
     base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
     processes: options.Processes = 0,
     out: options.Out = None,
 ) -> list[Row]:
@@ -67,8 +78,9 @@ def rows(
     }  # fmt: skip
     folder = Path(out or f"runs/fig7-{seed}")
     with open_folder(folder, settings, seed=seed, may_change=MAY_CHANGE) as run:
-        planner = PlannerSettings(llm=llm, base_url=base_url)
-        found = _searched(asked, run, planner=planner, counts=(t_verify, counts[-1]), processes=processes or cores())
+        planner = PlannerSettings(llm=llm, base_url=base_url, budget=budget)
+        workers = Workers(processes or cores())
+        found = _searched(asked, run, planner=planner, t_verify=t_verify, longest=counts[-1], workers=workers)
     table = [row for level in asked.levels for row in _level(level, found, counts=counts, t_verify=t_verify)]
     publish(folder, table, name="fig7", plot=_plot(table, model=found.model))
     return table
@@ -76,58 +88,54 @@ def rows(
 
 @dataclass(frozen=True)
 class _Found:
-    """Verifications by search; those of `longer` are under the longest count. `hypothesised`: (level, seed)."""
+    """Verifications of first hypotheses by search, those of a run with a second one; `hypothesised`: (level, seed)."""
 
     model: str
     first: Mapping[str, Sequence[VerificationRow]]
-    longer: Mapping[str, Sequence[VerificationRow]]
-    second: Sequence[VerificationRow]
+    tries: Sequence[VerificationRow]
     hypothesised: frozenset[tuple[str, int]]
 
 
 def _searched(
-    asked: Instructions, run: RunFolder, *, planner: PlannerSettings, counts: tuple[int, int], processes: int
+    asked: Instructions, run: RunFolder, *, planner: PlannerSettings, t_verify: int, longest: int, workers: Workers
 ) -> _Found:
-    """Both searches under the usual count of steps and, where that differs, under the longest one."""
+    """Every search under the longest count, and the default as a run has it."""
     config = RunConfig(name="fig7", seed=asked.seed, levels=asked.levels, instructions_per_level=asked.count)
-    plan, searching = plan_of(config), config.verify.search
-    model, ppo, random = build(planner.model(run.path)), PPOSearch(searching), RandomSearch(searching)
+    plan, model = plan_of(config), build(planner.model(run.path))
+    searches = {name: kind(config.verify.search) for name, kind in SEARCHES.items()}
 
-    def grounding(t_verify: int) -> Grounding:
-        chosen = replace(plan, verify=replace(plan.verify, t_verify=t_verify))
-        return Grounding(chosen, run, model=model, search=ppo, progress=progress(), parallel=Workers(processes))
+    def grounding(**verify: int) -> Grounding:
+        chosen = replace(plan, verify=replace(plan.verify, **verify))
+        return Grounding(chosen, run, model=model, search=searches["count"], progress=progress(), parallel=workers)
 
     def read(rows: Sequence[VerificationRow]) -> list[VerificationRow]:
         return [row for row in rows if (row.level, row.seed) in wanted]
 
-    usual, long = (grounding(count) for count in counts)
+    usual, long = grounding(t_verify=t_verify), grounding(t_verify=longest, most_per_subgoal=longest)
     wanted = frozenset((row.level, row.seed) for row in usual.hypothesize(0))
-    first = {PPO: read(usual.verify(0)), RANDOM: read(usual.compare(random, "random_search"))}
+    first = {
+        name: read(long.compare(search, f"{name}_{longest}", learns=name == LEARNS))
+        for name, search in searches.items()
+    }
+    tries = read(usual.verify(0))
     usual.hypothesize(1)
-    second = read(usual.verify(1))
-    longest, longer = counts[1], {}
-    if longest > counts[0]:
-        found = {PPO: long.compare(ppo, f"ppo_{longest}"), RANDOM: long.compare(random, f"random_{longest}")}
-        longer = {name: read(rows) for name, rows in found.items()}
-    return _Found(model.name, first, longer, second, wanted)
+    return _Found(model.name, first, [*tries, *read(usual.verify(1))], wanted)
 
 
 def _level(level: str, found: _Found, *, counts: Sequence[int], t_verify: int) -> list[Row]:
     many = sum(each == level for each, _ in found.hypothesised)
     table = []
-    for search in (PPO, RANDOM):
-        for count in counts:
-            rows = found.first[search] if count <= t_verify else found.longer.get(search, ())
-            mine = [row for row in rows if row.level == level]
-            table.append(_row(level, search, count, rows=mine, of=many, replays=count == t_verify))
-    first = [row for row in found.first[PPO] if row.level == level]
-    again = {row.seed: row for row in found.second if row.level == level}
-    both = _row(level, RETRIED, 10**9, rows=[again.get(row.seed, row) for row in first], of=many, replays=False)
-    spent = sum(row.searched_steps for row in (*first, *again.values()))
-    return [*table, both | {"searched_steps": spent, "t_verify": t_verify}]
+    for search, all_rows in found.first.items():
+        mine = [row for row in all_rows if row.level == level]
+        table += [_row(level, search, count, rows=mine, of=many) for count in counts]
+    tries = [row for row in found.tries if row.level == level]
+    last = {row.seed: row for row in tries}
+    both = _row(level, RETRIED, 10**9, rows=list(last.values()), of=many)
+    spent, replayed = (sum(getattr(row, steps) for row in tries) for steps in ("searched_steps", "replayed_steps"))
+    return [*table, both | {"searched_steps": spent, "replayed_steps": replayed, "t_verify": t_verify}]
 
 
-def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow], of: int, replays: bool) -> Row:
+def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow], of: int) -> Row:
     """One point. An instruction without a readable hypothesis has no verification and counts as not verified.
 
     A search that ended after n steps ends there under any count of at least n: it doesn't know how much is left.
@@ -142,7 +150,7 @@ def _row(level: str, search: str, count: int, *, rows: Sequence[VerificationRow]
         "high": share.high,
         "instructions": of,
         "searched_steps": sum(min(row.searched_steps, count) for row in rows),
-        "replayed_steps": sum(row.replayed_steps for row in rows) if replays else None,
+        "replayed_steps": sum(row.replayed_steps for row in rows),
     }
 
 
@@ -155,7 +163,7 @@ def _plot(table: Sequence[Row], *, model: str) -> Panels:
                 for row in table
                 if row["level"] == level and row["search"] == search
             ]
-            for search in (PPO, RANDOM)
+            for search in SEARCHES
         }
         panels.append(Panel(level, lines))
     note = f"first hypotheses by {model}; bands: 95 % (Wilson)"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import seeds
+from sdg.envs.kernels import cache_folder
 from sdg.experiments.cli.errors import UserError
+from sdg.experiments.table.figures import measured, open_folder
 
 FLAT_AGENT = "ppo-flat"
+LAYOUTS = 4000
+"""Training layouts a level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,21 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     }
 
 
+def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
+    """The flat policies of these levels in a folder, with an even share of `steps` each; all environment steps.
+
+    A level that is there isn't trained again.
+    """
+    each = steps // len(PAPER_LEVELS)
+    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": 1e-3}
+    jobs = [FlatJob(folder, level, each, LAYOUTS, seed=0, learning_rate=1e-3, width=32, words=64) for level in levels]
+    with open_folder(folder, settings, seed=0) as run:
+        # These jobs alone write, their policies and banks of layouts: they run no generated code.
+        places = (folder, cache_folder(), Path(tempfile.gettempdir()))
+        trained = measured(run, "flat", train_level, jobs, processes=0, writes=places)
+    return sum(row["environment_steps"] for row in trained.values())
+
+
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
     from sdg.grounding.records import policy_path
@@ -67,10 +88,10 @@ def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
         if not path.is_file():
             raise UserError(
                 f"{folder} has no flat policy for {level}: train it with "
-                f"`sdg bench flat --levels {level} --out {folder}`, or name another folder with --flat"
+                f"`sdg bench evidence --agents {FLAT_AGENT} --levels {level}`, or name another folder with --flat"
             )
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-__all__ = ["FLAT_AGENT", "FlatJob", "flat_checksum", "train_level"]
+__all__ = ["FLAT_AGENT", "FlatJob", "flat_checksum", "train_level", "train_policies"]

@@ -1,8 +1,9 @@
 """The house in numbers: statements, folders, worlds that are named, how far a check and a skill call travel.
 
-A statement is an `ast.stmt` that isn't a docstring. A hop is a pair of our functions of which one calls the other,
-counted once, while something is done: from a reply's text to the first reward of its checks, from a program to its
-first action.
+A statement is an `ast.stmt` that isn't a docstring. A hop is a pair of two functions of ours of which one calls the
+other, counted once, while something is done: from a reply's text to the first reward of its checks, from a program to
+its first action. Comprehensions and lambdas belong to the function that they stand in; what is generated, by a model
+or by a dataclass, isn't ours.
 """
 
 from __future__ import annotations
@@ -11,17 +12,27 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import sdg
+from sdg.agents.agents import Task, open_world
+from sdg.envs.instructions import seeds
 from sdg.experiments.bench import options
+from sdg.experiments.play.episodes import Job
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.run.workers import Workers
+from sdg.experiments.table.comparison import SHIPPED
 
 ROOT = Path(sdg.__file__).resolve().parents[1]
 FLOORS = ("envs", "skills", "sdg", "experiments")
 WORLD = re.compile(r"babyai|minigrid|(?<![a-z])(doors?|rooms?|box(es)?|balls?)(?![a-z])", re.IGNORECASE)
 """Words that name BabyAI's world, as words or as parts of an identifier."""
+
+_INNER = re.compile(r"(\.<locals>\.<\w+>)+$")
+"""The end of a qualified name that says comprehension or lambda."""
 
 Row = dict[str, Any]
 
@@ -31,6 +42,7 @@ def rows(*, seed: options.Seed = 0) -> Iterator[Row]:
     for floor in FLOORS:
         yield {"measure": f"statements in {floor}", "value": sum(map(_statements, _files(floor)))}
     yield {"measure": "statements", "value": sum(_statements(file) for floor in FLOORS for file in _files(floor))}
+    yield {"measure": "statements between reply and callable", "value": sum(map(_statements, _between()))}
     folders = [file.parent for floor in (*FLOORS, "tests") for file in _files(floor) if file.name != "__init__.py"]
     largest = max(set(folders), key=folders.count)
     yield {"measure": f"modules in the largest folder ({largest.relative_to(ROOT)})", "value": folders.count(largest)}
@@ -38,11 +50,19 @@ def rows(*, seed: options.Seed = 0) -> Iterator[Row]:
     hops, files = _walked(_a_check(seed))
     yield {"measure": "a check, from text to reward: hops", "value": hops}
     yield {"measure": "a check, from text to reward: files", "value": files}
-    yield {"measure": "frames of ours at the first action of a program", "value": _frames(seed)}
+    task = Task("GoToLocal", seeds("evaluation", count=1, seed=seed)[0])
+    ((_, frames),) = Workers(1)(_first_action, [Job(PlannerRecipe("sdg", SHIPPED), task)])
+    yield {"measure": "frames of ours at the first action of a program", "value": frames}
 
 
 def _files(floor: str) -> list[Path]:
     return [path for path in sorted((ROOT / floor).rglob("*.py")) if path.resolve() == path]
+
+
+def _between() -> list[Path]:
+    """All that a reply's text passes on its way to a function that can be called, and all that this function calls."""
+    prompts = ROOT / "sdg" / "prompts"
+    return [*_files("skills/sandbox/guard"), prompts / "replies.py", prompts / "sources.py"]
 
 
 def _above_worlds() -> list[Path]:
@@ -87,12 +107,14 @@ def _a_check(seed: int) -> Callable[[], object]:
 
 
 def _walked(act: Callable[[], object]) -> tuple[int, int]:
-    """Distinct (caller, callee) pairs of ours while something is done, and the files of the callees."""
+    """Distinct pairs (caller, callee) of functions of ours while something is done, and the callees' files."""
     pairs: set[tuple[str, str]] = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_back is not None and _is_ours(frame) and _is_ours(frame.f_back):
-            pairs.add((_place(frame.f_back), _place(frame)))
+        if event == "call" and _is_ours(frame):
+            caller = next(filter(_is_ours, _below(frame)), frame)
+            if caller.f_code.co_filename != __file__ and _place(caller) != _place(frame):
+                pairs.add((_place(caller), _place(frame)))
 
     sys.setprofile(note)
     try:
@@ -102,35 +124,36 @@ def _walked(act: Callable[[], object]) -> tuple[int, int]:
     return len(pairs), len({callee.partition(":")[0] for _, callee in pairs})
 
 
-def _frames(seed: int) -> int:
-    """Frames of ours on the stack at the first action of an episode with the shipped skills."""
-    from sdg.agents.agents import Task, open_world
-    from sdg.envs.instructions import seeds
-    from sdg.experiments.play.players import PlannerRecipe
-    from sdg.experiments.table.comparison import SHIPPED
-
-    task = Task("GoToLocal", seeds("evaluation", count=1, seed=seed)[0])
-    agent, (_, world) = PlannerRecipe("sdg", SHIPPED).build(), open_world(task)
+def _first_action(job: Job) -> int:
+    """Frames of ours on the stack at the first action of an episode, in a worker as `sdg solve` plays it."""
+    agent, (_, world) = job.recipe.build(), open_world(job.task)
     found: list[int] = []
     step = world.step
 
     def watched(action: Any) -> Any:
-        frame: FrameType | None = sys._getframe(1)
-        depth = 0
-        while frame is not None and frame.f_code.co_name != "_frames":
-            depth += _is_ours(frame)
-            frame = frame.f_back
-        found.append(depth)
+        found.append(sum(map(_is_ours, _below(sys._getframe()))))
         return step(action)
 
     world.step = watched  # type: ignore[method-assign]
-    agent.play(world, task)
+    agent.play(world, job.task)
     return found[0] if found else 0
 
 
+def _below(frame: FrameType) -> Iterator[FrameType]:
+    while frame.f_back is not None:
+        frame = frame.f_back
+        yield frame
+
+
 def _is_ours(frame: FrameType) -> bool:
-    return Path(frame.f_code.co_filename).resolve().is_relative_to(ROOT) and ".venv" not in frame.f_code.co_filename
+    return _is_our_file(frame.f_code.co_filename)
+
+
+@cache
+def _is_our_file(name: str) -> bool:
+    place = Path(name).resolve()
+    return not name.startswith("<") and place.is_relative_to(ROOT) and ".venv" not in place.parts
 
 
 def _place(frame: FrameType) -> str:
-    return f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"
+    return f"{frame.f_code.co_filename}:{_INNER.sub('', frame.f_code.co_qualname)}"

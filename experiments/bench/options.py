@@ -8,6 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.config.config import BudgetConfig
+from sdg.experiments.config.yaml_file import scalar
+from sdg.skills.strict_json import decode
+
 
 def names(value: Any) -> tuple[str, ...]:
     """`a,b,c` as a tuple; a tuple stays what it is."""
@@ -24,6 +29,19 @@ def listed(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
     return typer.Option(parser=parser, metavar=metavar, help=about)
 
 
+def budget(value: Any) -> BudgetConfig:
+    """`tokens=200000,minutes=30` as a budget, by the keys of a config's. Raises UserError for another one."""
+    if isinstance(value, BudgetConfig):
+        return value
+    parts = [part.partition("=") for part in names(value)]
+    asked = {key: scalar(text) if equals else "" for key, equals, text in parts}
+    try:
+        return decode(BudgetConfig, asked, place="budget")
+    except ValueError as error:
+        raise UserError(f"{error}: write --budget tokens=200000,money=5,prompt_price=2") from None
+
+
+NO_BUDGET = BudgetConfig()
 Seed = Annotated[int, typer.Option(min=0, help="chooses the instructions or layouts to measure on")]
 Levels = Annotated[Sequence[str], listed("levels by name or id")]
 Instructions = Annotated[int, typer.Option(min=1, help="unseen instructions a level")]
@@ -32,6 +50,15 @@ Agents = Annotated[Sequence[str], listed("who plays")]
 Library = Annotated[str, typer.Option(metavar="DIR", help="a library or run folder; the shipped library by default")]
 Llm = Annotated[str, typer.Option(metavar="KIND[:NAME]", help="babylang, openai:NAME or replay:FILE")]
 BaseUrl = Annotated[str, typer.Option(metavar="URL", help="address of a server of OpenAI's protocol")]
+Budget = Annotated[
+    BudgetConfig,
+    typer.Option(
+        parser=budget,
+        metavar="KEY=VALUE,...",
+        help="when to stop: tokens, money, minutes; and prices",
+        show_default=False,
+    ),
+]
 Processes = Annotated[int, typer.Option(min=0, help="jobs side by side; 0: one for each core")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="the folder that keeps everything; runs/... by default")]
 Runs = Annotated[Sequence[str], listed("run folders to read; without them runs are made")]

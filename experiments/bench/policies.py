@@ -1,6 +1,6 @@
 """The policy over the remembered map beside the BabyAI paper's model (GRU, convolutions, FiLM), skill by skill.
 
-    sdg bench policies --run runs/library --skills walk_up_to,pick_up --steps 300000 [--json]
+    sdg bench policies --run runs/library --skills walk_up_to,collect --steps 300000 [--json]
 
 Both learn each skill of a run from nothing, with the run's own hyperparameters and the same practice starts (restored,
 and on fresh layouts as the run's skills reach them), and are judged on the same fresh starts of other layouts, with

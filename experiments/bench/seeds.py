@@ -23,7 +23,7 @@ from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.bench import options
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.table.comparison import compare_libraries, find_library
+from sdg.experiments.table.comparison import PlannerSettings, compare_libraries, find_library
 from sdg.experiments.table.figures import publish
 from sdg.experiments.table.rows import ALL, Instructions, Summary
 from sdg.run.files import read_json
@@ -40,6 +40,7 @@ def rows(
     levels: options.Levels = PAPER_LEVELS,
     llm: options.Llm = "babylang",
     base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
     processes: options.Processes = 0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
@@ -50,9 +51,8 @@ def rows(
     trained = [Path(each) for each in runs]
     if not runs:
         trained = [grounded_run(config, folder / f"seed-{n}", seed=n, progress=progress()) for n in range(seeds)]
-    played = compare_libraries(
-        trained, asked, folder=folder / "evaluation", llm=llm, base_url=base_url, processes=processes
-    )
+    planner = PlannerSettings(llm=llm, base_url=base_url, budget=budget)
+    played = compare_libraries(trained, asked, folder=folder / "evaluation", planner=planner, processes=processes)
     found = summarise(list(played.values()), cost=_cost(trained), seed=seed)
     publish(folder, found, name="seeds", plot=_plot(found, libraries=len(trained)))
     return found

@@ -14,7 +14,7 @@ from sdg.deduction.library_skills import Option
 from sdg.experiments.bench.yardsticks.bot_needs import bot_needs
 from sdg.experiments.bench.yardsticks.shortest_paths import NEVER, shortest
 from sdg.induction.skill_requests import requests_of_skill, starts_of
-from sdg.skills.learning.train import are_done
+from sdg.skills.learning.train import are_done, are_known
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.env import play
 from sdg.skills.practice.starts import Starts
@@ -40,14 +40,17 @@ def figures(options: Mapping[str, Option], episodes: Sequence[Mapping[str, Any]]
 
 
 def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, least: int) -> SkillLibrary:
-    """The library with these success rates in place of training's; those of fewer than `least` episodes don't count."""
-    measured = {row["name"]: row for row in rows if row.get("episodes", 0) >= least}
+    """The library with these figures, every command counted, in place of training's; those of fewer than `least`
+    commands don't count."""
+    measured = {row["name"]: row for row in rows if (row.get("commands") or 0) >= least}
     skills = [
         replace(
             skill,
-            success_rate=row["success_rate"],
-            success_interval=(row["low"], row["high"]),
-            episodes=row["episodes"],
+            success_rate=row["success_unfiltered"],
+            success_interval=(row["unfiltered_low"], row["unfiltered_high"]),
+            episodes=row["commands"],
+            success_known=row["success_known"],
+            left_out=row["left_out"],
         )
         if (row := measured.get(skill.name)) is not None
         else skill
@@ -66,8 +69,7 @@ def _figures(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int
     chosen = left[np.sort(np.random.default_rng(seed).permutation(len(left))[:most])]
     starts = every.take(chosen)
     played = _played(option, starts, seed=seed)
-    arguments = [asked[i].command.argument for i in chosen]
-    row = head | {"already": len(asked) - len(left)} | _of_all(played[0], _are_known(starts, arguments))
+    row = head | {"already": len(asked) - len(left)} | _of_all(played[0], are_known(starts))
     row |= _of_searched(*played)
     if option.takes_argument and not option.usage.needs_seen_target:
         needs = bot_needs([asked[i] for i in chosen], limit=option.horizon // 2)
@@ -85,22 +87,8 @@ def _played(option: Option, starts: Starts, *, seed: int) -> tuple[np.ndarray, n
     return reached, steps, near, causes
 
 
-def _are_known(starts: Starts, arguments: Sequence[str]) -> np.ndarray:
-    """bool (M,): whether the agent's own perception shows that the command can be done from where it is.
-
-    What the command names was seen, and not only where the agent would have to leave first; a command about nothing
-    particular can be tried anywhere.
-    """
-    sense, known = starts.domain.persistence, np.ones(len(starts), bool)
-    for i, argument in enumerate(arguments):
-        if argument:
-            seen = starts.rows.perception(i)
-            known[i] = sense.is_known(seen, argument) and not sense.is_elsewhere(seen, argument)
-    return known
-
-
 def _of_all(reached: np.ndarray, known: np.ndarray) -> Row:
-    """Every command counted; and those that perception alone shows to be possible, with the count left out."""
+    """Every command counted; and those that what was perceived doesn't rule out, with the count left out."""
     every, possible = (wilson_interval(int(hit.sum()), len(hit)) for hit in (reached, reached[known]))
     return {
         "success_unfiltered": every.value,

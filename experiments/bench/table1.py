@@ -3,7 +3,7 @@
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
     sdg bench all19                          the same on BabyAI's 19 published levels
 
-`--agents ppo-flat` adds the flat policies that `sdg bench flat` left in `--flat`, `--agents chat` the model that names
+`--agents ppo-flat` adds policies of `sdg bench evidence` (`--flat`), `--agents chat` the model that names
 one action a turn; it asks once a step, which with a real model costs.
 The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
@@ -50,6 +50,7 @@ def rows(
     out: options.Out = None,
     llm: options.Llm = "babylang",
     base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
     interactions: Annotated[int, typer.Option(min=1, help="programs an instruction")] = 4,
     attempts: Annotated[int, typer.Option(min=1, help="tries of a skill call")] = 5,
     processes: options.Processes = 0,
@@ -59,7 +60,8 @@ def rows(
     folder = Path(out or f"runs/table1-{seed}")
     asked = Instructions.of(levels, instructions, repeats, seed=seed)
     deduction = DeductionSettings(interactions=interactions, attempts=attempts)
-    planner = PlannerSettings(library, llm, base_url, deduction, with_library=bool(set(agents) - NEED_NO_LIBRARY))
+    with_library = bool(set(agents) - NEED_NO_LIBRARY)
+    planner = PlannerSettings(library, llm, base_url, deduction, with_library, budget)
     try:
         recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is told before a missing library.
         base = planner.recipe(folder)

@@ -153,9 +153,12 @@ def _disk(folder: Path) -> tuple[str, str, str]:
 
 
 def _chromium() -> tuple[str, str, str]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for path in map(shutil.which, names) if path), None)
-    return (GOOD, found, "") if found else (NOTE, "none", "only needed for the browser agent; BabyAI runs without")
+    from sdg.envs.ui.browser import chromium, what_is_missing
+
+    missing = what_is_missing()
+    if missing:
+        return NOTE, f"not ready; missing {missing}", "only needed for screen tasks (sdg bench miniwob)"
+    return GOOD, str(chromium()), ""
 
 
 def _key() -> tuple[str, str, str]:

@@ -21,7 +21,7 @@ Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
 """How far to go: `solve` plays our own agent on unseen instructions, `run` the agents it is compared with, too."""
 
 DEFAULT_CONFIG = "quickstart"
-BABYLANG = "model: babylang, a rule-based stand-in that reads only the prompt (not a language model)"
+BABYLANG = "model: babylang, a rule-based stand-in with a hand-written planner (not a language model)"
 
 app = typer.Typer(
     name="sdg",
@@ -46,6 +46,7 @@ LlmOption = Annotated[
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="set an earlier run in the folder aside and begin anew")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
+BesideOption = Annotated[Path | None, typer.Option(metavar="RUN", help="another run, whose figures stand beside")]
 ReportOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="RUN/report.html by default")]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
 
@@ -114,13 +115,15 @@ _stage("run", "The whole of a run: all four stages, the agents they are compared
 
 
 @app.command()
-def report(run: RunArgument, out: ReportOption = None, as_json: JsonOption = False) -> None:
+def report(
+    run: RunArgument, out: ReportOption = None, beside: BesideOption = None, as_json: JsonOption = False
+) -> None:
     """Write one offline HTML file about a run, finished or not: plots, programs, an episode a level."""
     from sdg.experiments.cli.output import output
     from sdg.experiments.report.page import write
 
     with output(as_json=as_json) as lines:
-        path = write(run, out)
+        path = write(run, out, beside=beside)
         lines.text(str(path))
         if as_json:
             lines.rows([{"report": str(path), "bytes": path.stat().st_size}])
@@ -150,7 +153,7 @@ def skills(
 
     with output(as_json=as_json) as lines:
         if name is None and run is not None and cli_show.is_shipped_skill(run):
-            run, name = None, str(run)  # `sdg skills pick_up`: a skill of the library that is shipped
+            run, name = None, str(run)  # `sdg skills collect`: a skill of the library that is shipped
         place = cli_show.library_folder(run)
         lines.details([cli_show.skill(place, name)]) if name else lines.rows(cli_show.skills(place))
 
@@ -197,6 +200,31 @@ def config_keys() -> None:
     print(markdown(), end="")
 
 
+@app.command()
+def compose(
+    programs: Annotated[Path, typer.Argument(metavar="RUN", help="a draw of practice instructions, or a run")],
+    llm: LlmOption = None,
+    assignments: SetOption = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="working folder")] = Path("runs/compose"),
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="where kept skills go; OUT/composed.json")] = None,
+    library: Annotated[str, typer.Option(metavar="DIR", help="the learned skills; those shipped by default")] = "",
+    perception: Annotated[str, typer.Option(help="map or paper")] = "map",
+    count: Annotated[int, typer.Option("--programs", min=1, help="programs to rewrite and play")] = 16,
+    layouts: Annotated[int, typer.Option(min=1, help="other layouts that each is played on")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="chooses these layouts")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
+    from sdg.experiments.cli.output import output
+    from sdg.experiments.compose.command import Asked
+    from sdg.experiments.compose.command import compose as composed
+
+    config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
+    asked = Asked(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
+    with output(as_json=as_json) as lines:
+        lines.rows(composed(asked, folder=out, to=to or out / "composed.json"))
+
+
 @app.command("train-library")
 def train_library(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="run folder")] = Path("runs/library"),
@@ -213,6 +241,28 @@ def train_library(
     do("induce", config, folder, fresh=True, as_json=as_json, quiet=quiet)
     with output(as_json=as_json) as lines:
         lines.rows(ship(folder, to, instructions=instructions))
+
+
+@app.command("train-guards")
+def train_guards(
+    rollouts: Annotated[int, typer.Option(min=10, help="programs that are played, with mistakes in between")] = 240,
+    library: Annotated[str, typer.Option(metavar="DIR", help="whose skills are judged; the shipped library's")] = "",
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="where the guards go; sdg/gate/shipped")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="chooses layouts and mistakes")] = 0,
+    processes: Annotated[int, typer.Option(min=0, help="rollouts side by side; 0: one for each core")] = 0,
+    world: Annotated[str, typer.Option(help="babyai, or ui for the guards of screens")] = "babyai",
+) -> None:
+    """Train the learned guards of the gate from rollouts of a library's skills (five minutes on two cores)."""
+    from sdg.experiments.cli.errors import UserError
+    from sdg.experiments.gate import screen_guards
+    from sdg.experiments.gate.training import train
+
+    if world == "ui":
+        print(screen_guards.train(to=to, seed=seed))
+        return
+    if world != "babyai":
+        raise UserError(f"there are no guards for the world {world!r:.60}; there are babyai and ui")
+    print(train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))
 
 
 @benchmarks.callback()

@@ -34,12 +34,13 @@ class Asked:
 
     def place(self) -> int:
         """The layout's seed. Raises UserError for none."""
-        from sdg.envs.babyai.levels import seeds
+        from sdg.envs.babyai.levels import level_name, seeds
 
         if self.instruction is not None and not self.instruction.strip():
             raise UserError("an instruction has words: --instruction 'go to the red ball'")
         try:
-            return seeds("evaluation", count=1, seed=self.seed)[0] if self.layout is None else self.layout
+            drawn = seeds("evaluation", count=1, seed=self.seed, level=level_name(self.level))
+            return drawn[0] if self.layout is None else self.layout
         except ValueError as error:
             raise UserError(str(error)) from None
 

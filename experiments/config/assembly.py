@@ -11,13 +11,13 @@ from sdg.experiments.config.config import ModelConfig, RunConfig, dump
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
 from sdg.llm.address import TRUST_VARIABLE, is_loopback
-from sdg.llm.budget import Limits, Prices
 from sdg.llm.estimate import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.pipeline import Explorers, Plan
 from sdg.run import RunSettings, plain
+from sdg.skills.search.count_search import CountSearch
 from sdg.skills.search.search import RandomSearch, Search
 from sdg.skills.search.skill_search import SkillSearch
 
@@ -26,7 +26,7 @@ LIBRARY = "library"
 
 def reserved(config: RunConfig) -> tuple[str, ...]:
     """Names that a skill can't have, because programs use them for something else."""
-    world = domain(config.domain)
+    world = domain(config.world)
     return (*world.perceivable.functions, *([world.forgets] if world.forgets else []), "program")
 
 
@@ -46,7 +46,7 @@ def plan_of(config: RunConfig) -> Plan:
         levels=config.levels,
         instructions=config.instructions_per_level,
         seed=config.seed,
-        domain=domain(config.domain),
+        domain=domain(config.world),
         retries=config.hypothesize.retries,
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
@@ -84,8 +84,9 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         ledger=folder / "spent.json" if folder else None,
         fault_rate=model.fault_rate,
         fault_seed=config.seed,
-        limits=Limits(tokens=budget.tokens, money=budget.money),
-        prices=Prices(budget.prompt_price, budget.completion_price, budget.cached_price),
+        privacy=config.privacy,
+        limits=budget.limits,
+        prices=budget.prices,
     )
 
 
@@ -126,7 +127,7 @@ def planner_of(
         model=model_settings(config, run),
         sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
         settings=config.deduce,
-        domain=config.domain,
+        domain=config.world,
         guards=config.deduce.guards,
     )
 
@@ -146,9 +147,10 @@ def explorers_of(config: RunConfig) -> Explorers:
 
 
 def search_of(config: RunConfig) -> Search:
-    """PPO, or the learning-free search that it is compared with."""
-    if config.verify.method == "random":
-        return RandomSearch(config.verify.search)
-    from sdg.skills.search.ppo_search import PPOSearch
+    """The search that `verify.method` names."""
+    if config.verify.method == "ppo":
+        from sdg.skills.search.ppo_search import PPOSearch
 
-    return PPOSearch(config.verify.search)
+        return PPOSearch(config.verify.search)
+    kind = RandomSearch if config.verify.method == "random" else CountSearch
+    return kind(config.verify.search)

@@ -25,6 +25,7 @@ from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Docume
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
 from sdg.llm.address import check_address
+from sdg.llm.budget import Limits, Prices
 from sdg.llm.registry import provider_of
 from sdg.run.files import plain
 from sdg.skills.learning.settings import PPOSettings
@@ -36,6 +37,8 @@ from sdg.verification.verify import VerifySettings
 
 __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
+MAP = "map"
+"""The preset of perception that every domain has: its own."""
 CONFIGS = Path(sdg.__file__).parent / "configs"
 PPO = TrainSettings().learner
 Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
@@ -101,10 +104,10 @@ class HypothesizeConfig:
 
 @dataclass(frozen=True, slots=True)
 class VerifyConfig(VerifySettings):
-    """Stage 2: a policy searches each subgoal until its check fires (SDG, section 4.3)."""
+    """Stage 2: each subgoal is searched until its check fires (SDG, section 4.3)."""
 
-    method: Literal["ppo", "random"] = "ppo"
-    """ppo, or learning-free random search for comparison"""
+    method: Literal["count", "ppo", "random"] = "count"
+    """count (count-based, learns nothing), ppo (the paper's), or random for comparison"""
     explorers: bool = True
     """from the second cycle on, search with the skills learned so far as well"""
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -128,7 +131,7 @@ class DeduceConfig(DeductionSettings):
     __doc__ = DeductionSettings.__doc__
 
     guards: tuple[str, ...] = ("rules",)
-    """who judges feasibility and completeness: rules, open, or your own as module:attribute"""
+    """who judges feasibility and completeness: rules, learned, llm, open, or your own as module:attribute"""
 
     def __post_init__(self) -> None:
         DeductionSettings.__post_init__(self)
@@ -155,12 +158,24 @@ class BudgetConfig:
     """prompt and completion tokens, cached replies not counted"""
     money: Positive | None = None
     """price of the tokens, in the unit of the two prices"""
+    minutes: Positive | None = None
+    """time after which a command asks no further question"""
     prompt_price: NotNegative = 0.0
     """money for a million prompt tokens"""
     completion_price: NotNegative = 0.0
     """money for a million completion tokens"""
     cached_price: NotNegative | None = None
     """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
+
+    @property
+    def limits(self) -> Limits:
+        """What may be spent."""
+        return Limits(tokens=self.tokens, money=self.money, minutes=self.minutes)
+
+    @property
+    def prices(self) -> Prices:
+        """What a million tokens cost."""
+        return Prices(self.prompt_price, self.completion_price, self.cached_price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +188,9 @@ class RunConfig:
     """decides instructions, layouts, searches and learning"""
     domain: str = DEFAULT
     """the kind of world: a key of sdg.envs.domains, or module:attribute"""
+    perception: Annotated[str, Field(pattern=r"^[a-z]{1,20}$")] = MAP
+    """what checks and programs perceive: map (everything seen so far) or paper (babyai: the paper's five functions,
+    what is in view relative to the robot)"""
     levels: Annotated[tuple[str, ...], MinLen(1)] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open")
     """levels of the domain, by name or id"""
     instructions_per_level: Size = 25
@@ -181,6 +199,9 @@ class RunConfig:
     """how often stages 1 to 3 are gone through; what failed comes back with the skills learned so far"""
     processes: Size = 2
     """jobs that run side by side, one thread each"""
+    privacy: str = "off"
+    """off; on: sensitive values of instructions leave this machine as placeholders only; or on with a recogniser of
+    names of your own, as module:attribute"""
     model: ModelConfig = field(default_factory=ModelConfig)
     """the language model"""
     hypothesize: HypothesizeConfig = field(default_factory=HypothesizeConfig)
@@ -195,6 +216,11 @@ class RunConfig:
     """the figures"""
     budget: BudgetConfig = field(default_factory=BudgetConfig)
     """when to stop"""
+
+    @property
+    def world(self) -> str:
+        """The name of the domain under the preset of perception."""
+        return self.domain if self.perception == MAP else f"{self.domain}-{self.perception}"
 
 
 def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) -> RunConfig:
@@ -250,6 +276,11 @@ def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
         world = domain(config.domain)
     except RegistryError as error:
         raise ConfigError(f"{document.place(('domain',))}: {error}") from None
+    try:
+        domain(config.world)
+    except RegistryError:
+        fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
+        raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
     names: list[str] = []
     for index, level in enumerate(config.levels):
         place = document.place(("levels", index))

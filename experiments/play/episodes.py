@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
 from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.run.workers import Workers
@@ -117,14 +118,19 @@ class Job:
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
 
 
-def evaluation_tasks(levels: Sequence[str], *, instructions: int, repeats: int, seed: int) -> list[Task]:
+def evaluation_tasks(
+    levels: Sequence[str], *, instructions: int, repeats: int, seed: int, world: str = DEFAULT
+) -> list[Task]:
     """`instructions` evaluation tasks a level and repeat; repeats have seeds of their own, so no episode comes twice.
 
     Raises ValueError for an unknown level or more instructions than the split has.
     """
-    drawn = seeds("evaluation", count=instructions * repeats, seed=seed)
-    parts = [drawn[start : start + instructions] for start in range(0, len(drawn), instructions)]
-    return [Task(level, layout, repeat) for level in levels for repeat, part in enumerate(parts) for layout in part]
+    drawn = {level: seeds("evaluation", count=instructions * repeats, seed=seed, level=level) for level in levels}
+    return [
+        Task(level, layout, number // instructions, domain_name=world)
+        for level in levels
+        for number, layout in enumerate(drawn[level])
+    ]
 
 
 def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:

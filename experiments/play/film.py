@@ -72,6 +72,15 @@ def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: 
     return _animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
 
 
+def png(picture: np.ndarray) -> bytes:
+    """A picture u8 (height, width, 3) as a PNG."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, format="PNG")
+    return out.getvalue()
+
+
 def _moments(row: Played) -> Iterator[Moment]:
     """Everything that happened, in order: a picture for each step, call and error."""
     stage = _Stage(row)

@@ -5,16 +5,19 @@ So only who runs no generated code has network, key, transcript and cache.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sdg.llm import exchange
+from sdg.llm.adapter import as_model
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build, named
 from sdg.skills.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -40,8 +43,34 @@ def model_of(settings: ModelSettings) -> LanguageModel:
     return ParentModel() if line.is_open() else _built(settings)
 
 
+@contextlib.contextmanager
+def lent(model: object) -> Iterator[ModelSettings]:
+    """Settings under which this process answers with `model`: an object with `complete(messages)`, or `--llm`'s text.
+
+    Raises ModelError for an object without that method, RegistryError for a text that names no model.
+    """
+    if isinstance(model, str):
+        chosen = named(model)
+        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
+        yield ModelSettings(chosen["kind"], chosen.get("name", ""), transcript=transcript)
+        return
+    settings = ModelSettings(LENT, name=str(id(model)))
+    _lent[settings] = as_model(model)
+    try:
+        yield settings
+    finally:
+        del _lent[settings]
+
+
+LENT = "lent"
+_lent: dict[ModelSettings, LanguageModel] = {}
+"""Objects of the user's own: they don't travel, workers ask for them here."""
+
+
 def _built(settings: ModelSettings) -> LanguageModel:
     """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
+    if settings in _lent:
+        return _lent[settings]
     with _building:
         return _build_once(settings)
 
@@ -71,4 +100,4 @@ def _message(plain: Any) -> Message:
     return Message(role, content)
 
 
-__all__ = ["ParentModel", "answer", "model_of"]
+__all__ = ["ParentModel", "answer", "lent", "model_of"]

@@ -6,15 +6,18 @@
 | sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
 | sdg-ungated | the same with an open gate |
 | sdg-action | the same planner with the primitive actions in place of skills |
+| scripted | the planner with skills that walk shortest paths on the robot's map: what learning can't surpass |
 | random-skills | the planner with the library's skills and random weights |
 | chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
-| ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench flat`) |
+| ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench evidence`) |
 | random | each action with equal chance |
+| random-masked | the same among actions that change something, as far as the robot knows (skills have this mask) |
 | bot | minigrid's bot, which sees the hidden state |
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -26,14 +29,16 @@ from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
-from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
 from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import is_rule_based
 from sdg.skills.checks.reward import compiled
+from sdg.skills.library.composed import ComposedSkill, load_composed, require_fit
 from sdg.skills.library.library import LibraryError
 from sdg.skills.sandbox.guard import Refused
 
@@ -41,27 +46,28 @@ if TYPE_CHECKING:
     from sdg.experiments.baselines.paper_policy import PaperPolicy
 
 FLAT = Path("runs/flat-0")
-"""Where `sdg bench flat` keeps its policies under its first seed."""
+"""Where flat policies are looked for."""
 
-LEARNED, RANDOM_WEIGHTS, PRIMITIVES = "learned", "random weights", "primitives"
+LEARNED, RANDOM_WEIGHTS, PRIMITIVES, SCRIPTED = "learned", "random weights", "primitives", "scripted"
 
 
 @dataclass(frozen=True, slots=True)
 class RandomRecipe:
-    """Each of the primitive actions with equal chance."""
+    """Each of the primitive actions with equal chance; `masked`: of those that change something."""
 
     agent: str = "random"
+    masked: bool = False
 
     def build(self) -> Agent:
         """The random agent."""
-        return RandomAgent(self.agent)
+        return RandomAgent(self.agent, self.masked)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerRecipe:
     """A planner: which skills it has, which model writes its programs, and how long it may try.
 
-    `skills` is one of LEARNED, RANDOM_WEIGHTS and PRIMITIVES; the first two are of the library in folder `library`.
+    `skills` is one of LEARNED, RANDOM_WEIGHTS, PRIMITIVES and SCRIPTED; the first two are of the library in `library`.
     `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
     """
 
@@ -74,6 +80,7 @@ class PlannerRecipe:
     guards: tuple[str, ...] = ("rules",)
     restarts: bool = False
     domain: str = DEFAULT
+    composed: Path | None = None
 
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
@@ -82,16 +89,32 @@ class PlannerRecipe:
             self.agent,
             _Planners(model_of(self.model), self.sampling, world),
             self._skills(world),
-            gate_of=partial(_gate, self.guards),
+            gate_of=partial(_gate, self.guards, self.model),
             settings=self.settings,
             restarts=self.restarts,
+            composed=self._composed(),
         )
 
-    def _skills(self, world: Domain) -> Mapping[str, Skill]:
-        if self.skills == PRIMITIVES:
-            from sdg.agents.primitives import primitive_skills
+    def _composed(self) -> Mapping[str, ComposedSkill]:
+        """The composed skills, where the recipe names a file of them. Raises LibraryError for those that don't fit."""
+        if self.composed is None or self.library is None:
+            return {}
+        found = load_composed(self.composed)
+        learned = hashlib.sha256((self.library / "library.json").read_bytes()).hexdigest()
+        # A replay says again what was said to an author that was looked at when it was drawn.
+        author = found.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
+        require_fit(found, learned=learned, domain=self.domain, rule_based=author)
+        return found.by_name()
 
+    def _skills(self, world: Domain) -> Mapping[str, Skill]:
+        from sdg.deduction.primitives import primitive_skills
+
+        if self.skills == PRIMITIVES:
             return primitive_skills(world)
+        if self.skills == SCRIPTED:
+            from sdg.experiments.baselines.scripted_skills import room_skills
+
+            return room_skills()
         from sdg.deduction.library_skills import options_of, random_options_of
         from sdg.skills.library.store import load_library
 
@@ -101,8 +124,9 @@ class PlannerRecipe:
         try:
             for skill in stored.skills:
                 for template in skill.checks:
-                    compiled(template.check, world)
-            return options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+                    compiled(template.check, domain_of_data(stored.domain))
+            options = options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+            return {**primitive_skills(world, beside_skills=True), **options}
         except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
             raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
 
@@ -119,12 +143,12 @@ class ChatRecipe:
         """The agent. Raises ModelError for a model that can't be used."""
         from sdg.agents.chat import ChatAgent
 
-        return ChatAgent(model_of(self.model), replace(self.sampling, stage="solve"), self.agent)
+        return ChatAgent(model_of(self.model), replace(self.sampling, stage=self.sampling.stage or "solve"), self.agent)
 
 
 @dataclass(frozen=True, slots=True)
 class FlatRecipe:
-    """The flat policies that `sdg bench flat` left in a folder, one a level."""
+    """The flat policies that `sdg bench evidence` left in a folder, one a level."""
 
     folder: Path
     agent: str = "ppo-flat"
@@ -166,9 +190,15 @@ class _Planners:
         )
 
 
-def _gate(guards: Sequence[str], skills: Mapping[str, Skill], world: Domain) -> Gate:
-    usages = {name: skill.usage for name, skill in skills.items()}
-    return gate_of(guards, usages=usages, resolve=world.language.resolve)
+def _gate(guards: Sequence[str], model: ModelSettings, skills: Mapping[str, Skill], world: Domain) -> Gate:
+    return gate_of(
+        guards,
+        usages={name: skill.usage for name, skill in skills.items()},
+        resolve=world.language.resolve,
+        affordances=world.affordances,
+        model=model_of(model) if "llm" in guards else None,
+        about=world.texts["executor"],
+    )
 
 
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
@@ -184,7 +214,9 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),
         "ppo-flat": lambda: FlatRecipe(flat),
+        "scripted": lambda: replace(base, agent="scripted", skills=SCRIPTED, library=None),
         "random": RandomRecipe,
+        "random-masked": lambda: RandomRecipe("random-masked", masked=True),
         BOT: BotRecipe,
     }
     unknown = [name for name in names if name not in makers]

@@ -16,6 +16,8 @@ from sdg.experiments.play.episodes import Played
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.run.workers import Workers
+from sdg.gate.privacy.protector import protector_of
+from sdg.gate.privacy.recognisers import PrivacyError
 
 SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
 MAX_SEED = 2**31 - 1
@@ -29,6 +31,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     Beside it is the episode, for a film. Raises UserError for a level, a seed or an instruction that can't be had,
     LibraryError for a library that is broken and ModelError when the model gives no reply.
     """
+    instruction = _admitted(instruction, recipe)
     task = _task(level, seed, instruction)
     try:
         name, world = open_world(task)
@@ -43,6 +46,15 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
     about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
     return row, Played.from_json(about | episode.row())
+
+
+def _admitted(instruction: str, recipe: PlannerRecipe) -> str:
+    """The user's words as anything but their own machine may see them; nothing past here knows others."""
+    try:
+        protector = protector_of(recipe.model.privacy) if instruction else None
+        return protector.admit(instruction) if protector else instruction
+    except PrivacyError as error:
+        raise UserError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,6 +143,40 @@ def verification_rows(data: RunData) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
+    """Every rate that either run has: what it is `of`, and the rows `here` and `there`, {} where it has none."""
+    pairs: dict[str, tuple[Row, Row]] = {}
+    for place, run in enumerate((data, other)):
+        for name, row in _rates(run):
+            known = pairs.get(name, ({}, {}))
+            pairs[name] = (row, known[1]) if place == 0 else (known[0], row)
+    return [{"of": name, "here": here, "there": there} for name, (here, there) in pairs.items()]
+
+
+def _rates(run: RunData) -> Iterator[tuple[str, Row]]:
+    for row in success_rows(run):
+        yield f"{row['level']}: solved by {row['agent']}", {**row, "rate": row["success_rate"]}
+    for row in verification_rows(run):
+        yield f"{row['level']}: hypotheses verified", {**row, "rate": row["verified"]}
+    for row in cluster_rows(run):
+        yield f"skill {row['name']}", {**row, "rate": row["success_rate"]}
+
+
+def settings_apart(data: RunData, other: RunData) -> list[tuple[str, str, str]]:
+    """The settings in which two runs differ, by their dotted keys: as they are here and there."""
+    here, there = (dict(_flat(run.description["config"])) for run in (data, other))
+    keys = [key for key in {**here, **there} if here.get(key) != there.get(key)]
+    return [(key, here.get(key, "–"), there.get(key, "–")) for key in keys]
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _flat(part, f"{key}.{name}" if key else str(name))
+    else:
+        yield key, str(value)
 
 
 def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:

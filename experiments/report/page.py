@@ -1,4 +1,4 @@
-"""`sdg report RUN`: one offline HTML file about a run, finished or not.
+"""`sdg report RUN [--beside OTHER]`: one offline HTML file about a run, finished or not.
 
 No script, nothing loaded from anywhere (a content security policy in the page says so), and every text that came from a
 model, a mission or a file is escaped.
@@ -17,26 +17,31 @@ from typing import Any
 from sdg.experiments.cli.errors import readable
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
+from sdg.experiments.report.exchanges import exchanges, samples, spending
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.llm.budget import Prices
 from sdg.llm.registry import is_rule_based
 from sdg.run import atomic_write
 
+FAILED_FILMS = 4
+"""Failures that are shown as films beside an episode of each level."""
 MAX_TEXT = 12_000
 """Characters of a text that are shown."""
 
 
-def write(run: Path, out: Path | None = None) -> Path:
+def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> Path:
     """Write the report of the run in `run`; returns where it is. The run may still be under way.
 
-    Raises `RunFolderError` when `run` is no run of ours, `RunError` when the file can't be written.
+    With `beside`, another run, the figures of both stand side by side, too.
+    Raises `RunFolderError` when either is no run of ours, `RunError` when the file can't be written.
     """
     path = out or run / "report.html"
-    atomic_write(path, page(read_run(run)))
+    atomic_write(path, page(read_run(run), read_run(beside) if beside else None))
     return path
 
 
-def page(data: RunData) -> str:
-    """The report as HTML."""
+def page(data: RunData, other: RunData | None = None) -> str:
+    """The report as HTML, with the other run's figures beside it."""
     import jinja2
     from markupsafe import Markup
 
@@ -45,16 +50,28 @@ def page(data: RunData) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
     )
-    environment.filters.update(percent=percent, interval=interval, amount=amount)
+    environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
     template = environment.from_string((templates / "report.html").read_text("utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # The style holds no value from outside; as Markup it is kept byte for byte, which its hash in the policy needs.
-    return template.render(style=Markup(style), style_hash=digest, **_content(data))
+    return template.render(style=Markup(style), style_hash=digest, **_content(data), **_beside(data, other))
+
+
+def _beside(data: RunData, other: RunData | None) -> dict[str, Any]:
+    if other is None:
+        return {"beside": None}
+    return {
+        "beside": str(other.path),
+        "rates": data_of.beside(data, other),
+        "apart": data_of.settings_apart(data, other),
+        "facts_beside": [(key, here, _facts(other).get(key, "")) for key, here in _facts(data).items()],
+    }
 
 
 def _content(data: RunData) -> dict[str, Any]:
     gaps = list(data.gaps)
     description = data.description
+    asked = exchanges(data.path, gaps)
     return {
         "name": text(description["config"], "name") or data.path.name,
         "facts": _facts(data),
@@ -62,7 +79,9 @@ def _content(data: RunData) -> dict[str, Any]:
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
         "by_level": data_of.by_level(data_of.success_rows(data)),
-        "spending": data_of.spending(data),
+        "spending": spending(asked, _prices(description)),
+        "samples": samples(asked),
+        "agents_spending": data_of.spending(data),
         "calls": data_of.calls(data),
         "stages": _stages(data),
         "verified": data_of.verification_rows(data),
@@ -86,7 +105,7 @@ def _content(data: RunData) -> dict[str, Any]:
 
 def _facts(data: RunData) -> dict[str, str]:
     description = data.description
-    versions = description.get("versions")
+    versions, machine = description.get("versions"), description.get("machine")
     command = description.get("command")
     facts = {
         "begun": text(description, "created"),
@@ -94,6 +113,7 @@ def _facts(data: RunData) -> dict[str, str]:
         "seed": str(description["seed"]),
         "source": text(description, "git") or "unknown",
         "model": _model_kind(description),
+        "machine": ", ".join(f"{k} {v}" for k, v in machine.items()) if isinstance(machine, Mapping) else "",
         "versions": ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, Mapping) else "",
     }
     if description.get("resumed"):
@@ -113,12 +133,20 @@ def _stages(data: RunData) -> list[tuple[str, float | None]]:
     return [(str(name), number(row, "seconds") if isinstance(row, Mapping) else None) for name, row in stages.items()]
 
 
+def _prices(description: Mapping[str, Any]) -> Prices:
+    """What tokens cost, by the run's own config; nothing where it says nothing usable."""
+    budget = description["config"].get("budget")
+    told = budget if isinstance(budget, Mapping) else {}
+    return Prices(number(told, "prompt_price") or 0.0, number(told, "completion_price") or 0.0)
+
+
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
     from sdg.experiments.play.episodes import Played
     from sdg.experiments.play.film import episode_gif
 
     films = []
-    for row in data_of.chosen_episodes(data):
+    chosen = list(data_of.chosen_episodes(data))
+    for row in (*chosen, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in chosen)):
         try:
             films.append({"row": row, "uri": _uri("image/gif", episode_gif(Played.from_json(row)))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
@@ -183,6 +211,12 @@ def _curves_plot(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]
         for name, lines in curves.items()
     ]
     return Panels(panels, x="environment steps", note="the rounds of a skill follow one another")
+
+
+def difference(pair: Mapping[str, Any]) -> str:
+    """Points in % by which a rate is higher here than there, "" where one is missing."""
+    here, there = number(pair["here"], "rate"), number(pair["there"], "rate")
+    return "" if here is None or there is None else f"{100 * (here - there) + 0.0:+.1f}"
 
 
 def _uri(kind: str, content: bytes) -> Any:

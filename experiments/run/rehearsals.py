@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ class Rehearsals:
         practised = config.induce.training_layouts
         drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
         # Those before are practised on: what is asked on them, and held out, would have been seen.
-        tasks = [Task(level, seed, domain_name=config.domain) for level in config.levels for seed in drawn[practised:]]
+        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
         jobs = [Job(planner, task) for task in tasks]
         done = sum(job.unit in journal for job in jobs)
         with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
@@ -41,10 +42,11 @@ class Rehearsals:
                 processes=config.processes,
                 done=lambda row: stage.advance(steps=row.steps),
             )
+        shutil.rmtree(place)
         return [journal[job.unit] for job in jobs]
 
     def _kept(self, library: SkillLibrary, cycle: int) -> Path:
-        """The folder of the library that is rehearsed with; it is the same however often it is made."""
+        """The folder of the library that is rehearsed with, while it is; it is the same however often it is made."""
         place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
         if not (place / "library.json").exists():
             save_library(library, place)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +27,7 @@ from sdg.experiments.config.assembly import (
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.play.episodes import Played, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.run import compiled
+from sdg.experiments.run.accounts import ACCOUNTS, accounts, of_library
 from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.run.workers import BANNED, Workers
 from sdg.experiments.table.rows import summarise
@@ -117,12 +121,14 @@ class _Run:
         return verification_rows(grounded, firsts=firsts, compared=compared)
 
     def _timed(self, stage: str, work: Callable[[], T]) -> T:
-        began = time.monotonic()
+        began, spent = time.monotonic(), _cpu_seconds()
         try:
             return work()
         finally:
-            kept = self.stages.get(stage, {"seconds": 0.0})
-            self.stages[stage] = kept | {"seconds": round(kept["seconds"] + time.monotonic() - began, 2)}
+            kept = {"seconds": 0.0, "cpu_seconds": 0.0} | self.stages.get(stage, {})
+            kept["seconds"] = round(kept["seconds"] + time.monotonic() - began, 2)
+            kept["cpu_seconds"] = round(kept["cpu_seconds"] + _cpu_seconds() - spent, 2)
+            self.stages[stage] = kept
             self._write({})
 
     def _write(self, results: dict[str, Any]) -> None:
@@ -145,8 +151,12 @@ class _Run:
                 )
             found = self.grounding.discover(cycle)
             self._record_clusters(found, cycle)
+            began = _cpu_seconds()
             learned = self.grounding.learn(found, reserved=reserved(self.config), cycle=cycle)
-            save_library(learned, place)
+            now = {"induce now": {"cpu_seconds": _cpu_seconds() - began}}
+            spent = accounts(self.folder.path, self.config, stages=self.stages | now)
+            self._write({ACCOUNTS: spent})
+            save_library(replace(learned, provenance={**learned.provenance, ACCOUNTS: of_library(spent)}), place)
         return skills(place)
 
     def _library(self, cycle: int) -> Path:
@@ -160,7 +170,11 @@ class _Run:
     def _solve(self, *, everyone: bool) -> list[Row]:
         evaluate = self.config.evaluate
         tasks = evaluation_tasks(
-            self.config.levels, instructions=evaluate.instructions, repeats=evaluate.repeats, seed=self.config.seed
+            self.config.levels,
+            instructions=evaluate.instructions,
+            repeats=evaluate.repeats,
+            seed=self.config.seed,
+            world=self.config.world,
         )
         journal, processes = self.folder.journal("episodes"), self.config.processes
         played: list[Played] = []
@@ -222,6 +236,17 @@ def verification_rows(
             }
         )
     return table
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of this process and of its workers, those that live on for the next stage included."""
+    spent, alive = os.times(), 0
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in children.read_text().split():
+            with suppress(OSError):  # it has just ended
+                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+                alive += int(fields[11]) + int(fields[12])
+    return spent.user + spent.system + spent.children_user + spent.children_system + alive / os.sysconf("SC_CLK_TCK")
 
 
 def _share(rows: Sequence[VerificationRow]) -> float | None:

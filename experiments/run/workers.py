@@ -17,12 +17,14 @@ BANNED = "banned.json"
 
 RESULTS = frozenset(
     {
+        "sdg.deduction.composed:ComposedCall",
         "sdg.deduction.episode:Episode",
         "sdg.deduction.episode:Interaction",
         "sdg.deduction.program:Call",
         "sdg.gate.verdict:Command",
         "sdg.gate.verdict:Verdict",
         "sdg.hypothesis.hypothesis:Hypothesis",
+        "sdg.skills.learning.train:Measured",
         "sdg.skills.learning.train:Point",
         "sdg.skills.learning.train:Trained",
         "sdg.skills.practice.agreement:Agreement",

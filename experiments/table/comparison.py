@@ -13,12 +13,12 @@ from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import instructions
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
+from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.table.figures import cores, open_folder
 from sdg.experiments.table.formats import comma_separated, latex, markdown, percent
 from sdg.experiments.table.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
-from sdg.llm.budget import Limits, Prices
 from sdg.llm.estimate import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, named, prices_of, provider_of
@@ -47,8 +47,7 @@ class PlannerSettings:
     base_url: str = ""
     deduction: DeductionSettings = field(default_factory=DeductionSettings)
     with_library: bool = True
-    limits: Limits = field(default_factory=Limits)
-    prices: Prices = field(default_factory=Prices)
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
 
     def recipe(self, folder: Path) -> PlannerRecipe:
         """The recipe of `sdg`. Raises UserError when there is no library."""
@@ -77,8 +76,8 @@ class PlannerSettings:
             chosen.get("name", ""),
             base_url=self.base_url or None,
             transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
-            limits=self.limits,
-            prices=self.prices,
+            limits=self.budget.limits,
+            prices=self.budget.prices,
         )
         if not provider_of(settings.kind).network:
             return settings
@@ -132,18 +131,19 @@ def compare(
 
 
 def compare_libraries(
-    libraries: Sequence[Path], asked: Instructions, *, folder: Path, llm: str, base_url: str, processes: int
+    libraries: Sequence[Path], asked: Instructions, *, folder: Path, planner: PlannerSettings, processes: int
 ) -> dict[Path, list[Summary]]:
     """What `sdg` solves with each of some libraries; one that changed has another name, so it plays anew."""
     names: dict[str, Path] = {}
     chosen = []
     for number, place in enumerate(libraries):
-        base = PlannerSettings(str(place), llm, base_url).recipe(folder)
+        base = replace(planner, library=str(place)).recipe(folder)
         assert base.library is not None
         name = f"sdg-library-{number}-{library_checksum(base.library)[:8]}"
         names[name] = place
         chosen.append(PlannerRecipe(name, base.library, model=base.model, settings=base.settings))
-    table = compare(chosen, asked, folder=folder, config={"llm": llm, "base_url": base_url}, processes=processes)
+    config = {"llm": planner.llm, "base_url": planner.base_url}
+    table = compare(chosen, asked, folder=folder, config=config, processes=processes)
     return {place: [row for row in table if row.agent == name] for name, place in names.items()}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sdg.agents.agents import Task
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.domains import DEFAULT
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.play.episodes import (
     BOT,
@@ -41,12 +43,19 @@ perception is named and skills are retried: the protocols differ."""
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """`count` fresh evaluation seeds for each of `levels` and of `repeats`; `seed` chooses them."""
+    """`count` fresh evaluation seeds for each of `levels` and of `repeats`, as `seed` chooses them; or `layouts`."""
 
     levels: tuple[str, ...] = PAPER_LEVELS
     count: int = 100
     repeats: int = 3
     seed: int = 0
+    layouts: tuple[int, ...] = ()
+
+    def tasks(self) -> list[Task]:
+        """The episodes to play. Raises ValueError for more instructions than there are."""
+        if self.layouts:
+            return [Task(level, layout) for level in self.levels for layout in self.layouts]
+        return evaluation_tasks(self.levels, instructions=self.count, repeats=self.repeats, seed=self.seed)
 
     @classmethod
     def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Instructions:
@@ -61,6 +70,9 @@ class Instructions:
 class Summary:
     """What an agent's episodes of a level (or of all) come to; rates in [0, 1], `low` and `high` Wilson's 95 % ends.
 
+    `spl` is success weighted by path length with the bot's steps for the shortest (Anderson et al. 2018, capped at 1);
+    `within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps; None where the bot's
+    are unknown.
     `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset between
     programs, that is what a limit of k would have given. `new_texts` is the share of instructions whose text was not
     among those grounded, `steps_to_bot` the median of steps over the bot's on the same seed; None where unknown.
@@ -76,6 +88,9 @@ class Summary:
     llm_calls: int
     tokens: int
     steps_to_bot: float | None
+    spl: float | None
+    within_15: float | None
+    within_20: float | None
     success_at_one_interaction: float
     solved_by_interaction: tuple[int, ...]
     skill_calls: int
@@ -99,10 +114,13 @@ def run_table1(
     `known` are the texts of the instructions that were grounded, where that is known.
     Raises ValueError for levels or counts that can't be had, and what agents raise; finished episodes stay recorded.
     """
-    tasks = evaluation_tasks(asked.levels, instructions=asked.count, repeats=asked.repeats, seed=asked.seed)
+    tasks = asked.tasks()
     episodes: list[Played] = []
     for recipe in recipes:
-        jobs = with_bot_steps(recipe, tasks, journal=journal, processes=processes, done=done)
+        # A planner with another preset of perception plays in another domain, which its tasks name.
+        world = getattr(recipe, "domain", DEFAULT)
+        mine = [replace(task, domain_name=world) for task in tasks]
+        jobs = with_bot_steps(recipe, mine, journal=journal, processes=processes, done=done)
         episodes += run_jobs(jobs, journal=journal, processes=processes, done=done)
     return summarise(episodes, known=known)
 
@@ -121,7 +139,11 @@ def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[s
     solved = [row for row in rows if row.success]
     rate = wilson_interval(len(solved), len(rows))
     tokens = sum(row.tokens for row in rows)
-    ratios = [max(1, row.counted_steps) / max(1, row.bot_steps) for row in rows if row.bot_steps is not None]
+    bots = [row.steps if row.agent == BOT and row.success else row.bot_steps for row in rows]
+    timed = [(row, max(1, bot)) for row, bot in zip(rows, bots, strict=True) if bot is not None]
+    ratios = [max(1, row.counted_steps) / bot for row, bot in timed]
+    paths = [bot / max(bot, row.steps) if row.success else 0.0 for row, bot in timed]
+    within = [[bool(row.success) and row.steps <= most * bot for row, bot in timed] for most in (1.5, 2.0)]
     most = max(1, *(row.interactions for row in rows))
     by_interaction = tuple(sum(row.interactions <= k for row in solved) for k in range(1, most + 1))
     return Summary(
@@ -135,6 +157,9 @@ def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[s
         llm_calls=sum(row.llm_calls for row in rows),
         tokens=tokens,
         steps_to_bot=statistics.median(ratios) if ratios else None,
+        spl=statistics.fmean(paths) if paths else None,
+        within_15=statistics.fmean(within[0]) if timed else None,
+        within_20=statistics.fmean(within[1]) if timed else None,
         success_at_one_interaction=by_interaction[0] / len(rows),
         solved_by_interaction=by_interaction,
         skill_calls=sum(row.skill_calls for row in rows),
@@ -154,6 +179,8 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
     "episodes": lambda row: str(row.episodes),
     "median steps": lambda row: f"{row.median_steps:g}",
     "steps / bot": lambda row: shown(row.steps_to_bot, ".2f"),
+    "SPL": lambda row: shown(row.spl, ".3f"),
+    "within 1.5 of the bot %": lambda row: shown(row.within_15 and 100 * row.within_15, ".1f"),
     "new texts %": lambda row: shown(row.new_texts and 100 * row.new_texts, ".0f"),
     "LLM calls": lambda row: str(row.llm_calls),
     "tokens / solved": lambda row: shown(row.tokens_per_solved, ".0f"),

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sdg.agents.primitives import primitive_skills
 from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
+from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.protocols import Skill
 from sdg.deduction.unverifiable import UnjudgedWorld, is_judged
 from sdg.envs import domains
@@ -21,6 +21,7 @@ from sdg.envs.world import World
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.gate.verdict import Gate
+from sdg.skills.library.composed import ComposedSkill
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def begin(world: World, task: Task) -> None:
 def rules_gate(skills: Mapping[str, Skill], domain: Domain) -> Gate:
     """The plain rules over these skills, in the chain where learned and model guards find their place."""
     usages = {name: skill.usage for name, skill in skills.items()}
-    return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve)])
+    return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve, affordances=domain.affordances)])
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,14 @@ class PlannerAgent:
     gate_of: Callable[[Mapping[str, Skill], Domain], Gate] = rules_gate
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     restarts: bool = False
+    composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
 
     def play(self, world: World, task: Task) -> Episode:
         """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
         return deduce(
             world,
             planner=self.planner_of(task.random_seed),
-            toolkit=Toolkit(task.domain, self.skills, self.gate_of(self.skills, task.domain)),
+            toolkit=Toolkit(task.domain, self.skills, self.gate_of(self.skills, task.domain), self.composed),
             seed=task.random_seed,
             settings=self.settings,
             restart=(lambda: begin(world, task)) if self.restarts else None,
@@ -146,14 +148,26 @@ def action_agent(planner_of: Callable[[int], Planner], *, domain: Domain, settin
 
 @dataclass(frozen=True)
 class RandomAgent:
-    """Each of the primitive actions with equal chance, until the episode is over."""
+    """Each of the primitive actions with equal chance, until the episode is over.
+
+    `masked`: of those alone that change something as far as the agent knows, the mask that learned skills have.
+    """
 
     name: str = "random"
+    masked: bool = False
 
     def play(self, world: World, task: Task) -> Episode:
         """Act until the mission is done, failed or out of time."""
-        rng, numbers = np.random.default_rng(task.random_seed), [action.number for action in task.domain.actions]
-        return act_out(world, lambda: int(rng.choice(numbers)))
+        rng, domain = np.random.default_rng(task.random_seed), task.domain
+        logits = np.zeros(len(domain.actions), np.float32)
+
+        def choose() -> int:
+            logits[:] = 0
+            if self.masked:
+                domain.inputs.mask_noops_row(world.memory, 0, logits)
+            return int(rng.choice([action.number for action in domain.actions if logits[action.number] >= 0]))
+
+        return act_out(world, choose)
 
 
 @dataclass(frozen=True)

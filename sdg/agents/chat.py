@@ -38,8 +38,9 @@ class ChatAgent:
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
+        state = task.domain.perceivable.shown(world.perception()).describe()
         told = Interaction(
-            program="", cause=ended.cause, error="", state=world.perception().describe(), calls=(), began=0,
+            program="", cause=ended.cause, error="", state=state, calls=(), began=0,
             ended=ended.steps, prompt_tokens=chat.prompt_tokens, completion_tokens=chat.completion_tokens,
         )  # fmt: skip
         return replace(ended, interactions=(told,), llm_calls=chat.turns)
@@ -87,7 +88,7 @@ class _Chat:
             actions=self._domain.texts["actions"],
             instruction=fenced(one_line(self._world.mission, 1000)),
             latest=fenced("\n".join(self._latest) or "none yet"),
-            state=fenced(self._world.perception().describe()),
+            state=fenced(self._domain.perceivable.shown(self._world.perception()).describe()),
             turns_left=str(self.turns_left),
         )
 

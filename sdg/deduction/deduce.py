@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction
-from sdg.deduction.program import ENTRY, NO_PROGRAM, Program, ProgramResult, Scope, run_program
-from sdg.deduction.protocols import Skill
+from sdg.deduction.program import ENTRY, NO_PROGRAM, Call, Program, ProgramResult, Scope, run_program
+from sdg.deduction.protocols import Documented, Skill
 from sdg.deduction.robot import Robot
 from sdg.deduction.unverifiable import is_judged
 from sdg.envs.domain import Domain
@@ -23,9 +23,13 @@ from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.replies import cut_off, tidy
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import amended
+from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.sandbox.guard import Refused, extract_code
 from sdg.skills.settings import Count
+
+MENDS = 2
+"""Further exchanges about one reply that holds no usable program, before it counts as one that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +49,46 @@ class DeductionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use: `steps` and `programs` that are left of the episode, and operations of `budget`; `state`
+    is what is known as it begins."""
+
+    steps: int
+    programs: int
+    budget: int
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
-    """What the debug prompt tells of the last program: its error, its calls in order and what the robot knows now."""
+    """What the debug prompt tells of the last program: its error, its calls in order and what the robot knows now.
+
+    It ran from step `began` to step `ended`.
+    """
 
     program: str
     error: str
-    calls: tuple[str, ...]
+    calls: tuple[Call, ...]
     state: str
-    steps_left: int
+    began: int = 0
+    ended: int = 0
 
 
 class PlannerPrompts(Protocol):
     """Whoever words the generation prompt and the debug prompt."""
 
-    def generate(self, instruction: str, *, skills: Sequence[Skill]) -> Sequence[Message]:
-        """Role, skills, perception functions, one worked example, output format, then the instruction."""
+    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: Limits) -> Sequence[Message]:
+        """Role, rules, skills, perception functions, one short example, output format, then the instruction."""
         ...
 
-    def debug(self, instruction: str, *, skills: Sequence[Skill], failure: Failure) -> Sequence[Message]:
-        """The same with the failed program, what went wrong, and general hints."""
+    def debug(
+        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure
+    ) -> Sequence[Message]:
+        """The same with the failed program and what went wrong."""
+        ...
+
+    def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> Sequence[Message]:
+        """The conversation that goes on from a reply that couldn't be used at all."""
         ...
 
 
@@ -75,12 +100,16 @@ class Planner:
     prompts: PlannerPrompts
     sampling: Sampling = field(default_factory=Sampling)
 
-    def write(self, instruction: str, *, skills: Sequence[Skill], failure: Failure | None) -> Completion:
-        """A reply that should hold a program. Raises what the model raises."""
+    def ask(
+        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure | None
+    ) -> Sequence[Message]:
+        """The conversation whose reply should hold a program."""
         if failure is None:
-            messages = self.prompts.generate(instruction, skills=skills)
-        else:
-            messages = self.prompts.debug(instruction, skills=skills, failure=failure)
+            return self.prompts.generate(instruction, skills=skills, limits=limits)
+        return self.prompts.debug(instruction, skills=skills, limits=limits, failure=failure)
+
+    def write(self, messages: Sequence[Message]) -> Completion:
+        """The model's reply. Raises what the model raises."""
         return self.model.complete(messages, sampling=self.sampling)
 
 
@@ -91,6 +120,11 @@ class Toolkit:
     domain: Domain
     skills: Mapping[str, Skill]
     gate: Gate
+    composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
+
+    def documented(self) -> tuple[Documented, ...]:
+        """What prompts list: the skills, then the composed ones."""
+        return (*self.skills.values(), *self.composed.values())
 
 
 def deduce(
@@ -117,12 +151,11 @@ def deduce(
             actions += robot.actions
             restart()
             robot = _embody(world, toolkit, rng=rng, attempts=settings.attempts)
-        reply = planner.write(
-            world.mission, skills=tuple(toolkit.skills.values()), failure=_failure(interactions, robot, world)
+        left = settings.interactions - attempt
+        session = _Session(
+            world, planner, robot, toolkit, settings, programs=left, hands_back=left > 1 and restart is None
         )
-        played = _interact(reply, world, robot=robot, gate=toolkit.gate, settings=settings)
-        cut = cut_off(reply, planner.sampling.max_tokens) if played.cause == NO_PROGRAM else ""
-        interactions.append(replace(played, error=f"{played.error}\n{cut}".rstrip()))
+        interactions.append(session.interact(interactions[-1] if interactions else None))
         if robot.ending.done or (robot.ending.over and restart is None):
             break
         if not is_judged(world) and interactions[-1].cause == UNFINISHED:
@@ -135,7 +168,7 @@ def deduce(
         forgot=tuple(len(actions) + step for step in robot.forgot),
         max_steps=world.max_steps,
         interactions=tuple(interactions),
-        llm_calls=len(interactions),
+        llm_calls=sum(each.llm_calls for each in interactions),
         judged=is_judged(world),
     )
 
@@ -144,40 +177,87 @@ def _embody(world: World, toolkit: Toolkit, *, rng: np.random.Generator, attempt
     return Robot(world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=attempts)
 
 
-def _failure(interactions: Sequence[Interaction], robot: Robot, world: World) -> Failure | None:
-    if not interactions:
-        return None
-    last = interactions[-1]
-    calls = tuple(str(call) for call in last.calls)
-    left = world.max_steps - len(robot.actions)
-    return Failure(last.program, last.error, calls, robot.perception().describe(), left)
+@dataclass(frozen=True)
+class _Session:
+    """One interaction of an episode: a program is asked for, read and run; `programs` are left, this one counted.
 
-
-def _interact(reply: Completion, world: World, *, robot: Robot, gate: Gate, settings: DeductionSettings) -> Interaction:
-    """Read a program out of a reply and run it; everything it does wrong is a value.
-
-    Helpers that the program doesn't use are left out: models carry the worked example's over whole.
+    One that `hands_back` is stopped while a third of the steps is left for the next.
     """
-    began = len(robot.actions)
-    try:
-        source = needed(extract_code(reply.text), ENTRY)
-    except Refused as refusal:
-        source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
-    else:
-        scope = Scope(robot, GatedExecutor(robot, gate))
-        ran = run_program(Program(source, world.mission), scope, budget=settings.budget)
-    error, cause = _judge(ran, robot)
-    return Interaction(
-        program=source,
-        cause=cause,
-        error=error,
-        state=robot.perception().describe(),
-        calls=ran.calls,
-        began=began,
-        ended=len(robot.actions),
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
+
+    world: World
+    planner: Planner
+    robot: Robot
+    toolkit: Toolkit
+    settings: DeductionSettings
+    programs: int
+    hands_back: bool
+
+    def interact(self, last: Interaction | None) -> Interaction:
+        """Ask for a program and run it. A reply that holds none is mended in an exchange that costs no interaction."""
+        left, state = self.world.max_steps - len(self.robot.actions), self.robot.perception().describe()
+        limits = Limits(left, self.programs, self.settings.budget, state)
+        asked = self.planner.ask(
+            self.world.mission,
+            skills=self.toolkit.documented(),
+            limits=limits,
+            failure=None if last is None else _failure(last, self.robot),
+        )
+        reply = self.planner.write(asked)
+        played = self._play(reply, earlier=last.program if last else "")
+        for _ in range(MENDS):
+            if played.cause != NO_PROGRAM:
+                break
+            asked = self.planner.prompts.mend(asked, reply=tidy(reply.text), problem=played.error)
+            reply = self.planner.write(asked)
+            played = _after(played, self._play(reply, earlier=last.program if last else ""))
+        return played
+
+    def _play(self, reply: Completion, *, earlier: str) -> Interaction:
+        """Read a program out of a reply and run it; everything it does wrong is a value.
+
+        Functions that the reply leaves out are those of the earlier program; what the program doesn't use is left out.
+        """
+        robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
+        scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=self._share(), composed=kit.composed)
+        try:
+            source = amended(extract_code(reply.text), ENTRY, earlier=earlier)
+        except Refused as refusal:
+            source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
+        else:
+            ran = run_program(Program(source, self.world.mission), scope, budget=self.settings.budget)
+        error, cause = _judge(ran, robot)
+        cut = cut_off(reply, self.planner.sampling.max_tokens) if cause == NO_PROGRAM else ""
+        return Interaction(
+            program=source,
+            cause=cause,
+            error=f"{error}\n{cut}".rstrip(),
+            state=robot.shown().describe(),
+            calls=ran.calls,
+            began=began,
+            ended=len(robot.actions),
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            composed=scope.composed.log,
+        )
+
+    def _share(self) -> int | None:
+        """Steps that the program may take before another one is asked for; None: all that are left."""
+        left = self.world.max_steps - len(self.robot.actions)
+        return max(1, 2 * left // 3) if self.hands_back else None
+
+
+def _after(refused: Interaction, mended: Interaction) -> Interaction:
+    """What came of a reply with what the ones before it cost."""
+    return replace(
+        mended,
+        prompt_tokens=refused.prompt_tokens + mended.prompt_tokens,
+        completion_tokens=refused.completion_tokens + mended.completion_tokens,
+        llm_calls=refused.llm_calls + mended.llm_calls,
     )
+
+
+def _failure(last: Interaction, robot: Robot) -> Failure:
+    return Failure(last.program, last.error, last.calls, robot.shown().describe(), last.began, last.ended)
 
 
 def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:
@@ -191,5 +271,4 @@ def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:
     if ran.error:
         return ran.error, ran.cause
     lost = [call for call in ran.calls if not call.success]
-    advice = f" A call returned False: {lost[-1]}." if lost else ""
-    return f"The program ended, but the instruction is not done.{advice}", SKILL_FAILED if lost else UNFINISHED
+    return "The program ended, but the instruction is not carried out.", SKILL_FAILED if lost else UNFINISHED

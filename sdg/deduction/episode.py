@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Call
+from sdg.deduction.composed import ComposedCall
+from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, STOPPED, Call
 
 SKILL_FAILED = "skill failed"
 UNFINISHED = "unfinished"
@@ -13,10 +14,12 @@ OUT_OF_TIME = "out of time"
 MISSION_FAILED = "mission failed"
 WORKER_LOST = "worker lost"
 
-CAUSES = (NO_PROGRAM, PROGRAM_ERROR, REFUSED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED, WORKER_LOST)
-"""Every cause of failure: no usable code; it raised; a command was refused or illegal; it ended with the task undone
-although a skill had given up; it ended with all skills well; the level's time limit; the mission judged as failed; the
-process that played it hung or died."""
+CAUSES = (
+    NO_PROGRAM, PROGRAM_ERROR, REFUSED, STOPPED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED, WORKER_LOST,
+)  # fmt: skip
+"""Every cause of failure: no usable code; it raised; a command was refused or illegal; it had used its share of the
+steps; it ended with the task undone although a skill had given up; it ended with all skills well; the level's time
+limit; the mission judged as failed; the process that played it hung or died."""
 
 
 MAX_RECORDED_CALLS = 400
@@ -40,6 +43,8 @@ class Interaction:
     ended: int
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    llm_calls: int = 1
+    composed: tuple[ComposedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ def _interaction_row(interaction: Interaction) -> dict[str, Any]:
         "prompt_tokens": interaction.prompt_tokens,
         "completion_tokens": interaction.completion_tokens,
         "calls": [_call_row(call) for call in _ends(interaction.calls)],
+        "composed": [[call.name, call.before, call.said, call.after] for call in interaction.composed],
     }
 
 

@@ -6,8 +6,8 @@ What a skill needs is learned, not told: where its members began and how they en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,12 +16,29 @@ from sdg.envs.domains import domain_of_data
 from sdg.envs.perception import Element
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about
+from sdg.skills.checks.shape import canonical_source, core, signature
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy, random_policy
 from sdg.skills.search.skill_calls import USAGES, library_policy
+from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
+
+CONDITIONS = "conditions"
+"""Where the provenance of a library has `Conditions` by skill."""
+MAX_WITNESSES = 200
+NEARLY_ALL = 0.95
+MOST_ALREADY = 0.5
+"""What more members than that had at their beginning is no effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a domain's facts say of a skill: what held `before` nearly all members, and `after` them but not before."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +49,7 @@ class Option:
     policy: Policy
     usage: Usage
     domain: Domain
+    conditions: Conditions = Conditions()
 
     @property
     def name(self) -> str:
@@ -40,8 +58,37 @@ class Option:
 
     @property
     def description(self) -> str:
-        """What it does, for the prompt."""
-        return self.stored.description
+        """What it takes, needs, leaves and costs, in sentences for the prompt, from its members and measurements."""
+        return " ".join((*self._takes(), *self._needs(), f"A try takes at most {self.horizon} steps."))
+
+    def _takes(self) -> Iterator[str]:
+        if self.takes_argument and len(self.kinds) > 1:
+            yield f"Practised with {', '.join(self.kinds)}."
+
+    def _needs(self) -> Iterator[str]:
+        known, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
+        if known.before:
+            yield f"Practised where {_spoken(known.before, it)}."
+        elif self.usage.needs_seen_target:
+            yield f"{it.capitalize()} has to be seen before."
+        if known.after:
+            yield f"Afterwards {_spoken(known.after, it)}."
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of things that its members were about, the commonest first; () where an argument names no kind."""
+        language = self.domain.language
+        if not {"type"} <= language.parts.keys():
+            return ()
+        said = [language.part(language.parse(each), "type") for each in self.stored.argument_examples]
+        return tuple(dict.fromkeys(kind for kind in said if kind))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The name of its one parameter: the kind of thing it takes where there is but one."""
+        if not self.takes_argument:
+            return ()
+        return self.kinds if len(self.kinds) == 1 else ("thing",)
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -80,8 +127,34 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
-    usages, domain = _stored_usages(library), domain_of_data(library.domain)
-    return {skill.name: Option(skill, policy_of(skill), usages[skill.name], domain) for skill in library.skills}
+    usages, known, domain = _stored_usages(library), _stored_conditions(library), domain_of_data(library.domain)
+    return {
+        skill.name: Option(skill, policy_of(skill), usages[skill.name], domain, known.get(skill.name, Conditions()))
+        for skill in library.skills
+    }
+
+
+def _stored_conditions(library: SkillLibrary) -> dict[str, Conditions]:
+    """What the provenance says of conditions; what can't be read is as good as absent."""
+    stored = library.provenance.get(CONDITIONS, {})
+    try:
+        return {str(name): decode(Conditions, known, place=CONDITIONS) for name, known in dict(stored).items()}
+    except (TypeError, ValueError):
+        return {}
+
+
+def _spoken(facts: Sequence[str], it: str) -> str:
+    """Facts as one clause, with what "it" is."""
+    said = [
+        " ".join(it if word == "it" else word for word in fact.split(" ")).replace("its ", f"{it}'s ") for fact in facts
+    ]
+    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
+
+
+def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
+    """What all of a skill's checks ask of the world, see `sdg.skills.checks.shape.signature`."""
+    asked = [signature(core(canonical_source(own.check.source, argument=own.argument))) for own in skill.checks]
+    return frozenset.intersection(*asked) if asked else frozenset()
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
@@ -92,7 +165,7 @@ def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
     for skill in library.skills:
         known = stored.get(skill.name, {}) if isinstance(stored, Mapping) else {}
         flags = {name: known.get(name) is True for name in fields} if isinstance(known, Mapping) else {}
-        usages[skill.name] = Usage(skill.takes_argument, **flags)
+        usages[skill.name] = Usage(skill.takes_argument, **flags, asks=what_checks_ask(skill))
     return usages
 
 
@@ -115,7 +188,25 @@ def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, ta
 
 def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
     """Usages as plain values, for `provenance[USAGES]`."""
-    return {name: asdict(usage) for name, usage in usages.items()}
+    kept = ("takes_argument", "needs_seen_target", "grasps", "releases")
+    return {name: {key: getattr(usage, key) for key in kept} for name, usage in usages.items()}
+
+
+def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
+    """What MAX_WITNESSES members have in common at their beginning and their end; nothing of fewer than three."""
+    chosen = [each for each in members if each[0].actions][:MAX_WITNESSES]
+    witnesses = [_witness(experience, argument, domain) for experience, argument in chosen]
+    if len(witnesses) < 3:
+        return Conditions()
+    before, after = (_shares([getattr(each, when) for each in witnesses]) for when in ("facts_before", "facts_after"))
+    return Conditions(
+        tuple(fact for fact in before if before[fact] >= NEARLY_ALL),
+        tuple(fact for fact in after if after[fact] >= NEARLY_ALL and before[fact] <= MOST_ALREADY),
+    )
+
+
+def _shares(told: Sequence[Mapping[str, bool]]) -> dict[str, float]:
+    return {fact: sum(each[fact] for each in told) / len(told) for fact in told[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +214,8 @@ class _Witness:
     seen: bool
     held_before: bool
     held_after: bool
+    facts_before: Mapping[str, bool]
+    facts_after: Mapping[str, bool]
 
 
 def _witness(experience: Experience, argument: str, domain: Domain) -> _Witness:
@@ -130,11 +223,18 @@ def _witness(experience: Experience, argument: str, domain: Domain) -> _Witness:
     world.reset(experience.seed)
     for action in experience.restore_actions:
         world.step(action)
-    before = world.perception().elements()
+    world.begin_subgoal()
+    before = world.perception()
     for action in experience.actions:
         world.step(action)
-    after = world.perception().elements()
-    return _Witness(_is_seen(argument, before, domain.language), _is_holding(before), _is_holding(after))
+    after = world.perception()
+    return _Witness(
+        _is_seen(argument, before.elements(), domain.language),
+        _is_holding(before.elements()),
+        _is_holding(after.elements()),
+        domain.facts(before, argument),
+        domain.facts(after, argument),
+    )
 
 
 def _is_seen(argument: str, things: Sequence[Element], language: Language) -> bool:

@@ -1,19 +1,27 @@
-"""How a planner is asked for programs: the prompts of `sdg/prompts` with a library's skills and the perception text."""
+"""How a planner is asked for programs: the prompts of `sdg/prompts` with a library's skills and the perception text.
+
+What doesn't change from prompt to prompt comes first and is the same byte for byte, so that servers can keep it; the
+instruction, its limits and what went wrong come last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from sdg.deduction.deduce import Failure
-from sdg.deduction.protocols import Skill
+from sdg.deduction.deduce import Failure, Limits
+from sdg.deduction.primitives import Primitive
+from sdg.deduction.program import Call
+from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
 from sdg.llm.model import Message
-from sdg.prompts.fill import fenced, one_line, text
+from sdg.prompts.fill import conversation, fenced, one_line, text
 
-MAX_EXAMPLES = 10
-MAX_CALLS = 40
+MAX_EXAMPLES = 2
+FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
+"""Calls that a debug prompt tells one by one: those at the beginning, at the end, and of those between that failed."""
 PARAMETER = "thing"
 
 
@@ -23,59 +31,70 @@ class Prompts:
 
     domain: Domain
 
-    def generate(self, instruction: str, *, skills: Sequence[Skill]) -> tuple[Message, ...]:
-        """Role, skills, perception functions, worked example, hints, output format; then the instruction as data."""
-        return self._asked(skills, text("program", instruction=_task(instruction)))
+    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: Limits) -> tuple[Message, ...]:
+        """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
+        task = text("program", instruction=_task(instruction), state=fenced(limits.state or "nothing"), **_left(limits))
+        return self._asked(skills, limits, task)
 
-    def debug(self, instruction: str, *, skills: Sequence[Skill], failure: Failure) -> tuple[Message, ...]:
-        """The same rules; then instruction, failed program, its error, its calls, what is known now, and hints."""
-        calls = [one_line(call) for call in failure.calls[-MAX_CALLS:]]
-        left_out = len(failure.calls) - len(calls)
-        shown = [f"({left_out} earlier calls are left out)"] * bool(left_out) + calls
+    def debug(
+        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure
+    ) -> tuple[Message, ...]:
+        """The same rules; then instruction, failed program, its error, its calls and what is known now."""
         told = text(
             "debug",
             instruction=_task(instruction),
-            program=fenced(failure.program, "python"),
+            program=fenced(_numbered(failure.program), "python"),
             error=fenced(failure.error),
-            calls=fenced("\n".join(shown) or "none"),
+            calls=fenced("\n".join(told_calls(failure.calls)) or "none"),
             state=fenced(failure.state),
-            steps_left=str(failure.steps_left),
-            hints=self.domain.texts["debug"],
+            began=str(failure.began),
+            ended=str(failure.ended),
+            **_left(limits),
         )
-        return self._asked(skills, told)
+        return self._asked(skills, limits, told)
 
-    def _asked(self, skills: Sequence[Skill], task: str) -> tuple[Message, ...]:
-        # One turn: some servers' chat templates refuse two user turns in a row.
-        listed = "\n".join(describe_skill(skill) for skill in skills)
-        texts = self.domain.texts
-        rules = text(
-            "planner",
-            skills=listed,
-            perception_api=program_api(self.domain),
-            thing=self.domain.language.example,
-            role=texts["role"],
-            programs=texts["programs"],
-            example=texts["example"] or "There is none for this world.",
+    def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
+        """The same conversation with the reply that couldn't be used and why."""
+        return (
+            *asked,
+            Message("assistant", reply or "(nothing)"),
+            *conversation("program_repair", problem=fenced(problem)),
         )
-        return (Message("user", f"{rules}\n\n{task}"),)
+
+    def _asked(self, skills: Sequence[Documented], limits: Limits, task: str) -> tuple[Message, ...]:
+        # One turn: some servers' chat templates refuse two user turns in a row.
+        return (Message("user", f"{self.rules(skills, budget=limits.budget)}\n\n{task}"),)
+
+    def rules(self, skills: Sequence[Documented], *, budget: int) -> str:
+        """What is the same for every instruction."""
+        texts, acts = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
+        kind = "actions" if acts else "skills"
+        return text(
+            "planner",
+            calls=kind,
+            heading=kind.capitalize(),
+            usage=text("moves") if acts else text("skills", thing=self.domain.language.example),
+            skills="\n".join(describe_skill(skill) for skill in skills),
+            perception_api=program_api(self.domain),
+            role=texts["role"],
+            judging=texts["judging"] or "- The world itself tells when the instruction is carried out.",
+            programs=texts["moves" if acts else "programs"],
+            example=texts["moves_example" if acts else "example"] or "There is none for this world.",
+            budget=f"{budget:,}",
+        )
 
 
 def program_api(domain: Domain) -> str:
-    """What programs may ask: the perception functions, and the function that makes the agent forget where it was."""
-    perception = api_text(domain.perceivable.about, domain.perceivable.functions)
-    return f"{perception}\n{domain.forgets}(): {domain.texts['forgets']}" if domain.forgets else perception
+    """What programs may ask: the perception functions but those that only tell of a current subgoal, as checks do."""
+    asked = [name for name in domain.perceivable.functions if name not in domain.perceivable.for_checks]
+    return api_text(domain.perceivable.about, domain.perceivable.functions, asked)
 
 
-def describe_skill(skill: Skill) -> str:
-    """`name(thing): what it does, subgoals it reaches, success rate`, on one line."""
+def describe_skill(skill: Documented) -> str:
+    """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line."""
     examples = ", ".join(f'"{_quotable(example)}"' for example in varied(skill.examples))
-    parts = [
-        _sentence(skill.description) if not examples else "",
-        f"Reaches subgoals such as {examples}." if examples else "",
-        _success(skill),
-    ]
-    signature = f"{skill.name}({PARAMETER if skill.takes_argument else ''})"
-    return f"{signature}: {' '.join(part for part in parts if part)}"
+    parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
+    return f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
 
 
 def varied(examples: Sequence[str]) -> tuple[str, ...]:
@@ -85,9 +104,36 @@ def varied(examples: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*leading, *examples]))[:MAX_EXAMPLES]
 
 
-def _success(skill: Skill) -> str:
+def told_calls(calls: Sequence[Call]) -> Iterator[str]:
+    """The first and last calls and those that failed, one a line; like calls in a row are folded, the rest counted."""
+    runs = [list(group) for _, group in groupby(calls, key=_outcome)]
+    failed = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
+    shown = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failed[-MAX_FAILED_CALLS:]}
+    for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in shown):
+        told = [run for _, run in group]
+        if is_shown:
+            yield from (_told_run(run) for run in told)
+            continue
+        left_out = [call for run in told for call in run]
+        yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
+
+
+def _outcome(call: Call) -> tuple[object, ...]:
+    return call.command, call.success, call.message, call.lines
+
+
+def _told_run(run: Sequence[Call]) -> str:
+    often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
+    return one_line(f"{often}{run[0]}")
+
+
+def _parameters(skill: Documented) -> tuple[str, ...]:
+    return getattr(skill, "parameters", (PARAMETER,) if skill.takes_argument else ())
+
+
+def _success(skill: Documented) -> str:
     rate = getattr(skill, "success_rate", None)
-    return f"Succeeds in {100 * rate:.0f} % of trials." if isinstance(rate, float) else ""
+    return f"{100 * rate:.0f} % of trials succeeded." if isinstance(rate, float) else ""
 
 
 def _sentence(description: str) -> str:
@@ -103,4 +149,12 @@ def _task(instruction: str) -> str:
     return fenced(one_line(instruction, 1000))
 
 
-__all__ = ["Prompts", "describe_skill", "program_api", "varied"]
+def _numbered(program: str) -> str:
+    return "\n".join(f"{number:3} {line}".rstrip() for number, line in enumerate(program.splitlines(), start=1))
+
+
+def _left(limits: Limits) -> dict[str, str]:
+    return {"steps": str(limits.steps), "programs": str(limits.programs)}
+
+
+__all__ = ["Prompts", "describe_skill", "program_api", "told_calls", "varied"]

@@ -10,18 +10,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
+from sdg.deduction.composed import ComposedCalls
+from sdg.deduction.protocols import Documented
 from sdg.deduction.robot import Robot, describe_argument
+from sdg.envs.domain import Domain
 from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
-from sdg.skills.sandbox.guard import FILENAME, Guard, Guarded, GuardError, Refused, Signature
+from sdg.skills.library.composed import ComposedSkill
+from sdg.skills.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
 from sdg.skills.sandbox.guard.signature import NUMBER
 
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
 SOURCE_BYTES = 16 * 1024
-"""Of a program: twice the worked example, so that a model may take its helpers over and add its own."""
+"""Of a program: many times what one over good skills needs."""
+
+MAX_LINES = 6
+"""Of the calls that led to a skill call, the outermost."""
 
 ENTRY = "program"
 """The function that a program defines."""
@@ -33,6 +42,7 @@ ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "name", "descripti
 NO_PROGRAM = "no program"
 PROGRAM_ERROR = "program error"
 REFUSED = "refused"
+STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,14 @@ class TooManyCalls(BaseException):
         super().__init__(f"line {line}: {MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
 
 
+class HandBack(BaseException):
+    """The program has had its share of the steps: the rest is left for another one."""
+
+    def __init__(self, line: int, *, steps: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}: stopped after {steps} steps, so that another program can use the rest")
+
+
 class TooDeep(BaseException):
     """The program left the skill that it calls no space on the stack: its fault, though ours is what fails."""
 
@@ -77,7 +95,10 @@ class Fault(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One skill call of a program: where it stands, when it began (steps since reset) and what came of it."""
+    """One skill call of a program: where it stands, when it began (steps since reset) and what came of it.
+
+    `lines` are those of the calls that led to it, the one in `program` first and `line` last.
+    """
 
     command: Command
     line: int
@@ -87,41 +108,48 @@ class Call:
     message: str
     refused: bool = False
     verdicts: tuple[Verdict, ...] = ()
+    lines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         result = "refused" if self.refused else str(self.success)
-        why = f" ({self.message})" if self.message else ""
-        return f"line {self.line}: {self.command} -> {result} after {self.steps} steps{why}"
+        why = f" ({self.message})" if self.message and not self.success else ""
+        chain = " > ".join(map(str, self.lines or (self.line,)))
+        return f"line {chain}: {self.command} -> {result} after {self.steps} steps{why}"
 
 
 class Scope:
-    """The names that a program may use, bound to one robot behind its executor; keeps the log of calls."""
+    """The names that a program may use, bound to one robot behind its executor; keeps the log of calls.
 
-    def __init__(self, robot: Robot, executor: GatedExecutor) -> None:
+    With `steps` the program is stopped after the first call that brings it to so many.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        executor: GatedExecutor,
+        *,
+        steps: int | None = None,
+        composed: Mapping[str, ComposedSkill] = MappingProxyType({}),
+    ) -> None:
         self.calls: list[Call] = []
+        self.composed = ComposedCalls(composed, robot)
+        self.own_lines = sys.maxsize
         self._idle = 0
         self._robot, self._executor = robot, executor
+        self._began, self._steps = len(robot.actions), steps
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """Skills, perception functions and `Domain.forgets` by name."""
         perception = {name: self._live(name) for name in self._robot.functions()}
-        skills = {name: self._skill(name) for name in self._robot.skills}
-        return perception | self._forgets() | skills
+        skills = {name: partial(self._call, name) for name in self._robot.skills}
+        return perception | self._forgets() | skills | dict(self.composed.functions(CommandError))
 
-    def guard(self, *, budget: int) -> Guard:
+    def guard(self, *, budget: int, source_bytes: int = SOURCE_BYTES) -> Guard:
         """The guard that knows these names, how each is called, and the error that a refused command raises."""
         functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.functions())
-        functions |= self._forgets()
-        for name, skill in self._robot.skills.items():
-            wanted = int(skill.takes_argument)
-            functions[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES)
-        return Guard(
-            functions,
-            records=self._robot.domain.perceivable.records,
-            errors=(CommandError,),
-            budget_steps=budget,
-            source_bytes=SOURCE_BYTES,
-        )
+        functions |= {**self._forgets(), **self.composed.signatures()}
+        robot = self._robot
+        return program_guard(robot.skills, robot.domain, functions, budget=budget, source_bytes=source_bytes)
 
     def _forgets(self) -> dict[str, Callable[..., object]]:
         name = self._robot.domain.forgets
@@ -131,21 +159,32 @@ class Scope:
         """A perception function that always answers from the latest snapshot."""
         return lambda *values, **named: self._robot.functions()[name](*values, **named)
 
-    def _skill(self, name: str) -> Callable[..., bool]:
-        return lambda *values, **named: self._call(name, (*values, *named.values()))
-
-    def _call(self, name: str, arguments: tuple[object, ...]) -> bool:
+    def _call(self, name: str, /, *values: object, **named: object) -> bool:
         """True when the skill succeeded, False when it didn't; CommandError for what was refused or is illegal."""
         if self._robot.ending.over:
             raise EpisodeOver
-        line, began = _calling_line(), len(self._robot.actions)
-        outcome = self._execute(name, arguments)
+        # What stands behind the program are composed skills: whoever wrote the program can't see their lines.
+        lines = tuple(line for line in _calling_lines() if line <= self.own_lines)
+        began = len(self._robot.actions)
+        line = lines[-1] if lines else 0
+        try:
+            outcome = self._executor.execute(Command(name, self._argument(name, (*values, *named.values()))))
+        except IllegalCommand as error:
+            outcome = Outcome(Command(name), False, error=f"{name}: {error}")
+        except RecursionError:
+            raise TooDeep(_calling_lines()[-1]) from None
+        except Exception as error:
+            # The program may catch Exception; a spent budget or a fault of ours is none of its business.
+            raise Fault from error
         self.calls.append(
             Call(outcome.command, line, began, outcome.steps, outcome.success, outcome.error or outcome.reason,
-                 bool(outcome.error), outcome.verdicts)
+                 bool(outcome.error), outcome.verdicts, lines)
         )  # fmt: skip
         if self._robot.ending.over:
             raise EpisodeOver
+        used = len(self._robot.actions) - self._began
+        if self._steps is not None and used >= self._steps:
+            raise HandBack(line, steps=used)
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
             raise TooManyCalls(line)
@@ -153,24 +192,33 @@ class Scope:
             raise CommandError(outcome.error)
         return outcome.success
 
-    def _execute(self, name: str, arguments: tuple[object, ...]) -> Outcome:
-        try:
-            command = Command(name, self._argument(name, arguments))
-        except IllegalCommand as error:
-            return Outcome(Command(name), False, error=f"{name}: {error}")
-        try:
-            return self._executor.execute(command)
-        except RecursionError:
-            raise TooDeep(_calling_line()) from None
-        except Exception as error:
-            # The program may catch Exception; a spent budget or a fault of ours is none of its business.
-            raise Fault from error
-
     def _argument(self, name: str, arguments: tuple[object, ...]) -> str:
         wanted = int(self._robot.skills[name].takes_argument)
         if len(arguments) != wanted:
             raise IllegalCommand(f"takes {wanted} argument{'' if wanted == 1 else 's'}, got {len(arguments)}")
         return describe_argument(arguments[0], self._robot.domain) if arguments else ""
+
+
+def program_guard(
+    skills: Mapping[str, Documented],
+    domain: Domain,
+    functions: Mapping[str, Callable[..., object] | Signature],
+    *,
+    budget: int,
+    source_bytes: int = SOURCE_BYTES,
+) -> Guard:
+    """The guard of programs: it knows skills and functions, how each is called, and the error of a refused command."""
+    known: dict[str, Callable[..., object] | Signature] = dict(functions)
+    for name, skill in skills.items():
+        wanted = int(skill.takes_argument)
+        known[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
+    return Guard(
+        known,
+        records=domain.perceivable.records,
+        errors=(CommandError,),
+        budget_steps=budget,
+        source_bytes=source_bytes,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +235,14 @@ def run_program(program: Program, scope: Scope, *, budget: int) -> ProgramResult
 
     What the program does wrong is in the result. Raises what failed below it, for whose fault see `Fault`.
     """
+    scope.own_lines = program.source.count("\n") + 1
     try:
-        guarded = scope.guard(budget=budget).load(program.source, entry=ENTRY)
+        behind = scope.composed.link(program.source)
+        most = SOURCE_BYTES + len(behind.encode())
+        guarded = scope.guard(budget=budget, source_bytes=most).load(program.source + behind, entry=ENTRY)
     except Refused as error:
         return ProgramResult(quoted(str(error), program, error.line), NO_PROGRAM, ())
-    error_text, cause = _run(guarded, scope, program=program)
-    return ProgramResult(error_text, cause, tuple(scope.calls))
-
-
-def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]:
-    """The error text and the cause, both empty for a program that came to its end or to the episode's."""
+    error_text = cause = ""
     try:
         guarded(scope.functions())
     except EpisodeOver:
@@ -205,24 +251,26 @@ def _run(guarded: Guarded, scope: Scope, *, program: Program) -> tuple[str, str]
         raise fault.__cause__ or fault from None
     except CommandError as error:
         line = guarded.line_of(error)
-        return quoted(f"line {line}: {error}", program, line), REFUSED
+        error_text, cause = quoted(f"line {line}: {error}", program, line), REFUSED
+    except HandBack as error:
+        error_text, cause = quoted(str(error), program, error.line), STOPPED
     except (GuardError, TooManyCalls, TooDeep) as error:
-        return quoted(str(error), program, error.line), PROGRAM_ERROR
-    return "", ""
+        error_text, cause = quoted(str(error), program, error.line), PROGRAM_ERROR
+    return ProgramResult(error_text, cause, tuple(scope.calls))
 
 
 def quoted(message: str, program: Program, line: int) -> str:
     """The message with the program's line under it, where there is one."""
     lines = program.source.split("\n")
-    shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+    shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""
     return f"{message}\n    {shown}" if shown else message
 
 
-def _calling_line() -> int:
-    """The line of the program that is running, 0 where no program is on the stack."""
-    frame = sys._getframe(1)
+def _calling_lines() -> tuple[int, ...]:
+    """The lines of the program that are running, the outermost first; () where no program is on the stack."""
+    frame, lines = sys._getframe(1), list[int]()
     while frame.f_back is not None:
-        if frame.f_code.co_filename == FILENAME:
-            return frame.f_lineno
+        if frame.f_code.co_filename == FILENAME and (not lines or frame.f_lineno != lines[-1]):
+            lines.append(frame.f_lineno)
         frame = frame.f_back
-    return 0
+    return tuple(reversed(lines[-MAX_LINES:]))

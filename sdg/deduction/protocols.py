@@ -19,8 +19,8 @@ class ActingPolicy(Protocol):
         ...
 
 
-class Skill(Protocol):
-    """An option (Sutton, Precup, Singh 1999): a policy, when it ends and what it is called."""
+class Documented(Protocol):
+    """What a prompt tells of a skill; `parameters` and `success_rate`, where it has them, as well."""
 
     @property
     def name(self) -> str:
@@ -41,6 +41,10 @@ class Skill(Protocol):
     def takes_argument(self) -> bool:
         """Whether it acts on something that the call names."""
         ...
+
+
+class Skill(Documented, Protocol):
+    """An option (Sutton, Precup, Singh 1999): a policy, when it ends and what it is called."""
 
     @property
     def horizon(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
-from sdg.envs.perception import Element, Observation, Perception
+from sdg.envs.perception import Element, Observation, Perception, Shown
 from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
@@ -71,15 +71,20 @@ class Robot:
             self._snapshot = self._world.perception()
         return self._snapshot
 
+    def shown(self) -> Shown:
+        """What programs and prompts see of that snapshot."""
+        return self.domain.perceivable.shown(self.perception())
+
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions of that snapshot by name."""
         if self._functions is None:
-            self._functions = self.perception().functions()
+            self._functions = self.shown().functions()
         return self._functions
 
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""
-        return Observation(text=self.perception().describe(), elements=tuple(self.perception().elements()))
+        seen = self.perception()
+        return Observation(text=self.shown().describe(), elements=tuple(seen.elements()), perception=seen)
 
     def forget(self) -> None:
         """Forget where it has been."""
@@ -118,7 +123,8 @@ class Robot:
     def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
         """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
         target, seen, idle = self.domain.language.row(command.argument), self._known(), 0
-        for _ in range(skill.horizon):
+        patience = self._sense.patience(self.perception(), command.argument)
+        for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return False
             self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
@@ -133,7 +139,7 @@ class Robot:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
         if self._place() != place:
             return "strayed"
-        if fruitless == FRUITLESS_ATTEMPTS and not self._is_seen(command):
+        if fruitless == FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
             return "unseen"
         elsewhere = fruitless and command.argument and self._sense.is_elsewhere(self.perception(), command.argument)
         return "elsewhere" if elsewhere else ""
@@ -182,7 +188,8 @@ class Robot:
             if check is None:
                 over = len(self.actions) + skill.horizon
                 return lambda perception: len(self.actions) >= over
-            self._checks[command] = _false_on_error(compiled(check, self.domain))
+            # A library's checks ask what its own domain perceives, whatever preset programs are written for.
+            self._checks[command] = _false_on_error(compiled(check, getattr(skill, "domain", self.domain)))
         return self._checks[command]
 
 

@@ -13,8 +13,6 @@ from sdg.envs.perception import Observation
 from sdg.gate.chain import FailClosed
 from sdg.gate.verdict import Command, Gate, Verdict
 
-_NO_STEP = Verdict(True, "it was so already: no step was needed", source="check")
-
 
 class IllegalCommand(ValueError):
     """A command that a body has no way to carry out; the message says what to say instead."""
@@ -74,15 +72,11 @@ class GatedExecutor:
             performed = self._body.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error), verdicts=(feasible,))
+        # Where nothing was done there is but one moment to judge: `before` itself.
+        complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
+        verdicts = (feasible, complete)
         if not performed.reached:
             tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
             reason = f"{tried}: {performed.note}" if performed.note else tried
-            return Outcome(command, False, performed.steps, reason=reason, verdicts=(feasible,))
-        complete = self._complete(command, performed, before=before)
-        return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=(feasible, complete))
-
-    def _complete(self, command: Command, performed: SkillResult, *, before: Observation) -> Verdict:
-        # Nothing was done, so nothing can have changed: the check's own word is all there is to judge.
-        if performed.steps == 0:
-            return _NO_STEP
-        return self._gate.complete(command, before, self._body.observe())
+            return Outcome(command, False, performed.steps, reason=reason, verdicts=verdicts)
+        return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=verdicts)

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from sdg.envs.domain import Affordances
 from sdg.envs.registry import Registry, RegistryError
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import Resolver, Usage
 from sdg.gate.verdict import Gate
+from sdg.llm.model import LanguageModel
 
-GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
+_HERE = "sdg.gate"
+GUARDS = Registry[object](
+    "guard",
+    {
+        "rules": f"{_HERE}.rules:RulesGuard",
+        "learned": f"{_HERE}.learned:LearnedGuard",
+        "screens": f"{_HERE}.screens:ScreenGuard",
+        "confirm": f"{_HERE}.screens:ConfirmGuard",
+        "llm": f"{_HERE}.llm:LlmGuard",
+        "open": f"{_HERE}.chain:OpenGate",
+    },
+)
 VERBS = ("feasible", "complete")
 KINDS = ("rules", "learned", "llm")
 """What a guard may say it is, in `kind`; they are asked in this order, those that don't say as learned ones."""
@@ -25,13 +38,25 @@ def check_guards(names: Sequence[str]) -> None:
         GUARDS.get(name, needs=VERBS)
 
 
-def gate_of(names: Sequence[str], *, usages: Mapping[str, Usage], resolve: Resolver) -> GuardChain:
-    """The gate of these guards. A class among them is called with `usages` and `resolve` as far as it takes them.
+def gate_of(
+    names: Sequence[str],
+    *,
+    usages: Mapping[str, Usage],
+    resolve: Resolver,
+    affordances: Affordances | None = None,
+    model: LanguageModel | None = None,
+    about: str = "",
+    confirm: Callable[[str], bool] | None = None,
+) -> GuardChain:
+    """The gate of these guards. A class among them is called with these arguments as far as it takes them.
 
     Raises RegistryError for a name that leads to no guard and for a class that can't be called so.
     """
     check_guards(names)
-    known: dict[str, object] = {"usages": usages, "resolve": resolve}
+    known: dict[str, object] = {
+        "usages": usages, "resolve": resolve, "affordances": affordances, "model": model, "about": about,
+        "confirm": confirm,
+    }  # fmt: skip
     by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
     for name in names:
         guard = _made(name, known)

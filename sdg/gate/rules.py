@@ -1,4 +1,4 @@
-"""The plain guard: what can be refused for certain, in words that a model can act on.
+"""The plain guard: what can be refused for certain, in words that say what is wrong.
 
 It knows no kind of world. What commands there are and what each one needs is handed to it (`Usage`), and so
 is what an argument can mean (`Resolver`); a skill library learns the first from where its members began and ended.
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sdg.envs.domain import Affordances
 from sdg.envs.perception import Element, Observation
 from sdg.gate.verdict import Command, Verdict
 
@@ -20,7 +21,7 @@ _PASSED = Verdict(True, "no rule speaks against it")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a command is known to need.
+    """What a command is known to need, and what is asked (`asks`) to tell whether it came about.
 
     `needs_seen_target`: it can't begin before its argument was seen. `grasps`: it begins with an empty hand and ends
     with the argument in it. `releases`: it begins with something in the hand and ends with an empty one.
@@ -30,6 +31,7 @@ class Usage:
     needs_seen_target: bool = False
     grasps: bool = False
     releases: bool = False
+    asks: frozenset[str] = frozenset()
 
 
 class Resolver(Protocol):
@@ -41,51 +43,68 @@ class Resolver(Protocol):
 
 
 class RulesGuard:
-    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand; doubts what changed nothing."""
+    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and what the world's own sense
+    (`affordances`) speaks against; doubts what didn't come about."""
 
     source = "rules"
     kind = "rules"
 
-    def __init__(self, usages: Mapping[str, Usage], *, resolve: Resolver) -> None:
-        self.usages = dict(usages)
-        self.resolve = resolve
+    def __init__(
+        self, usages: Mapping[str, Usage], *, resolve: Resolver, affordances: Affordances | None = None
+    ) -> None:
+        self.usages, self.resolve, self.affordances = dict(usages), resolve, affordances
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what can't work on the observation, and says what to do instead."""
+        """Refuses what can't work on the observation, and says what is wrong, never a way or a plan."""
         usage = self.usages.get(command.name)
         if usage is None:
             return _refuse(f"there is no skill named {command.name!r:.60}; the skills are {', '.join(self.usages)}")
         if not usage.takes_argument:
-            return _refuse(f"{command.name} takes no argument: call {command.name}()") if command.argument else _PASSED
+            if command.argument:
+                return _refuse(f"{command.name} takes no argument: call {command.name}()")
+            return self._obstacle(command, usage, observation) or _PASSED
         if not command.argument:
             return _refuse(f"{command.name} needs an argument: the description of a thing, or its record")
         try:
             found = self.resolve(command.argument, observation.elements)
         except ValueError as error:
             return _refuse(f"{command.name} has an argument that can't be used: {error}")
-        return self._target(command, usage, found) or self._hand(command, usage, observation) or _PASSED
+        refusal = self._target(command, usage, found) or self._hand(command, usage, observation)
+        return refusal or self._obstacle(command, usage, observation) or _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """A command after which everything is as it was had no effect."""
+        """What the command names must have come about; where the world can't tell, something must have changed."""
+        usage = self.usages.get(command.name)
+        if usage is not None and self.affordances and before.perception and after.perception:
+            seen = before.perception, after.perception
+            missing = self.affordances.shortfall(usage.asks, command.argument, *seen)
+            if missing is not None:
+                return _refuse(f"{command} isn't complete: {missing}") if missing else Verdict(True, "it came about")
+        if after is before:
+            return Verdict(True, "it was so already: no step was made")
         # Time always passes; a text that differs in its step count alone tells of no change.
         if before.elements == after.elements and without_clock(before.text) == without_clock(after.text):
             return _refuse(f"{command} changed nothing that can be seen")
         return Verdict(True, "something changed")
 
+    def _obstacle(self, command: Command, usage: Usage, observation: Observation) -> Verdict | None:
+        if self.affordances is None or observation.perception is None:
+            return None
+        reason = self.affordances.obstacle(usage.asks, command.argument, observation.perception)
+        return _refuse(f"{command} can't succeed from here: {reason}") if reason else None
+
     def _target(self, command: Command, usage: Usage, found: Sequence[Element]) -> Verdict | None:
         if found or not usage.needs_seen_target:
             return None
-        finders = [name for name, other in self.usages.items() if other.takes_argument and not other.needs_seen_target]
-        advice = f"; first make it seen, for example with {Command(finders[0], command.argument)}" if finders else ""
-        return _refuse(f"nothing that matches {command.argument!r:.80} has been seen so far{advice}")
+        return _refuse(f"nothing that matches {command.argument!r:.80} has been seen so far")
 
     def _hand(self, command: Command, usage: Usage, observation: Observation) -> Verdict | None:
         held = next((thing for thing in observation.elements if thing.held), None)
         if usage.releases and held is None:
-            return _refuse(f"{command} needs something in the hand, and nothing is carried: pick it up first")
+            return _refuse(f"{command} needs something in the hand, and nothing is carried")
         if not usage.grasps or held is None or held in self.resolve(command.argument, (held,)):
             return None
-        return _refuse(f"{command} needs an empty hand, and the {held.name} is carried: put it down first")
+        return _refuse(f"{command} needs an empty hand, and the {held.name} is carried")
 
 
 def without_clock(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -80,12 +81,26 @@ class Attempts:
         rows = [row for row in hypotheses(self.folder) if row.unit.endswith(f"/{attempt}")]
         return self._searched(rows, "verifications", title=self._title("verification", attempt), job_of=self._job)
 
-    def compare(self, search: Search, name: str) -> list[VerificationRow]:
-        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`."""
+    def compare(self, search: Search, name: str, *, learns: bool = False) -> list[VerificationRow]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`.
+
+        One that `learns` searches the hypotheses of a level one after the other, and all again when one is missing.
+        """
         rows = [row for row in hypotheses(self.folder) if row.unit.endswith("/0") and row.subgoals]
-        return self._searched(
-            rows, name, title=name.replace("_", " "), job_of=lambda row: replace(self._job(row), search=search)
-        )
+        title, job_of = name.replace("_", " "), lambda row: replace(self._job(row), search=search)
+        if not learns:
+            return self._searched(rows, name, title=title, job_of=job_of)
+        journal = verifications(self.folder, name)
+        levels = dict.fromkeys(row.level for row in rows if row.unit not in journal)
+        chains = [_Chain(tuple(job_of(row) for row in rows if row.level == level)) for level in levels]
+        done = sum(row.unit in journal for row in rows)
+        with self.progress.stage(title, total=len(rows), unit="hypothesis", done=done) as stage:
+            for chain, results in self.parallel(_verify_in_order, chains):
+                for job, result in zip(chain.jobs, results, strict=True):
+                    if job.unit not in journal:
+                        journal.append(records.verification_row(job.unit, result))
+                        stage.advance(steps=result.searched_steps)
+        return [journal[row.unit] for row in rows]
 
     def _searched(
         self, rows: Sequence[HypothesisRow], name: str, *, title: str, job_of: Callable[[HypothesisRow], _Job]
@@ -261,3 +276,24 @@ def _verify(job: _Job) -> Verification:
         search=job.search,
         random_seed=job.random_seed,
     )
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The verifications of a level, one after the other with one search, which may learn from one to the next."""
+
+    jobs: tuple[_Job, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The generated code that they run."""
+        return tuple(source for job in self.jobs for source in job.sources)
+
+    def lost(self, reason: str) -> list[Verification]:
+        """What became of the hypotheses when their worker hung or died."""
+        return [job.lost(reason) for job in self.jobs]
+
+
+def _verify_in_order(chain: _Chain) -> list[Verification]:
+    search = copy(chain.jobs[0].search)  # What it learns in another level of this process stays there.
+    return [_verify(replace(job, search=search)) for job in chain.jobs]

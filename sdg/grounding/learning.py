@@ -11,16 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from sdg.envs.domains import domain_of_data
 from sdg.grounding import records
 from sdg.grounding.layouts import Worlds
 from sdg.grounding.plan import Parallel, Plan, Progress
 from sdg.grounding.records import SkillRow
-from sdg.induction.induce import Discovery, Practice, discover, practise
+from sdg.induction.induce import Discovery, Practice, discover, horizon_of, practise
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
-from sdg.induction.library_builder import library, templates
+from sdg.induction.library_builder import library, templates, without_a_check
 from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
@@ -28,15 +26,13 @@ from sdg.run import RunFolder
 from sdg.run.files import RunError
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.experience import Experience
-from sdg.skills.learning.train import Trained
+from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, Trained
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy
 from sdg.skills.search.skill_calls import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 
 ROUNDS = (1, 2)
-LEAST_HORIZON = 8
-"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
 AFTER_REHEARSALS = 3
 """The round for which planners have played with what the others learned."""
 
@@ -75,13 +71,15 @@ class Learning:
             seed = self.plan.seed_of(*self._names("cluster"))
             found = discover(experiences, calls, self.plan.induce, seed=seed, kind_of=self.kind_of)
             stage.advance()
+        if found.doubt:
+            self.progress.note(found.doubt)
         return found
 
     def practise(self, found: Discovery) -> dict[int, SkillRow]:
         """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
         rows: dict[int, SkillRow] = {}
-        for number in ROUNDS:
-            rows |= self._round(number, found, earlier=self.policies(rows))
+        for number in ROUNDS[: self.plan.induce.rounds]:
+            rows |= self._round(number, found, earlier=rows)
         return rows
 
     def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
@@ -89,12 +87,14 @@ class Learning:
         rows = self.practise(found)
         if not rows:
             raise RunError("no skill could be learned: nothing that was grounded leaves anything to be done")
+        for name, reason in without_a_check(found, self.plan.domain.language).items():
+            self.progress.note(f"no skill {name}: {reason}")
         learned = self._library(found, rows, reserved=reserved)
-        if self.rehearse is None:
+        if self.rehearse is None or self.plan.induce.rounds < AFTER_REHEARSALS:
             return learned
         labels = [label for label in sorted(rows) if templates(found.members[label], self.plan.domain.language)]
         asked = rehearsed(learned, labels, self.rehearse(learned, self.cycle))
-        rows |= self._round(AFTER_REHEARSALS, found, earlier=self.policies(rows), asked=asked)
+        rows |= self._round(AFTER_REHEARSALS, found, earlier=rows, asked=asked)
         return self._library(found, rows, reserved=reserved)
 
     def _library(self, found: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]) -> SkillLibrary:
@@ -138,10 +138,13 @@ class Learning:
         number: int,
         found: Discovery,
         *,
-        earlier: Mapping[int, Policy],
+        earlier: Mapping[int, SkillRow],
         asked: Mapping[int, Rehearsed] | None = None,
     ) -> dict[int, SkillRow]:
-        """One round of every skill; after rehearsals, of those that were asked for."""
+        """One round of every skill; after rehearsals, of those that were asked for.
+
+        Weights of the first round are dropped once the second is done: nothing asks for them again.
+        """
         journal = records.skills(self.folder)
         wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
         units = {label: self._unit(number, label) for label in wanted}
@@ -153,16 +156,20 @@ class Learning:
                 if label in known:
                     journal.append(self._keep_inherited(units[label], found.name(label), known[label]))
                     stage.advance()
+            missing = [label for label in missing if units[label] not in journal]
+            policies = self.policies(earlier) if missing else {}
             jobs = [
-                self._practice(number, label, found=found, earlier=earlier, known=known.get(label))
+                self._practice(number, label, found=found, earlier=policies, known=known.get(label))
                 for label in missing
-                if units[label] not in journal
             ]
             jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
             for job, trained in self.parallel(_practise, jobs):
                 row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
                 stage.advance(steps=row.environment_steps)
-        return {label: journal[unit] for label, unit in units.items() if not journal[unit].skipped}
+        learned = [label for label, unit in units.items() if not journal[unit].skipped]
+        for label in learned if number == ROUNDS[-1] else ():
+            records.policy_path(self.folder.path, self._unit(ROUNDS[0], label)).unlink(missing_ok=True)
+        return {label: journal[units[label]] for label in learned}
 
     def _practice(
         self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: InheritedSkill | None
@@ -190,7 +197,18 @@ class Learning:
         for point in trained.curve:
             self.folder.metrics.write({"skill": name} | asdict(point))
         self.folder.metrics.close()
-        return SkillRow(unit, name, "", trained.environment_steps, trained.best)
+        return SkillRow(
+            unit,
+            name,
+            "",
+            trained.environment_steps,
+            trained.best,
+            judged_on=trained.judged_on,
+            measured=trained.measured,
+            validation_steps=trained.other_steps.get(VALIDATION, 0),
+            roll_in_steps=trained.other_steps.get(ROLL_INS, 0),
+            replayed_steps=trained.other_steps.get(REPLAYS, 0),
+        )
 
     def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> SkillRow:
         """The first round of a skill that an earlier cycle learned: its policy as it was left."""
@@ -198,21 +216,29 @@ class Learning:
         return SkillRow(unit, name, "", 0, known.point(), inherited=known.skill.name)
 
     def _measured(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
-        """Success on the held-out starts of the last round, and the steps of all rounds and cycles."""
-        best = row.best
+        """Success of the last round on starts that chose nothing, and the steps of all rounds and cycles.
+
+        Without such starts it isn't measured: 0 episodes, and the rate on those that chose the policy.
+        """
+        best, measured = row.best, row.measured
         assert best is not None, "rows that were skipped have no library"
-        sure = wilson_interval(round(best.validation_success * best.episodes), best.episodes)
+        rate, episodes = (
+            (best.validation_success, 0) if measured is None else (measured.success_rate, measured.episodes)
+        )
+        sure = wilson_interval(round(rate * episodes), episodes) if episodes else None
         journal = records.skills(self.folder)
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
         known = inherited_skills(found, self.earlier).get(label)
         spent = sum(journal[unit].environment_steps for unit in units if unit in journal)
         return {
-            "success_rate": best.validation_success,
-            "low": sure.low,
-            "high": sure.high,
-            "episodes": best.episodes,
+            "success_rate": rate,
+            "low": sure.low if sure else 0.0,
+            "high": sure.high if sure else 1.0,
+            "episodes": episodes,
+            "success_known": measured.success_known if measured else None,
+            "left_out": measured.left_out if measured else 0,
             "environment_steps": spent + (known.skill.environment_steps if known else 0),
-            "horizon": int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, self.plan.induce.train.horizon)),
+            "horizon": horizon_of(best, self.plan.induce.train),
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +11,13 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
-from sdg.run.files import atomic_write
+from sdg.run.files import RunFolderError, atomic_write
 from sdg.run.folder import RunFolder
 from sdg.run.rows import Rows
 from sdg.skills.experience import Experience
 from sdg.skills.learning import policy_of
-from sdg.skills.learning.train import Point
-from sdg.skills.policy.network import Policy
+from sdg.skills.learning.train import HELD_OUT, Measured, Point
+from sdg.skills.policy.network import Policy, packed
 from sdg.skills.practice.agreement import Agreement
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import SubgoalResult, Verification
@@ -146,7 +147,9 @@ def unreadable(row: HypothesisRow) -> VerificationRow:
 class SkillRow:
     """A row of `skills.jsonl`: a skill in one round. `skipped` says why it has no policy; `best` is None then.
 
-    `inherited` is the skill of an earlier cycle that it took over as it was.
+    `inherited` is the skill of an earlier cycle that it took over as it was. `judged_on` says which starts chose the
+    policy, `measured` what it does from others; None where there were too few. The last three are
+    environment steps beside those of practice.
     """
 
     unit: str
@@ -155,6 +158,11 @@ class SkillRow:
     environment_steps: int
     best: Point | None = None
     inherited: str | None = None
+    judged_on: str = HELD_OUT
+    measured: Measured | None = None
+    validation_steps: int = 0
+    roll_in_steps: int = 0
+    replayed_steps: int = 0
 
 
 def hypotheses(folder: RunFolder) -> Rows[HypothesisRow]:
@@ -181,14 +189,33 @@ def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> N
     """Write a policy's weights in one step."""
     from safetensors.numpy import save
 
-    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
+    arrays = {name: packed(array) for name, array in weights.items()}
     path = policy_path(folder, unit)
     path.parent.mkdir(exist_ok=True)
-    atomic_write(path, save(arrays))
+    atomic_write(path, save(arrays, metadata={"sha256": _digest(arrays)}))
 
 
 def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
-    """Read a policy that `save_policy` wrote. Raises ValueError when it is none of this learner's in this domain."""
-    from safetensors.numpy import load_file
+    """Read a policy that `save_policy` wrote.
 
-    return policy_of(load_file(policy_path(folder, unit)), domain, learner)
+    Raises RunFolderError when its file is damaged, ValueError when it is none of this learner's in this domain.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = policy_path(folder, unit)
+    try:
+        with safe_open(path, "numpy") as file:
+            arrays, told = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    except (SafetensorError, TypeError, ValueError):
+        arrays, told = {}, {}
+    if told is not None and told.get("sha256") != _digest(arrays):
+        raise RunFolderError(f"{path} is damaged: its checksum doesn't agree. Restore it from a copy, or run anew.")
+    return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """What identifies weights: their names, types, shapes and bytes."""
+    found = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
+    return found.hexdigest()

@@ -96,6 +96,7 @@ def prompt(
         unfolding=domain.texts["unfolding"],
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=told,
+        most=str(MAX_GOALS),
     )
 
 
@@ -164,9 +165,9 @@ def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
 def _goal(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     """Number, text and lines used of `Goal 1: ...`, however it is marked."""
     rest = lines[place].lstrip(" \t>#*_-")
-    word = next((word for word in _WORDS if rest[: len(word)].lower() == word), None)
-    if word is None:
+    if not rest[:8].lower().startswith(_WORDS):
         return None
+    word = next(word for word in _WORDS if rest[: len(word)].lower() == word)
     number, rest = leading_number(rest[len(word) :].lstrip(" \t").removeprefix("#"))
     rest = rest.lstrip(_MARKS)
     said = rest[1:].strip(_MARKS)

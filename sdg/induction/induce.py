@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from sdg.envs.batch import Layouts
 from sdg.envs.domain import Domain
@@ -21,7 +22,20 @@ from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
 from sdg.skills.experience import Experience
-from sdg.skills.learning.train import Point, Trained, TrainSettings, open_starts, train
+from sdg.skills.learning import LEARNERS
+from sdg.skills.learning.train import (
+    HELD_OUT,
+    PRACTICE,
+    REPLAYS,
+    ROLL_INS,
+    VALIDATION,
+    Point,
+    Trained,
+    TrainSettings,
+    measure,
+    open_starts,
+    train,
+)
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_place, restored_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
@@ -29,16 +43,22 @@ from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import SkillCall
 
 LAST_ROUND = 3
+LEAST_AGREEMENT = 0.3
+"""Adjusted Rand index between clusters before and after the review below which k-means' are let go: what is reviewed
+then is a cluster for each API name."""
 WANDER = 6
 """Random steps after which what planners asked for is asked from somewhere near."""
 
-MOST_TRUSTED = 60
+MOST_TRUSTED = 120
 """Held-out starts that judge a skill alone; fewer are helped out by others."""
 
 FEWEST_JUDGES = 8
-"""Held-out starts below which a skill is judged where it was practised: the figure of the first round alone."""
+"""Held-out starts below which a skill is judged where it was practised, which its row says, and isn't measured."""
 
-VALIDATION_TRIES = 800
+LEAST_HORIZON = 8
+"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
+
+VALIDATION_TRIES = 1200
 """Fresh layouts on which a start for validation is sought; not all are reached."""
 
 
@@ -50,6 +70,10 @@ class InduceSettings:
 
     text: str = "mix"
     """what of a subgoal is embedded: api (the paper's), check, mix and others"""
+    review: bool = True
+    """look at k-means' clusters again by what their checks mean: split, merge, reject"""
+    rounds: Annotated[int, Ge(1), Le(3)] = 3
+    """rounds of practice: 1 is on restored starts alone (the paper's), 2 adds fresh layouts, 3 what planners asked"""
     k_max: Annotated[int, Ge(2)] = 16
     """largest number of clusters tried"""
     validation_share: Share = 0.2
@@ -71,7 +95,7 @@ class InduceSettings:
         """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
-        if number < LAST_ROUND:
+        if number < min(self.rounds, LAST_ROUND):
             train = replace(train, target_success=min(train.target_success, self.rough_success), confirmations=1)
         return replace(self, train=train)
 
@@ -84,6 +108,18 @@ class Discovery:
     reviewed: Review
     members: Mapping[int, tuple[Member, ...]]
     calls: Mapping[int, tuple[SkillCall, ...]]
+    agreement: float = 1.0
+    """adjusted Rand index between k-means' labels and the reviewed ones"""
+
+    @property
+    def doubt(self) -> str:
+        """What is to be said of k-means' clusters where they were let go; "" otherwise."""
+        if self.agreement >= LEAST_AGREEMENT:
+            return ""
+        return (
+            f"k-means' clusters were let go: they agree by {self.agreement:.2f} with what the checks ask (at least "
+            f"{LEAST_AGREEMENT}); each API name was taken for a cluster and reviewed"
+        )
 
     def name(self, label: int) -> str:
         """The commonest API name among the members of a cluster."""
@@ -107,6 +143,8 @@ class Discovery:
             "stability": ours.stability,
             "resample_stability": ours.resample_stability,
             "adjusted_rand": ours.adjusted_rand,
+            "agreement": self.agreement,
+            "doubt": self.doubt,
             "decisions": decisions,
             "clusters": [self._cluster(label, points) for label in self.members],
         }
@@ -142,7 +180,11 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
-    reviewed = review(items, clustering.labels)
+    reviewed = review(items, clustering.labels) if settings.review else Review(clustering.labels, ())
+    agreement = adjusted_rand(clustering.labels, reviewed.labels)
+    if agreement < LEAST_AGREEMENT:
+        names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
+        reviewed = review(items, [names[item.call.api] for item in items])
     if kind_of is not None:
         kinds = [kind_of(item) for item in items]
         clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))
@@ -163,6 +205,7 @@ def discover(
         reviewed,
         {label: tuple(members[label]) for label in sorted(members)},
         {label: tuple(calls_of[label]) for label in sorted(calls_of)},
+        agreement,
     )
 
 
@@ -210,33 +253,58 @@ class Practice:
 
 def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
     """Learn one skill; None when none of its starts leaves anything to be done."""
+    spent: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
+    spent[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
     starts = _open([restored_starts(training, job.domain)])
     judged = _open([restored_starts(held_out, job.domain)]) if held_out else None
     if not job.is_first:
-        fresh = _reached(job, training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
-        tested = _reached(job, job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
+        reached = partial(_reached, job, spent=spent)
+        fresh = reached(training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
+        tested = reached(job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
+        spent[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
         starts = _with_asked(starts, job.asked, seed=job.seed)
         judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
-    judged = judged if judged is not None and len(judged) >= FEWEST_JUDGES else starts
-    judged = judged.take(
-        np.random.default_rng(job.seed).permutation(len(judged))[: job.settings.train.validation_starts]
-    )
-    plays = np.tile(np.arange(len(judged)), max(1, job.settings.train.validation_starts // len(judged)))
+    judged_on = HELD_OUT if judged is not None and len(judged) >= FEWEST_JUDGES else PRACTICE
+    chosen_by, others = _halves(judged if judged is not None and judged_on == HELD_OUT else starts, judged_on, job)
+    plays = np.tile(np.arange(len(chosen_by)), max(1, job.settings.train.validation_starts // len(chosen_by)))
+    settings = _in_its_place(job)
     trained = train(
         starts,
-        judged.take(plays),
-        _in_its_place(job),
+        chosen_by.take(plays),
+        settings,
         seed=job.seed,
         init_policy=job.earlier.get(job.label),
         good_enough=job.good_enough,
         on_evaluation=on_evaluation,
     )
     # Each start counts once: what is played again and again says nothing new of the skill.
-    return replace(trained, best=replace(trained.best, episodes=len(judged)))
+    trained = replace(trained, best=replace(trained.best, episodes=len(chosen_by)), judged_on=judged_on)
+    spent.update(trained.other_steps)
+    if others is None:
+        return replace(trained, other_steps=dict(spent))
+    policy = LEARNERS.get(settings.learner).policy(trained.weights, job.domain)
+    measured, steps = measure(policy, others, settings, horizon=horizon_of(trained.best, settings), seed=job.seed)
+    spent[VALIDATION] += steps
+    return replace(trained, measured=measured, other_steps=dict(spent))
+
+
+def horizon_of(best: Point, settings: TrainSettings) -> int:
+    """Steps that an attempt may take: twice those within which nearly all that succeeded did, of the starts that chose
+    the policy."""
+    return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
+
+
+def _halves(judged: Starts, judged_on: str, job: Practice) -> tuple[Starts, Starts | None]:
+    """Starts that choose the policy and its horizon, and others that then measure it; None where there are too few."""
+    order = np.random.default_rng(job.seed).permutation(len(judged))
+    most, half = job.settings.train.validation_starts, len(judged) // 2
+    if judged_on == PRACTICE or half < FEWEST_JUDGES:
+        return judged.take(order[:most]), None
+    return judged.take(order[:half][:most]), judged.take(order[half:][:most])
 
 
 def _in_its_place(job: Practice) -> TrainSettings:
@@ -272,7 +340,13 @@ def _judges(others: Starts | None, job: Practice) -> Starts | None:
 
 
 def _reached(
-    job: Practice, members: Sequence[Member], *, layouts: Mapping[str, Layouts], count: int, seed: int
+    job: Practice,
+    members: Sequence[Member],
+    *,
+    layouts: Mapping[str, Layouts],
+    count: int,
+    seed: int,
+    spent: Counter[str],
 ) -> Starts | None:
     return fresh_starts(
         members,
@@ -282,6 +356,7 @@ def _reached(
         count=count,
         horizon=job.settings.train.horizon,
         seed=seed,
+        on_steps=lambda steps: spent.update({ROLL_INS: steps}),
     )
 
 

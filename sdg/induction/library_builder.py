@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from sdg.deduction.library_skills import learn_usage, stored_form
+from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usage, stored_form
 from sdg.envs.domain import Domain, Language
 from sdg.gate.rules import Usage
 from sdg.induction.induce import Discovery
@@ -20,6 +21,7 @@ from sdg.skills.subgoal import Subgoal
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
+MAX_ARGUMENTS = 40
 
 
 def library(
@@ -43,12 +45,18 @@ def library(
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
             entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
+    missing = without_a_check(found, domain.language)
+    left_out = {LEFT_OUT: missing} if missing else {}
     usages = {entry.name: _usage(found.members[label], entry, domain) for label, entry in entries.items()}
+    conditions = {
+        entry.name: asdict(learn_conditions(_witnesses(found.members[label]), domain=domain))
+        for label, entry in entries.items()
+    }
     return SkillLibrary(
         domain=domain.name,
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
-        provenance=dict(provenance) | {USAGES: stored_form(usages)},
+        provenance=dict(provenance) | {USAGES: stored_form(usages), CONDITIONS: conditions} | left_out,
     )
 
 
@@ -70,43 +78,78 @@ def _entry(
         name=name_skill([call.api for call in found.calls[label]], taken=taken),
         description=f"Learned from subgoals such as {', '.join(map(repr, common))}.",
         takes_argument=takes_argument,
-        argument_examples=tuple(text for text, _ in arguments.most_common(8) if text),
+        argument_examples=tuple(text for text, _ in arguments.most_common(MAX_ARGUMENTS) if text),
         members=tuple(text for text, _ in texts.most_common(MAX_MEMBERS)),
         checks=checks,
         horizon=measured["horizon"],
         success_rate=measured["success_rate"],
         success_interval=(measured["low"], measured["high"]),
         episodes=measured["episodes"],
+        success_known=measured.get("success_known"),
+        left_out=measured.get("left_out", 0),
         environment_steps=measured["environment_steps"],
         learner=learner,
     )
 
 
-def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
-    """The members' checks, commonest question first; those that name other things of their mission are left out.
+LEFT_OUT = "left out"
+"""Key of a library's provenance: kind of subgoal -> why it is no skill."""
 
-    They are compared with the language's example in place of their own arguments.
+
+def without_a_check(found: Discovery, language: Language) -> dict[str, str]:
+    """The kinds of subgoals whose checks can't be asked about anything else, and why."""
+    why = "each of its checks names other things of its own mission, so none can be asked about another"
+    return {found.name(label): why for label in found.members if not templates(found.members[label], language)}
+
+
+def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
+    """The members' checks, commonest question first, as far as they name nothing of their mission but the argument.
+
+    Where every one does ("still carrying A"), the other things become any thing: so a kind of subgoal isn't
+    lost for what its author took care of.
     """
+    asked = [CheckTemplate(member.stage.check, member.stage.argument) for member in members]
+    widened = [_widened(each, language) for each in asked]
+    anything = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
+    return _ranked(asked, language) or _ranked(widened, language, beside=anything)
+
+
+def _ranked(
+    asked: Sequence[CheckTemplate], language: Language, *, beside: frozenset[Any] = frozenset()
+) -> tuple[CheckTemplate, ...]:
+    """They are compared with the language's example in place of their own arguments; `beside` them is let be."""
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
-    for member in members:
-        argument, check = member.stage.argument, member.stage.check
+    for each in asked:
         try:
-            shape = rewrite(check, {argument: language.example} if argument else {}, language)
+            shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
         except (Unfit, ValueError):
             continue
-        if argument and len(mentioned(shape, language)) > 1:
+        if each.argument and len(mentioned(shape, language) - beside) > 1:
             continue
         body = shape.source.split("\n", 1)[-1]
         counts[body] += 1
-        examples.setdefault(body, CheckTemplate(check, argument))
+        examples.setdefault(body, each)
     ranked = sorted(counts, key=lambda body: (-counts[body], len(body), body))
     return tuple(examples[body] for body in ranked[:MAX_TEMPLATES])
 
 
+def _widened(asked: CheckTemplate, language: Language) -> CheckTemplate:
+    """The same check about any thing in place of what it names beside its argument."""
+    try:
+        others = mentioned(asked.check, language) - {language.parse(asked.argument)}
+        words = {language.text(other): language.anything for other in others if language.anything}
+        return CheckTemplate(rewrite(asked.check, words, language), asked.argument)
+    except (Unfit, ValueError, SyntaxError):
+        return asked
+
+
 def _usage(members: Sequence[Member], entry: Skill, domain: Domain) -> Usage:
-    witnesses = [(_experience(member), member.stage.argument) for member in members]
-    return learn_usage(witnesses, domain=domain, takes_argument=entry.takes_argument)
+    return learn_usage(_witnesses(members), domain=domain, takes_argument=entry.takes_argument)
+
+
+def _witnesses(members: Sequence[Member]) -> list[tuple[Experience, str]]:
+    return [(_experience(member), member.stage.argument) for member in members]
 
 
 def _experience(member: Member) -> Experience:
@@ -122,4 +165,4 @@ def _experience(member: Member) -> Experience:
     )
 
 
-__all__ = ["library", "templates"]
+__all__ = ["LEFT_OUT", "library", "templates", "without_a_check"]

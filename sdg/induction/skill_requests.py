@@ -77,7 +77,8 @@ def skill_requests(
                 command = Command(call.name, call.argument)
                 check = check_of(command)
                 found += [SkillRequest(episode, call.began, command, check)] if check is not None else []
-    return found
+    # What is asked again before a step was made is the same start, and counts once.
+    return list({(id(each.episode), each.began, each.command): each for each in found}.values())
 
 
 def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
@@ -98,6 +99,14 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillReq
             return None
 
     return skill_requests(rows, aim)
+
+
+def calls_until(row: EpisodeRow) -> int:
+    """Environment steps of replaying an episode once for each skill that it asked for, up to its last command."""
+    last: dict[str, int] = {}
+    for call in from_json(Played, row).carried_out():
+        last[call.name] = max(call.began, last.get(call.name, 0))
+    return sum(last.values())
 
 
 def starts_of_skill(rows: Sequence[EpisodeRow], skill: Skill, domain: Domain) -> Starts | None:
@@ -122,4 +131,12 @@ def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Sta
     return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
 
 
-__all__ = ["EpisodeRow", "SkillRequest", "requests_of_skill", "skill_requests", "starts_of", "starts_of_skill"]
+__all__ = [
+    "EpisodeRow",
+    "SkillRequest",
+    "calls_until",
+    "requests_of_skill",
+    "skill_requests",
+    "starts_of",
+    "starts_of_skill",
+]

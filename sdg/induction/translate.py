@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
@@ -12,6 +12,9 @@ from sdg.skills.subgoal import SkillCall
 
 BATCH = 40
 """How many subgoals are asked at once, so that a reply stays under the usual limit of tokens."""
+
+MOST_NAMES = 60
+"""How many names already in use are told."""
 
 _MARKS = " \t`*"
 _NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
@@ -28,16 +31,24 @@ def translate(
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
     known: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
-        known |= _asked(distinct[start : start + BATCH], domain=domain, model=model, sampling=sampling)
+        batch, used = distinct[start : start + BATCH], _used(known)
+        known |= _asked(batch, used=used, domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in known:
-            known |= _asked([text], domain=domain, model=model, sampling=sampling)
+            known |= _asked([text], used=_used(known), domain=domain, model=model, sampling=sampling)
     return tuple(known.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
-def prompt(texts: Sequence[str], *, domain: Domain) -> tuple[Message, ...]:
-    """The conversation that asks for translations."""
-    return conversation("translate", translation=domain.texts["translation"], subgoals=fenced(numbered(texts)))
+def _used(known: Mapping[str, SkillCall]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(call.api for call in known.values()))[:MOST_NAMES]
+
+
+def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) -> tuple[Message, ...]:
+    """The conversation that asks for translations; `used` are names that earlier ones were given."""
+    told = f"- These names are in use; take them again where the same is done: {', '.join(used)}." if used else ""
+    return conversation(
+        "translate", translation=domain.texts["translation"], used=told, subgoals=fenced(numbered(texts))
+    )
 
 
 def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
@@ -104,6 +115,8 @@ def _argument(text: str) -> str:
     return "" if plain.lower() in _NOTHING else plain
 
 
-def _asked(texts: Sequence[str], *, domain: Domain, model: LanguageModel, sampling: Sampling) -> dict[str, SkillCall]:
-    reply = model.complete(prompt(texts, domain=domain), sampling=sampling).text
+def _asked(
+    texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
+) -> dict[str, SkillCall]:
+    reply = model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text
     return {texts[number - 1]: call for number, call in parse(reply, count=len(texts)).items()}

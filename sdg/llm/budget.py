@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,11 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent; None is without limit."""
+    """What may be spent; None is without limit. `minutes` count from when the model was made, in each process anew."""
 
     tokens: int | None = None
     money: float | None = None
+    minutes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Budgeted:
     def __init__(self, model: LanguageModel, limits: Limits, *, prices: Prices, ledger: Path | None = None) -> None:
         self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
         self._spent = Spent()
+        self._began = time.monotonic()
         self._under_way = 0
         self._turn = threading.Condition()
 
@@ -113,6 +116,9 @@ class Budgeted:
             )
         if money is not None and spent.money >= money:
             raise BudgetExceeded(f"The budget of {money:g} is spent ({spent.money:.4g}): raise budget.money to go on.")
+        minutes = self._limits.minutes
+        if minutes is not None and time.monotonic() - self._began >= 60 * minutes:
+            raise BudgetExceeded(f"The budget of {minutes:g} minutes is spent: the same command goes on.")
 
     def _add(self, more: Spent) -> Spent:
         if self._ledger is None:

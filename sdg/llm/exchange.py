@@ -17,6 +17,10 @@ from sdg.llm.model import Completion, Message, Sampling
 _COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
 
 
+IMAGE_CHARS = 4000
+"""What a picture counts as, in characters: some thousand tokens."""
+
+
 def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
     """SHA-256 of model, conversation and sampling: the prompts' own text is in it, so a changed prompt is a new key."""
     asked = {"model": model, "messages": plain_messages(messages), "sampling": plain_sampling(sampling)}
@@ -24,8 +28,16 @@ def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The conversation as dicts with role and content."""
-    return [{"role": message.role, "content": message.content} for message in messages]
+    """The conversation as dicts with role and content; of images their SHA-256, by which equal ones are known."""
+    return [
+        {"role": message.role, "content": message.content}
+        | (
+            {"images": " ".join(hashlib.sha256(image).hexdigest() for image in message.images)}
+            if message.images
+            else {}
+        )
+        for message in messages
+    ]
 
 
 def plain_sampling(sampling: Sampling) -> dict[str, Any]:
@@ -52,7 +64,7 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
 
 def tokens_of(messages: Sequence[Message], completion: Completion) -> tuple[int, int]:
     """Prompt and completion tokens: as the server counted, or a quarter of the characters where it didn't."""
-    asked = sum(len(message.content) for message in messages)
+    asked = sum(len(message.content) + IMAGE_CHARS * len(message.images) for message in messages)
     return completion.prompt_tokens or asked // 4 + 1, completion.completion_tokens or len(completion.text) // 4 + 1
 
 

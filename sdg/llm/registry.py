@@ -27,12 +27,18 @@ PROVIDERS = Registry[object](
         "faulty": "sdg.llm.stand_in:FAULTY",
         "openai": "sdg.llm.openai.client:PROVIDER",
         "replay": "sdg.llm.transcript:PROVIDER",
+        "webrules": "sdg.llm.webrules.model:WEBRULES",
     },
 )
 
+WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
+    "wrapper", {"privacy": "sdg.gate.privacy.protector:protected"}
+)
+"""By name alone, for the gate knows models and not the other way round."""
+
 
 def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: retries, budget, cache, faults, transcript.
+    """The model with its wrappers, from the inside out: retries, budget, cache, faults, transcript, privacy.
 
     The budget counts what reaches the model, so cached replies are free; the transcript records what callers were told.
     Raises ModelError for a kind that doesn't exist or settings that don't fit it.
@@ -55,6 +61,11 @@ def build(settings: ModelSettings) -> LanguageModel:
         model = Faulty(model, rate=settings.fault_rate, seed=settings.fault_seed)
     if settings.record is not None:
         model = Recorded(model, settings.record, secrets=[os.environ.get(provider.key_variable, "")])
+    if settings.privacy != "off":
+        try:
+            model = WRAPPERS.get("privacy")(model, settings.privacy)
+        except ValueError as error:
+            raise ModelError(f"The model isn't asked: {error}.") from None
     return model
 
 

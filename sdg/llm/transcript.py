@@ -140,7 +140,7 @@ class Replayed:
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The exchanges of a transcript, each message whole; a torn last line is passed over.
+    """The exchanges of a transcript, each message whole and with its `line`; a torn last line is passed over.
 
     Raises ModelError for any other line, and for a transcript of another schema.
     """
@@ -155,10 +155,28 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
         if number == 1:
             _check_schema(line, path)
         entry = _entry(line, parts)
+        if entry:
+            entry["line"] = number
         if entry is None and number < len(lines):
             raise ModelError(f"Line {number} of the transcript {path} is no exchange of schema {SCHEMA}.")
         if entry:
             yield entry
+
+
+def answers_once(path: Path) -> bytes:
+    """A transcript without failures and without what was said before to the same question, as it is to be kept.
+
+    Raises OSError where it can't be read.
+    """
+    kept: dict[str, bytes] = {}
+    for line in read_file(path.resolve()).split(b"\n"):
+        try:
+            entry = json.loads(line)
+            name = entry.get("part") or json.dumps([entry["key"], entry["reply"]["text"]])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue  # a failure, or torn
+        kept.setdefault(name, line)
+    return b"".join(line + b"\n" for line in kept.values())
 
 
 def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sdg.skills.sandbox.guard.extract import parsed
 from sdg.skills.sandbox.guard.outline import names_at_top, needed_names, starts
 
-__all__ = ["needed"]
+__all__ = ["amended", "needed"]
 
 
 def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
@@ -19,7 +19,7 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     annotations and the line that would start `entry` left out.
     """
     parts = list(_parts(source))
-    found = {name for node, _ in parts for name in names_at_top(node)}
+    found = {name for node, _ in parts for name in (*names_at_top(node), *_lends(node))}
     if entry not in found:
         return source
     lent = {name: part for other in reversed(others) for part in _parts(other) for name in _lends(part[0])}
@@ -32,7 +32,17 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     return "\n\n\n".join(text for _, text in [*added, *kept]) + "\n"
 
 
+def amended(source: str, entry: str, *, earlier: str) -> str:
+    """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`."""
+    names = {name for node, _ in _parts(source) for name in names_at_top(node)}
+    if names and entry not in names:
+        source += "\n\n" + "".join(part for node, part in _parts(earlier) if entry in names_at_top(node)) + "\n"
+    return needed(source, entry, others=[earlier] if earlier else [])
+
+
 def _lends(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [name.asname or name.name.partition(".")[0] for name in node.names]
     return names_at_top(node) if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
 
 

@@ -1,10 +1,23 @@
-"""Append-only JSONL keyed by unit of work: a unit is in the file whole or not at all, so a killed run can go on."""
+"""Append-only JSONL keyed by unit of work: a unit is in the file whole or not at all, so a killed run can go on.
+
+Programs are long and nearly alike. A long text is a line of its own, written once and before the first row that names
+it by its digest, and so is each of its functions that is long itself:
+
+    {"part": "9f86d081884c7d65", "text": ["def walk_to(thing):\\n    ..."]}
+    {"part": "60303ae22b998861", "text": [{"$text": "9f86d081884c7d65"}, "def program():\\n    ..."]}
+    {"unit": "sdg/Open/7/0", "program": {"$text": "60303ae22b998861"}, ...}
+
+`read_journal` gives texts whole.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,49 +32,98 @@ KEY = "unit"
 """The field that names the unit of work a row is the result of."""
 
 
+CHECKSUM = "crc32"
+"""The field that a row in a file has more: a flipped bit makes it no row. A text is told by its digest."""
+PART, TEXT = "part", "$text"
+PART_CHARS = 80
+"""Shortest text that is kept on a line of its own."""
+
+_BORDER = re.compile(r"(?m)^(?=def )")
+
+
 @dataclass(frozen=True, slots=True)
 class _Content:
     rows: dict[str, Row]
     good_bytes: int
     dropped: str | None
+    parts: dict[str, str]
 
 
-def _parse(text: bytes) -> Row | None:
-    """A row, or None for whatever isn't one."""
+def _parse(text: bytes, parts: dict[str, str]) -> Row | None:
+    """A row, an empty one for a part (which is remembered), or None for whatever is neither."""
     try:
         row = json.loads(text)
-    except (ValueError, RecursionError):
+        if isinstance(row, dict) and row.keys() == {PART, "text"}:
+            piece = "".join(_whole(row["text"], parts))
+            if _digest(piece) != row[PART]:
+                return None
+            parts[row[PART]] = piece
+            return {}
+        told = row.pop(CHECKSUM, None) if isinstance(row, dict) else None
+        whole = None if told is not None and told != _checksum(row) else _whole(row, parts)
+    except (ValueError, RecursionError, KeyError, TypeError):
         return None
-    return row if isinstance(row, dict) and isinstance(row.get(KEY), str) else None
+    return whole if isinstance(whole, dict) and isinstance(whole.get(KEY), str) else None
+
+
+def _checksum(row: Row) -> int:
+    return zlib.crc32(line(row).encode())
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _whole(value: Any, parts: Mapping[str, str]) -> Any:
+    """A value as it was before `_cut`. Raises KeyError for a part that there isn't."""
+    if isinstance(value, dict):
+        return parts[value[TEXT]] if value.keys() == {TEXT} else {k: _whole(each, parts) for k, each in value.items()}
+    return [_whole(each, parts) for each in value] if isinstance(value, list) else value
+
+
+def _cut(value: Any, lines: dict[str, Any]) -> Any:
+    """A value with long texts by their digests; `lines` gets the pieces of each, in the order to write them in."""
+    if isinstance(value, dict):
+        return {key: _cut(each, lines) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_cut(each, lines) for each in value]
+    if not isinstance(value, str) or len(value) < PART_CHARS:
+        return value
+    pieces = [piece for piece in _BORDER.split(value) if piece]
+    digest = _digest(value)
+    lines.setdefault(digest, pieces if len(pieces) == 1 else _cut(pieces, lines))
+    return {TEXT: digest}
 
 
 def _read(path: Path) -> _Content:
     try:
         content = read_file(path)
     except FileNotFoundError:
-        return _Content({}, 0, None)
+        return _Content({}, 0, None, {})
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     *lines, tail = content.split(b"\n")
     rows: dict[str, Row] = {}
+    parts: dict[str, str] = {}
     end = 0
     for number, text in enumerate(lines, 1):
-        row = _parse(text)
-        if row is not None and row[KEY] in rows:
+        row = _parse(text, parts)
+        if row and row[KEY] in rows:
             raise RunFolderError(
                 f"{path} line {number}: unit {row[KEY]!r} is there twice. Delete one of the two lines."
             )
-        if row is not None:
+        if row:
             rows[row[KEY]] = row
-        elif text.strip() and number == len(lines) and not tail:
-            return _Content(rows, end, _torn(path, number, text))
-        elif text.strip():
+        elif row is None and text.strip() and number == len(lines) and not tail:
+            return _Content(rows, end, _torn(path, number, text), parts)
+        elif row is None and text.strip():
             raise RunFolderError(
-                f"{path} line {number} isn't a row of a journal: {text[:60]!r}. More lines follow it, so this was no "
-                "interrupted run: restore the file from a copy, or delete that line to have its unit done again."
+                f"{path} line {number} isn't a row of a journal, or is damaged: {text[:60]!r}. More lines follow it, "
+                "so this was no interrupted run: restore the file from a copy, or delete that line to have its unit "
+                "done again."
             )
         end += len(text) + 1
-    return _Content(rows, end, _torn(path, len(lines) + 1, tail) if tail else None)
+    return _Content(rows, end, _torn(path, len(lines) + 1, tail) if tail else None, parts)
 
 
 def _torn(path: Path, number: int, text: bytes) -> str:
@@ -91,7 +153,7 @@ class Journal:
         """
         self.path = path
         content = _read(path)
-        self._rows = content.rows
+        self._rows, self._parts = content.rows, set(content.parts)
         self.dropped = content.dropped
         self._end = content.good_bytes
         try:
@@ -107,13 +169,16 @@ class Journal:
 
         Raises `ValueError` when the row names no unit or one that is recorded, `RunError` when it can't be written.
         """
-        text = line(row)
-        recorded = _parse(text.encode())
-        if recorded is None:
-            raise ValueError(f"a row of {self.path.name} needs a text field {KEY!r}: {text[:80]}")
+        recorded: Row = json.loads(line(row))
+        if not isinstance(recorded.get(KEY), str):
+            raise ValueError(f"a row of {self.path.name} needs a text field {KEY!r}: {line(row)[:80]}")
         if recorded[KEY] in self._rows:
             raise ValueError(f"unit {recorded[KEY]!r} is already in {self.path.name}")
-        self._write(text.encode() + b"\n")
+        parts: dict[str, Any] = {}
+        cut = _cut(recorded, parts)
+        lines = [{PART: digest, "text": pieces} for digest, pieces in parts.items() if digest not in self._parts]
+        self._write("".join(line(each) + "\n" for each in (*lines, {**cut, CHECKSUM: _checksum(cut)})).encode())
+        self._parts |= parts.keys()
         self._rows[recorded[KEY]] = recorded
         return recorded
 

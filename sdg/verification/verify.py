@@ -1,8 +1,8 @@
 """Verification: does the hypothesis hold in the world? (SDG, section 4.3)
 
-For each subgoal in turn a small policy searches from the state where the previous one ended, paid by its check
-function. The search stops at the first success and keeps the actions. A hypothesis is verified when every check fired
-and the environment says that the task is done, within T_verify searched steps.
+Each subgoal in turn is searched from the state where the previous one ended, until its check function fires; the
+actions are kept. A hypothesis is verified when every check fired and the environment says that the task is done, within
+T_verify searched steps.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from sdg.skills.subgoal import Subgoal
 
 @dataclass(frozen=True, slots=True)
 class VerifySettings:
-    """Stage 2: a policy searches each subgoal until its check fires (SDG, section 4.3)."""
+    """Stage 2: each subgoal is searched until its check fires (SDG, section 4.3)."""
 
     t_verify: Annotated[int, Ge(0), Le(10**9)] = 3000
     """environment steps searched an instruction, summed over all its subgoals (the paper's T_verify)"""
     most_per_subgoal: Count = 2000
-    """environment steps searched for one subgoal"""
+    """environment steps searched for one subgoal; what is left is for a new hypothesis"""
     health_steps: Count = 6
     """steps of a short walk that checks are first asked about, which count as searched"""
     judged_steps: Count = 100

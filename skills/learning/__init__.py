@@ -37,6 +37,7 @@ LEARNERS = Registry[Learner](
         "ppo": "sdg.skills.learning.vec_env:PPO",
         "sb3": "sdg.skills.learning.sb3:SB3",
         "paper-model": "sdg.experiments.baselines.paper_model:PAPER_MODEL",
+        "sb3-policy": "sdg.experiments.baselines.sb3_policy:SB3_POLICY",
     },
 )
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.envs.instructions import seeds
+from sdg.skills.checks.check import with_argument
 from sdg.skills.learning import policy_of
-from sdg.skills.learning.train import Point, Trained, TrainSettings, open_starts, train
-from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
+from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
+from sdg.skills.library.library import CheckTemplate, LearnedSkill, Skill, SkillLibrary
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import play, success_of
 from sdg.skills.practice.starts import Starts
@@ -64,7 +65,7 @@ def learn_library(
     pools = {
         "training": seeds("training", count=training_starts, seed=seed),
         "validation": seeds("validation", count=settings.validation_starts, seed=seed),
-        "evaluation": seeds("evaluation", count=MEASURED, seed=seed),
+        "evaluation": seeds("evaluation", count=MEASURED, seed=seed, level=level),
     }
     policies: dict[str, Policy] = {}
     skills: list[Skill] = []
@@ -86,7 +87,12 @@ def learn_library(
         policies[spec.name] = policy_of(trained.weights, domain, settings.learner)
         skills.append(
             _measured(
-                spec, trained, policies[spec.name], held_out=starts["evaluation"], learner=settings.learner, seed=seed
+                spec,
+                policies[spec.name],
+                held_out=starts["evaluation"],
+                learner=settings.learner,
+                seed=seed,
+                steps=trained.environment_steps,
             )
         )
     weights = {name: policy.weights for name, policy in policies.items()}
@@ -118,20 +124,98 @@ def starts_after(
     return open_starts(starts)
 
 
-def _measured(spec: SkillSpec, trained: Trained, policy: Policy, *, held_out: Starts, learner: str, seed: int) -> Skill:
+def learn_skill(
+    domain: Domain,
+    level: str,
+    template: CheckTemplate,
+    *,
+    name: str,
+    description: str,
+    settings: TrainSettings,
+    seed: int,
+    training_starts: int = 1000,
+    on_evaluation: Callable[[Point], None] = lambda point: None,
+) -> LearnedSkill:
+    """Learn one skill from the beginnings of a level; where its check has an argument, about what each mission names.
+
+    Raises ValueError where the check is true of all that a level begins with, or no mission names anything.
+    """
+    counts = {"training": training_starts, "validation": settings.validation_starts}
+    starts = {
+        split: beginnings(domain, level, seeds(split, count=count, seed=seed), template=template)
+        for split, count in counts.items()
+    }
+    if not all(map(len, starts.values())):
+        raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
+    trained = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
+    policy = policy_of(trained.weights, domain, settings.learner)
+    spec = SkillSpec(name, description, template.check, settings.horizon)
+    skill = measured(
+        spec,
+        policy,
+        level=level,
+        domain=domain,
+        argument=template.argument,
+        learner=settings.learner,
+        seed=seed,
+        steps=trained.environment_steps,
+    )
+    curve = tuple((point.environment_steps, point.validation_success) for point in trained.curve)
+    return LearnedSkill(skill, trained.weights, domain.name, curve)
+
+
+def measured(
+    spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
+) -> Skill:
+    """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
+    chosen = seeds("evaluation", count=MEASURED, seed=seed, level=level)
+    held_out = beginnings(domain, level, chosen, template=CheckTemplate(spec.check, argument))
+    return _measured(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
+
+
+def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: CheckTemplate) -> Starts:
+    """Layouts of these seeds as they begin, each with the check about the thing that its mission names first.
+
+    Starts at which it is true already, and those whose mission names nothing that the check can be asked about, are
+    left out. Raises ValueError where that leaves no layout.
+    """
+    layouts = domain.layouts(level, chosen)
+    checks: dict[CheckFunction, int] = {}
+    rows, targets, check_of = [], [], []
+    for row in range(len(chosen)):
+        argument = next(iter(domain.language.mentions(layouts.mission(row))), "") if template.argument else ""
+        if template.argument and not argument:
+            continue
+        try:
+            check = with_argument(template.check, template.argument, argument, language=domain.language)
+        except ValueError:
+            continue
+        rows.append(row)
+        targets.append(domain.language.row(argument))
+        check_of.append(checks.setdefault(check, len(checks)))
+    if not rows:
+        raise ValueError(f"no mission of {level} names anything that {template.check.name} can be asked about")
+    return open_starts(
+        Starts(domain.begin(layouts, np.array(rows)), np.stack(targets), tuple(checks), np.array(check_of))
+    )
+
+
+def _measured(
+    spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str = "", steps: int = 0
+) -> Skill:
     reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)
     interval = wilson_interval(int(reached.sum()), len(reached))
     return Skill(
         name=spec.name,
         description=spec.description,
-        takes_argument=False,
-        argument_examples=(),
+        takes_argument=bool(argument),
+        argument_examples=(argument,) if argument else (),
         members=(spec.description,),
-        checks=(CheckTemplate(spec.check, ""),),
+        checks=(CheckTemplate(spec.check, argument),),
         horizon=spec.horizon,
         success_rate=interval.value,
         success_interval=(interval.low, interval.high),
         episodes=len(reached),
-        environment_steps=trained.environment_steps,
+        environment_steps=steps,
         learner=learner,
     )

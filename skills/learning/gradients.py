@@ -11,6 +11,7 @@ with torch's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,8 @@ from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
+_GAP = 256
+"""Floats between arrays that are worked on together: more than any loop takes at a time."""
 
 
 class Inputs:
@@ -82,7 +85,7 @@ class Network:
     def __post_init__(self) -> None:
         object.__setattr__(self, "gradient", np.zeros_like(self.parameters))
         widths = (self.hidden[0],) * 3 + (self.hidden[1],) * 2 + (self.inputs.actions + 1,) * 2
-        object.__setattr__(self, "_work", tuple(np.zeros(width, np.float32) for width in widths))
+        object.__setattr__(self, "_work", _apart(widths))
         object.__setattr__(self, "_moments", np.zeros((2, len(self.parameters)), np.float32))
 
     @staticmethod
@@ -157,6 +160,14 @@ class Network:
                 raise ValueError(f"array {name} is {policy.weights[name].shape}, this network's is {target.shape}")
             target[:] = policy.weights[name]
         self.views(self.parameters)[0][self.inputs.mostly_on] *= -1
+
+
+def _apart(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Arrays f32 of zeros in one block, each `_GAP` behind the one before. A compiled loop takes its sums in another
+    order where two arrays lie closer than it is wide, so that where the heap puts them would decide the last bit."""
+    ends = np.cumsum([width + _GAP for width in widths])
+    block = np.zeros(int(ends[-1]), np.float32)
+    return tuple(block[end - width - _GAP : end - _GAP] for end, width in zip(ends.tolist(), widths, strict=True))
 
 
 def _shapes(inputs: BitInputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:

@@ -61,13 +61,15 @@ class PPOLearner:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
 
         After each rollout, before the network learns from it, `callback(self, steps)` is asked whether to go on;
-        after each step `should_stop()` may end everything.
+        after each step `should_stop()` may end everything: what was collected until then is still learned from.
         """
         last = self.steps + total_timesteps
         if not len(self._observations):
             self._observations = self.env.reset()
-        while self.steps < last:
-            if not self._collect(should_stop) or not callback(self, self.steps):
+        going = True
+        while going and self.steps < last:
+            going = self._collect(should_stop)
+            if not callback(self, self.steps):
                 break
             self._update()
         return self.steps
@@ -90,8 +92,8 @@ class PPOLearner:
         return np.argmax(logits + self._rng.gumbel(size=logits.shape), axis=1)
 
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
-        """Fill the rollout; False when `should_stop` said so."""
-        rollout, n = self._rollout, self.env.num_envs
+        """Fill the rollout, or part of it; False when `should_stop` said so."""
+        rollout, n, going = self._rollout, self.env.num_envs, True
         rollout.inputs.clear()
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
@@ -101,12 +103,13 @@ class PPOLearner:
             self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
             rollout.rewards[t] = rewards + self._truncation_bootstrap(rollout.dones[t], infos)
             self.steps += n
-            if should_stop():
-                return False
+            rollout.length, going = t + 1, not should_stop()
+            if not going:
+                break
         inputs = Inputs(self.env.inputs, n)
         _, last = self.network.evaluate(inputs, inputs.append(self._observations))
         rollout.compute_advantages(last, self.settings.gamma, self.settings.gae_lambda)
-        return True
+        return going
 
     def _truncation_bootstrap(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
         """What an episode that only the clock ended would still have been worth: f32 (n,)."""
@@ -129,10 +132,10 @@ class PPOLearner:
 
 
 class _Rollout:
-    """T steps of n environments, in arrays (T, n)."""
+    """T steps of n environments, in arrays (T, n), of which the first `length` are filled."""
 
     def __init__(self, n_steps: int, n_envs: int, inputs: BitInputs) -> None:
-        self.inputs = Inputs(inputs, n_steps * n_envs)
+        self.inputs, self.length = Inputs(inputs, n_steps * n_envs), n_steps
         self.actions = np.zeros((n_steps, n_envs), np.int64)
         self.dones = np.zeros((n_steps, n_envs), np.bool_)
         self.log_probabilities, self.values, self.rewards, self.advantages = np.zeros((4, n_steps, n_envs), np.float32)
@@ -140,7 +143,7 @@ class _Rollout:
     def compute_advantages(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
         """Generalised advantage estimation (Schulman et al., 2016); `last` f32 (n,) are the values after the end."""
         following, advantage = last, np.zeros_like(last)
-        for t in reversed(range(len(self.rewards))):
+        for t in reversed(range(self.length)):
             going = np.float32(gamma) * ~self.dones[t]
             advantage = (
                 self.rewards[t] + going * following - self.values[t] + going * np.float32(gae_lambda) * advantage
@@ -149,8 +152,10 @@ class _Rollout:
 
     def batch(self) -> Batch:
         """All samples, in the order of `inputs`."""
-        returns = self.advantages + self.values
-        return Batch(self.actions.ravel(), self.log_probabilities.ravel(), self.advantages.ravel(), returns.ravel())
+        filled = slice(self.length)
+        advantages, values = self.advantages[filled].ravel(), self.values[filled].ravel()
+        log_probabilities = self.log_probabilities[filled].ravel()
+        return Batch(self.actions[filled].ravel(), log_probabilities, advantages, advantages + values)
 
 
 def _log_sum(logits: np.ndarray) -> np.ndarray:

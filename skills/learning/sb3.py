@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
 from sdg.envs.domain import Domain
@@ -45,25 +46,8 @@ class SB3Settings:
     hidden: tuple[int, ...] = (64, 64)
 
 
-class SB3Rows(VecEnv):
-    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
-
-    `observed` is the space of what is seen where that isn't the rows' inputs.
-    """
-
-    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
-        inputs, actions = spaces_of(rows.inputs)
-        super().__init__(rows.num_envs, observed or inputs, actions)
-        self.rows = rows
-
-    def reset(self) -> Any:
-        return self.rows.reset()
-
-    def step_async(self, actions: np.ndarray) -> None:
-        self.rows.step_async(actions)
-
-    def step_wait(self) -> Any:
-        return self.rows.step_wait()
+class ArraysVecEnv(VecEnv):
+    """A VecEnv whose environments are rows of arrays: there are no single ones to be asked anything."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -83,6 +67,27 @@ class SB3Rows(VecEnv):
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
         """Never wrapped."""
         return [False] * self.num_envs
+
+
+class SB3Rows(ArraysVecEnv):
+    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
+
+    `observed` is the space of what is seen where that isn't the rows' inputs.
+    """
+
+    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
+        inputs, actions = spaces_of(rows.inputs)
+        super().__init__(rows.num_envs, observed or inputs, actions)
+        self.rows = rows
+
+    def reset(self) -> Any:
+        return self.rows.reset()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self.rows.step_async(actions)
+
+    def step_wait(self) -> Any:
+        return self.rows.step_wait()
 
 
 class ContinuedPractice(PracticeEnv):
@@ -163,6 +168,7 @@ class SB3Learner:
             seed=seed,
             device="cpu",
         )
+        self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
         if init_policy is not None:
             self._load(init_policy)
 
@@ -174,8 +180,7 @@ class SB3Learner:
 
     def policy(self) -> MLPPolicy:
         """The current policy as plain arrays."""
-        found = {name: each.detach().numpy().T.copy() for name, each in self._parameters().items()}
-        return MLPPolicy(found, self.inputs)
+        return MLPPolicy(as_arrays(self._parameters()), self.inputs)
 
     def _load(self, policy: Policy) -> None:
         with torch.no_grad():
@@ -186,13 +191,28 @@ class SB3Learner:
                 parameter.copy_(torch.as_tensor(have.T.copy()))
 
     def _parameters(self) -> dict[str, Any]:
-        """Everything that decides actions, by its name in `MLPPolicy` (transposed: torch has outputs first)."""
-        policy: Any = self.ppo.policy
-        layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, torch.nn.Linear)]
-        found: dict[str, Any] = {}
-        for number, layer in enumerate([*layers, policy.action_net], 1):
-            found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
-        return found if self.inputs.bounds is None else found | {"log_std": policy.log_std}
+        found = parameters_of(self.ppo.policy)
+        return found if self.inputs.bounds is None else found | {"log_std": self.ppo.policy.log_std}
+
+
+def parameters_of(policy: Any) -> dict[str, Any]:
+    """All of a policy that decides actions, by its name in `MLPPolicy` (which transposes it: torch has outputs first).
+
+    Raises ValueError for a policy with layers that `MLPPolicy` hasn't.
+    """
+    layers = list(policy.mlp_extractor.policy_net)
+    if any(not isinstance(each, torch.nn.Linear | torch.nn.Tanh) for each in layers):
+        raise ValueError("only layers with tanh between them can be stored: leave activation_fn as it is")
+    found: dict[str, Any] = {}
+    linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
+    for number, layer in enumerate([*linear, policy.action_net], 1):
+        found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
+    return found
+
+
+def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Parameters as `MLPPolicy` has them."""
+    return {name: each.detach().cpu().numpy().T.copy() for name, each in parameters.items()}
 
 
 class _SB3:

@@ -10,11 +10,17 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
-from sdg.skills.learning import LEARNERS
-from sdg.skills.policy.network import Policy
+from sdg.skills.learning import LEARNERS, policy_of
+from sdg.skills.policy.network import Policy, rounded
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts
 from sdg.skills.settings import Count, NotNegative, Size
+
+VALIDATION, ROLL_INS, REPLAYS = "validation", "roll-ins", "replays"
+"""What environment steps are spent on beside practice."""
+
+HELD_OUT, PRACTICE = "held out", "practice"
+"""Which starts chose a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,37 @@ class Point:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a finished policy does within `horizon` steps from `episodes` starts that chose nothing, each played once.
+
+    `success_known` is the rate in [0, 1] where what was perceived doesn't rule the subgoal out, with the count
+    `left_out`; None where it does everywhere.
+    """
+
+    success_rate: float
+    episodes: int
+    horizon: int
+    success_known: float | None
+    left_out: int
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process."""
+    """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process.
+
+    `other_steps` are environment steps beside those of practice, by what for (`validation`, `roll-ins`, `replays`);
+    `measured` is None where too few starts were left to measure it.
+    `judged_on` is HELD_OUT, or PRACTICE where there were too few held-out starts even to choose by.
+    """
 
     weights: Mapping[str, np.ndarray]
     curve: tuple[Point, ...]
     environment_steps: int
     best: Point
+    other_steps: Mapping[str, int] = field(default_factory=dict)
+    measured: Measured | None = None
+    judged_on: str = HELD_OUT
 
 
 def open_starts(starts: Starts) -> Starts:
@@ -82,6 +111,26 @@ def open_starts(starts: Starts) -> Starts:
 def are_done(starts: Starts) -> np.ndarray:
     """bool (M,): whether each start's check is true already."""
     return BatchReward(starts.checks, starts.domain)(starts.memory, starts.check_of)
+
+
+def are_known(starts: Starts) -> np.ndarray:
+    """bool (M,): whether each start's subgoal is possible from there by all that the agent itself has perceived."""
+    domain = starts.domain
+    named = [domain.language.described(row) for row in starts.targets]
+    seen = (starts.rows.perception(i) for i in range(len(starts)))
+    return np.array([domain.persistence.is_possible(*each) for each in zip(seen, named, strict=True)], bool)
+
+
+def measure(
+    policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
+) -> tuple[Measured, int]:
+    """Play every start once, actions sampled; what came of it, and the environment steps that it took."""
+    reached, taken = success_of(
+        policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
+    )
+    known = are_known(starts)
+    rate = float(reached[known].mean()) if known.any() else None
+    return Measured(float(reached.mean()), len(starts), horizon, rate, int((~known).sum())), int(taken.sum())
 
 
 def train(
@@ -104,13 +153,14 @@ def train(
     watcher = _Evaluation(learner.env, validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
     if good_enough is not None:
         watcher.evaluate(learner, 0)
-        if watcher.best.validation_success >= good_enough:
-            return Trained(learner.policy().weights, tuple(watcher.curve), 0, watcher.best)
+        if watcher.policy is not None and watcher.best.validation_success >= good_enough:
+            steps = {VALIDATION: watcher.steps}
+            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, steps)
     steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
-    return Trained(watcher.policy.weights, tuple(watcher.curve), steps, watcher.best)
+    return Trained(watcher.policy.weights, tuple(watcher.curve), steps, watcher.best, {VALIDATION: watcher.steps})
 
 
 class _Evaluation:
@@ -125,7 +175,7 @@ class _Evaluation:
         self.curve: list[Point] = []
         self.policy: Policy | None = None
         self.best = Point(0, 0.0, -1.0, float("inf"), 0.0, 0, 0.0)
-        self.since_best = self.good = 0
+        self.since_best = self.good = self.steps = 0
         self.began = time.monotonic()
 
     def __call__(self, learner: Any, steps: int) -> bool:
@@ -136,8 +186,9 @@ class _Evaluation:
         return self.good < self.settings.confirmations and self.since_best < self.settings.patience
 
     def evaluate(self, learner: Any, steps: int) -> None:
-        policy = learner.policy()
         chosen = self.settings
+        # What is judged is what will be stored: weights that fit into half the space.
+        policy = policy_of(rounded(learner.policy().weights), self.validation.domain, chosen.learner)
         reached, taken = success_of(
             policy,
             self.validation,
@@ -145,6 +196,7 @@ class _Evaluation:
             seed=self.seed,
             require_same_place=chosen.require_same_place,
         )
+        self.steps += int(taken.sum())
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
         seconds = round(time.monotonic() - self.began, 3)

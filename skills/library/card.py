@@ -8,7 +8,18 @@ from typing import Any
 
 from sdg.skills.library.library import SCHEMA, Skill, SkillLibrary
 
-_COLUMNS = ("skill", "argument", "success %", "95 % interval", "episodes", "horizon", "training steps", "learned from")
+_COLUMNS = (
+    "skill",
+    "argument",
+    "success %",
+    "95 % interval",
+    "episodes",
+    "possible %",
+    "left out",
+    "horizon",
+    "training steps",
+    "learned from",
+)
 
 
 def write_card(library: SkillLibrary) -> str:
@@ -19,7 +30,8 @@ def write_card(library: SkillLibrary) -> str:
         "# Skill library",
         "",
         f"{len(library.skills)} skills, {steps:,} environment steps of training, {size / 2**20:.2f} MiB of weights, "
-        f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's check fired within its horizon.",
+        f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's check fired within its horizon, "
+        "every episode counted; possible %: those that what the robot had perceived didn't rule out.",
         "",
         _row(_COLUMNS),
         _row(["---"] * len(_COLUMNS)),
@@ -39,6 +51,8 @@ def _cells(skill: Skill) -> list[str]:
         _plain(skill.argument_examples[0]) if skill.takes_argument and skill.argument_examples else "none",
         *(measured if skill.episodes else ("not measured", "")),
         f"{skill.episodes:,}",
+        "" if skill.success_known is None else f"{100 * skill.success_known:.1f}",
+        f"{skill.left_out:,}",
         str(skill.horizon),
         f"{skill.environment_steps:,}",
         f"{len(skill.members)} subgoals",
@@ -54,8 +68,21 @@ def _section(skill: Skill) -> list[str]:
 def _provenance(provenance: Mapping[str, Any]) -> list[str]:
     if not provenance:
         return []
-    rows = [_row([_plain(str(key)), _plain(str(provenance[key]))]) for key in sorted(provenance)]
-    return ["## Where it comes from", "", _row(["what", "value"]), _row(["---", "---"]), *rows, ""]
+    spent = provenance.get("accounts")
+    plain = {key: value for key, value in provenance.items() if key != "accounts"}
+    cost = _costs(spent) if isinstance(spent, Mapping) else []
+    rows = [_row([_plain(str(key)), _plain(str(plain[key]))]) for key in sorted(plain)]
+    return [*cost, "## Where it comes from", "", _row(["what", "value"]), _row(["---", "---"]), *rows, ""]
+
+
+def _costs(spent: Mapping[str, Any]) -> list[str]:
+    """Everything that was spent on the library, environment steps by stage first."""
+    by_stage = spent.get("steps")
+    found = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
+    found |= {name: value for name, value in spent.items() if name != "steps"}
+    rows = [_row([_plain(name), _plain(f"{value:,}" if isinstance(value, int | float) else str(value))])
+            for name, value in found.items()]  # fmt: skip
+    return ["## What it cost", "", _row(["what", "spent"]), _row(["---", "---"]), *rows, ""]
 
 
 def _row(cells: list[str] | tuple[str, ...]) -> str:

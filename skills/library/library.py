@@ -9,8 +9,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,9 @@ class Skill:
     """One skill: what a planner may read of it, and how well it does.
 
     `success_rate` and its 95 % interval `success_interval` are shares in [0, 1] of `episodes` fresh episodes of at most
-    `horizon` steps; `environment_steps` were spent on learning it. `members` are the subgoal texts it was learned from.
+    `horizon` steps, every one counted; `success_known` is the rate where what the agent had perceived didn't rule
+    success out, with `left_out` episodes left out. `environment_steps` were spent on learning it. `members` are the
+    subgoal texts it was learned from.
     Raises ValueError, naming the field, for values that can't be.
     """
 
@@ -74,6 +77,8 @@ class Skill:
     environment_steps: int
     learner: str = "ppo"
     """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
+    success_known: float | None = None
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         if not is_skill_name(self.name):
@@ -89,6 +94,9 @@ class Skill:
         _require_count(f"horizon of {self.name}", self.horizon, low=1, high=1_000_000)
         _require_count(f"episodes of {self.name}", self.episodes, low=0, high=10**12)
         _require_count(f"environment steps of {self.name}", self.environment_steps, low=0, high=10**15)
+        _require_count(f"left out of {self.name}", self.left_out, low=0, high=self.episodes)
+        if self.success_known is not None and not 0 <= self.success_known <= 1:
+            raise ValueError(f"known success of {self.name} is {self.success_known}, not a share of 1")
         low, high = self.success_interval
         if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
             raise ValueError(
@@ -101,7 +109,7 @@ class Skill:
         return f"{self.name}.safetensors"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SkillLibrary:
     """Skills, their weights by skill name, and where they come from.
 
@@ -125,12 +133,62 @@ class SkillLibrary:
         for name in names:
             require_weights(self.weights[name], owner=name)
 
+    def __repr__(self) -> str:
+        return f"SkillLibrary({', '.join(skill.name for skill in self.skills) or 'no skills'})"
+
+    def __len__(self) -> int:
+        return len(self.skills)
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self.skills)
+
+    def add(self, learned: LearnedSkill) -> SkillLibrary:
+        """This library with one more skill, in place of one of its name. ValueError for a skill of another domain."""
+        if learned.domain != self.domain:
+            raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
+        name = learned.skill.name
+        kept = tuple(skill for skill in self.skills if skill.name != name)
+        weights = {**self.weights, name: learned.weights}
+        return SkillLibrary((*kept, learned.skill), weights, self.provenance, self.domain)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write it to `folder`, for `sdg.load(folder)`; a library that is there is replaced. Raises LibraryError."""
+        from sdg.skills.library.store import save_library
+
+        save_library(self, Path(folder))
+        return Path(folder)
+
     def __getitem__(self, name: str) -> Skill:
         """The skill of that name. Raises KeyError with the names there are."""
         for skill in self.skills:
             if skill.name == name:
                 return skill
         raise KeyError(f"no skill {name!r}; there are {', '.join(skill.name for skill in self.skills) or 'none'}")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedSkill:
+    """One skill with its weights and the curve of its learning: what `SkillLibrary.add` takes.
+
+    `curve` has (environment steps, success in [0, 1] on held-out starts); it isn't stored.
+    """
+
+    skill: Skill
+    weights: Mapping[str, np.ndarray] = field(repr=False)
+    domain: str = DEFAULT
+    curve: tuple[tuple[int, float], ...] = ()
+
+    def __repr__(self) -> str:
+        skill, (low, high) = self.skill, self.skill.success_interval
+        call = f"{skill.name}({skill.argument_examples[0]!r})" if skill.argument_examples else f"{skill.name}()"
+        return (
+            f"LearnedSkill({call}: {skill.success_rate:.1%} [{low:.1%}, {high:.1%}] of {skill.episodes} held-out starts"
+            f" within {skill.horizon} steps; learned in {skill.environment_steps:,} steps)"
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a library of this one skill to `folder`, for `sdg.load(folder)`. Raises LibraryError."""
+        return SkillLibrary((), {}, {}, self.domain).add(self).save(folder)
 
 
 def is_skill_name(name: str) -> bool:

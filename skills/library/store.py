@@ -19,10 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sdg.envs.domains import domain_of_data
 from sdg.envs.files import read_file, sync_folder, write_new
+from sdg.envs.registry import RegistryError
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import MAX_AXES, MAX_TENSORS, SCHEMA, LibraryError, SkillLibrary
 from sdg.skills.library.schema import CARD, INDEX, MAX_INDEX_BYTES, is_stored_name, read_index, seal
+from sdg.skills.policy.network import packed
 from sdg.skills.strict_json import loads
 
 MAX_FILE_BYTES = 64 * 2**20
@@ -42,6 +45,7 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = folder.parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
+        _refuse_names_of_the_world(library)
         temporary.mkdir()
         for name, data in _files(library).items():
             write_new(temporary / name, data)
@@ -72,7 +76,9 @@ def load_library(folder: Path) -> SkillLibrary:
         weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
         if arrays:
             raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
-        return SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
+        library = SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
+        _refuse_names_of_the_world(library)
+        return library
     except LibraryError:
         raise
     except FileNotFoundError as error:
@@ -91,8 +97,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
 
     weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
     files = {
-        name: save({key: np.ascontiguousarray(arrays[key]) for key in sorted(arrays)})
-        for name, arrays in sorted(weights.items())
+        name: save({key: packed(arrays[key]) for key in sorted(arrays)}) for name, arrays in sorted(weights.items())
     }
     index = {
         "schema": SCHEMA,
@@ -107,6 +112,23 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     read_index(files[INDEX])  # what can't be read back isn't written
     files[CARD] = write_card(library).encode(errors="replace")
     return files
+
+
+def _refuse_names_of_the_world(library: SkillLibrary) -> None:
+    """Raises ValueError for a skill that a program could not tell from a perception function of its world.
+
+    A world that isn't known here is refused by whoever wants to act in it.
+    """
+    try:
+        world = domain_of_data(library.domain)
+    except RegistryError:
+        return
+    taken = {*world.perceivable.functions, world.forgets}
+    for skill in library.skills:
+        if skill.name in taken:
+            raise ValueError(
+                f"skill {skill.name} has the name of a function of {library.domain}: rename or learn it again"
+            )
 
 
 def _is_library(folder: Path) -> bool:
@@ -175,14 +197,14 @@ def _check_header(data: bytes, *, name: str) -> None:
     except ValueError as error:
         raise ValueError(f"{name} has no readable safetensors header") from error
     entries = [v for k, v in header.items() if k != "__metadata__"] if isinstance(header, dict) else [None]
-    if not all(_is_small_float32(entry) for entry in entries):
-        raise ValueError(f"{name} has an array that isn't float32 of at most {MAX_AXES} axes")
+    if not all(_is_small_float(entry) for entry in entries):
+        raise ValueError(f"{name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
     if len(entries) > MAX_TENSORS:
         raise ValueError(f"{name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
 
 
-def _is_small_float32(entry: object) -> bool:
-    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") == "F32" else None
+def _is_small_float(entry: object) -> bool:
+    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
     return isinstance(shape, list) and len(shape) <= MAX_AXES
 
 
@@ -191,6 +213,6 @@ def _parse(data: bytes, *, name: str) -> dict[str, np.ndarray]:
     from safetensors.numpy import load
 
     try:
-        return {key: array.copy() for key, array in load(data).items()}
+        return {key: array.astype(np.float32) for key, array in load(data).items()}
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise ValueError(f"{name} isn't a safetensors file: {error}") from error

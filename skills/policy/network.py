@@ -29,6 +29,20 @@ class Policy(Protocol):
         ...
 
 
+def rounded(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The nearest float32 arrays that a file can hold in half the space without losing anything, see `packed`."""
+    most = np.finfo(np.float16).max
+    return {name: np.clip(array, -most, most).astype(np.float16).astype(np.float32) for name, array in weights.items()}
+
+
+def packed(array: np.ndarray) -> np.ndarray:
+    """An array as it is stored: float16 where that says the same, float32 else."""
+    array = np.ascontiguousarray(array, np.float32)
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half, array) else array
+
+
 ARRAYS = ("w1", "b1", "w2", "b2", "w3", "b3")
 """Weights and biases of the two hidden layers and of the logits: w1 (inputs, h1), w2 (h1, h2), w3 (h2, actions)."""
 

@@ -24,18 +24,6 @@ class Agreement:
     only_check: int = 0
     only_world: int = 0
 
-    @property
-    def precision(self) -> float | None:
-        """Share of the check's yes that the world agrees with; None when it never said yes."""
-        said = self.both + self.only_check
-        return self.both / said if said else None
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the world's yes that the check agrees with; None when the world never said yes."""
-        true = self.both + self.only_world
-        return self.both / true if true else None
-
 
 def healths(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: int) -> tuple[list[Health], int]:
     """Ask all checks about the states of a random walk of ROWS rows and `steps` steps; healths and steps walked.

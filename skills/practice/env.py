@@ -58,6 +58,10 @@ class PracticeEnv:
         self.inputs.write(self.memory, self.targets, self._frames, out)
         return out
 
+    def in_world(self, logits: np.ndarray) -> np.ndarray:
+        """Logits f32 (n, actions) for the latest `features` as the world has its actions, as a new array."""
+        return self.inputs.to_world(logits, self._frames)
+
     def unmirror(self, actions: np.ndarray) -> np.ndarray:
         """The actions (n,) for `step` that were chosen by the latest `features`, which may be shown mirrored."""
         return self.inputs.actions_to_world(actions, self._frames)

@@ -9,7 +9,7 @@ left out, or a plan about places alone is gone through again, with the places fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,8 +93,12 @@ def fresh_starts(
     count: int,
     horizon: int,
     seed: int,
+    on_steps: Callable[[int], None] = lambda steps: None,
 ) -> Starts | None:
-    """Up to `count` starts on `layouts` (by level), reached by playing the stages before; None if none is."""
+    """Up to `count` starts on `layouts` (by level), reached by playing the stages before; None if none is.
+
+    `on_steps` is told the environment steps that this takes.
+    """
     rng = np.random.default_rng(seed)
     playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
     if not playable:
@@ -107,10 +111,13 @@ def fresh_starts(
         numbers = rng.integers(len(mine), size=len(chosen))
         missions = [mine.mission(int(number)) for number in numbers]
         plans = [_transfer(each, said, domain.language) for each, said in zip(chosen, missions, strict=True)]
-        fit = [(i, vary(plan, rng)) for i, plan in enumerate(plans) if plan is not None]
+        # The same plan on the same layout is the same start, or nearly: it is taken once.
+        varied = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
+        fit = [(i, plan) for (_, plan), i in varied.items()]
         if fit:
             begun = domain.begin(mine, numbers[[i for i, _ in fit]])
-            found = _play_through(begun, [plan for _, plan in fit], policies, horizon=horizon, rng=rng)
+            told = [plan for _, plan in fit]
+            found = _play_through(begun, told, policies, horizon=horizon, rng=rng, on_steps=on_steps)
             parts += [found] if found is not None else []
     return join(parts) if parts else None
 
@@ -163,6 +170,7 @@ def _play_through(
     *,
     horizon: int,
     rng: np.random.Generator,
+    on_steps: Callable[[int], None],
 ) -> Starts | None:
     begun.begin_subgoals()
     depth = np.array([len(plan) - 1 for plan in plans])
@@ -176,7 +184,7 @@ def _play_through(
         if not len(going):
             break
         rows, waiting = _advance(
-            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng
+            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng, on_steps=on_steps
         )
         if not len(rows):
             break
@@ -192,6 +200,7 @@ def _advance(
     policies: Mapping[int, Policy],
     horizon: int,
     rng: np.random.Generator,
+    on_steps: Callable[[int], None],
 ) -> tuple[np.ndarray, Starts]:
     """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
@@ -201,7 +210,8 @@ def _advance(
         here = waiting.take(mine)
         if int(skill) in policies:
             drawn = int(rng.integers(2**31))
-            reached, _, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+            reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+            on_steps(int(taken.sum()))
         else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)

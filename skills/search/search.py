@@ -1,7 +1,7 @@
-"""Searching one subgoal: a small policy that is paid by a check function until it fires once (SDG, section 4.3).
+"""Searching one subgoal until its check function fires once (SDG, section 4.3), and the plainest search.
 
-Plain sparse PPO stops before it ever sees a reward, so while it searches it is also paid for what is new to it, and it
-begins with a preference for walking on. `RandomSearch` is the same search without any learning, for comparison.
+`CountSearch` is the default (`skills/search/count_search.py`), `PPOSearch` the paper's. `RandomSearch` draws every
+action from the domain's prior.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class SearchSettings:
 
     n_envs: Size = 8
     """environments that search side by side"""
-    horizon: Size = 30
+    horizon: Size = 250
     """steps of one search episode"""
     n_steps: Size = 30
     """steps of each environment between two updates of the search's PPO"""
     bonus: NotNegative = 0.1
-    """scale of the count-based novelty bonus"""
+    """scale of the count-based novelty bonus that PPO is paid"""
     learning_rate: Positive = 1e-3
     """of the search's PPO"""
     ent_coef: NotNegative = 0.05

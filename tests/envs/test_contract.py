@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
+import numpy as np
 import pytest
 
-from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER
 from sdg.envs.contract import DomainContract
 from sdg.envs.domains import DOMAINS, domain
 from sdg.envs.fakes import CORRIDOR, Corridor, CorridorDomain
+from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.domain import UI
+from sdg.envs.ui.parser import detector
 
 
 class TestBabyAI(DomainContract):
     domain = BABYAI
 
 
+class TestPaperPreset(DomainContract):
+    domain = BABYAI_PAPER
+
+
 class TestCorridor(DomainContract):
     domain = CORRIDOR
+
+
+@pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+@pytest.mark.skipif(not (files(detector.__package__) / detector.WEIGHTS).is_file(), reason="no detector is trained yet")
+class TestUI(DomainContract):
+    domain = UI
+    steps = 3
+
+    def draw(self, rng: np.random.Generator) -> Command:
+        x, y = (int(value) for value in rng.integers(SCREEN, size=2))
+        return Command("MOVE_COORDS", (x, y))
 
 
 def test_every_registered_domain_is_tested() -> None:

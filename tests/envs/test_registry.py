@@ -63,7 +63,11 @@ def test_what_cant_be_imported_says_why(folder: Path) -> None:
     (folder / "exits.py").write_text("import sys\nsys.exit('a\\nb')\n")
     assert "importing exits raises SystemExit: a b" in message("exits:x")
     (folder / "wants.py").write_text("import no_such_dependency\n")
-    assert "raises ModuleNotFoundError: No module named 'no_such_dependency'" in message("wants:x")
+    assert message("wants:x") == (
+        "the number 'wants:x': it needs the package 'no_such_dependency', which isn't installed: pip install it"
+    )
+    (folder / "deeper.py").write_text("import colorsys.no_such_part\n")
+    assert "importing deeper raises ModuleNotFoundError: No module named 'colorsys.no_such_part'" in message("deeper:x")
     (folder / "typo.py").write_text("def (\n")
     assert "raises SyntaxError" in message("typo:x")
 

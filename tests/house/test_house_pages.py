@@ -89,9 +89,10 @@ def module_file(name: str) -> Path | None:
 
 @cache
 def defined(file: Path) -> frozenset[str]:
-    """What a module defines or imports at its top, lazily too."""
+    """What a module defines or imports at its top, lazily or for types alone too."""
     names: set[str] = set()
-    for node in ast.parse(file.read_text("utf-8")).body:
+    body = ast.parse(file.read_text("utf-8")).body
+    for node in [*body, *(inner for each in body if isinstance(each, ast.If) for inner in each.body)]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):

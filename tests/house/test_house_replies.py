@@ -15,6 +15,7 @@ from sdg.hypothesis.hypothesize import HypothesisError, parse
 from sdg.induction.translate import parse as parse_translation
 from sdg.prompts.sources import needed
 from sdg.skills.sandbox.guard import Refused, extract_code
+from sdg.skills.sandbox.guard.extract import MAX_BLOCKS, MAX_REPLY_LINES, code_blocks, tidy
 
 ROOT = Path(__file__).parents[2]
 READERS = [
@@ -68,6 +69,12 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
         lambda: needed(reply, "check"),
     ):
         assert min(_seconds(read) for _ in range(3)) < 0.05, "the best of three: a busy machine is no fault of its own"
+
+
+def test_a_reply_is_cut_at_so_many_lines_and_blocks() -> None:
+    assert tidy("a\n" * LENGTH).count("\n") == MAX_REPLY_LINES - 1
+    assert len(code_blocks("```\n" * MAX_REPLY_LINES)) == MAX_BLOCKS
+    assert extract_code("because\n" * (MAX_REPLY_LINES - 4) + "```\ndef f():\n    return 1\n```").startswith("def f")
 
 
 def _seconds(read: Callable[[], object]) -> float:

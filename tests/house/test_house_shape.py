@@ -24,6 +24,8 @@ CIRCLES: dict[str, dict[Edge, str]] = {
     "experiments": {
         ("adversarial", "cli"): "errors for users",
         ("bench", "cli"): "errors for users, progress",
+        ("compose", "cli"): "errors for users, progress",
+        ("gate", "cli"): "errors for users, progress",
         ("play", "cli"): "errors for users",
         ("report", "cli"): "errors for users",
         ("run", "cli"): "errors for users, progress, the table of skills",

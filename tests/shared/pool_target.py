@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -63,8 +64,19 @@ def read(pid: int, name: str) -> bytes:
 
 def pids() -> list[int]:
     """Processes of this user."""
-    places = [place for place in Path("/proc").iterdir() if place.name.isdigit()]
-    return [int(place.name) for place in places if place.stat().st_uid == os.getuid()]
+    found = []
+    for place in Path("/proc").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+            if place.name.isdigit() and place.stat().st_uid == os.getuid():
+                found.append(int(place.name))
+    return found
+
+
+def environment(pid: int) -> bytes:
+    try:
+        return read(pid, "environ")
+    except FileNotFoundError:
+        return b""
 
 
 def say(message: bytes) -> None:
@@ -97,7 +109,7 @@ ACTIONS: Mapping[str, Any] = {
     "signal": lambda folder: os.kill(os.getppid(), 0),
     "ask": lambda folder: line.ask({"n": [1, 2]}),
     "parent": lambda folder: read(os.getppid(), "environ"),
-    "others": lambda folder: [len(read(pid, "environ")) for pid in pids() if pid != os.getpid()],
+    "others": lambda folder: [len(environment(pid)) for pid in pids() if pid != os.getpid()],
     "memory of the parent": lambda folder: read(os.getppid(), "maps"),
     "crash": lambda folder: run(CRASHING, spin=os.abort),
     "crash later": crash_later,

@@ -67,6 +67,7 @@ def _episodes(folder: RunFolder, level: str, seed: int, rng: random.Random) -> N
     actions = bot_actions(level, seed) or []
     for agent in ("sdg", "random"):
         good = agent == "sdg" and rng.random() < 0.8
+        played = actions if good else [2] * 10
         folder.journal("episodes").append(
             {
                 "unit": f"{agent}/{level}/{seed}/0",
@@ -75,10 +76,10 @@ def _episodes(folder: RunFolder, level: str, seed: int, rng: random.Random) -> N
                 "seed": seed,
                 "instruction": world.mission,
                 "success": good,
-                "steps": len(actions),
+                "steps": len(played),
                 "max_steps": world.max_steps,
                 "bot_steps": len(actions),
-                "actions": actions if good else [2] * 10,
+                "actions": played,
                 "program": PROGRAM.format(x=world.mission),
                 "error": "" if good else "Pick error! There is nothing to pick up here.",
                 "interactions": 1 if good else 5,

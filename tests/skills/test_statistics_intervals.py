@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from sdg.skills.statistics import bootstrap_interval, interquartile_mean, iqm_of_strata, wilson_interval
+from sdg.skills.statistics import (
+    bootstrap_clustered,
+    bootstrap_interval,
+    interquartile_mean,
+    iqm_of_strata,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +102,13 @@ def test_a_mean_over_strata_weighs_them_alike() -> None:
     assert 0.35 < got.high < 0.5
     with pytest.raises(ValueError, match="every stratum"):
         bootstrap_interval([], seed=0)
+
+
+def test_answers_of_one_answerer_are_not_many_answers() -> None:
+    scores, clusters = [1.0] * 10 + [0.0] * 10, ["a"] * 10 + ["b"] * 10
+    together = bootstrap_clustered(scores, clusters, seed=0)
+    apart = bootstrap_clustered(scores, range(20), seed=0)
+    assert together.value == apart.value == 0.5
+    assert (together.low, together.high) == (0.0, 1.0)
+    assert 0.2 < apart.low < apart.high < 0.8
+    assert math.isnan(bootstrap_clustered(scores, ["a"] * 20, seed=0).low)

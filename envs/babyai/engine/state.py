@@ -102,12 +102,6 @@ def spot_of(x: int, y: int) -> int:
     return (x + PAD) * SIDE + y + PAD
 
 
-def grid_of(layout: np.ndarray) -> np.ndarray:
-    """The cells of layouts (..., 704) as codes at (x, y): a view (..., 22, 22) without the border."""
-    grids: np.ndarray = layout.reshape(*layout.shape[:-1], MAX_SIZE, SIDE)[..., PAD : PAD + MAX_SIZE]
-    return grids
-
-
 _AHEAD = np.array([SIDE, 1, -SIDE, -1])  # one spot ahead, by direction
 
 

@@ -18,11 +18,13 @@ from sdg.envs.babyai.perception.tracking import (
     GONE,
     HELD,
     MAX_OBJECTS,
+    MAX_ROOMS,
     ahead,
     follow_hand,
     is_door,
     is_passable,
     is_thing,
+    number_room,
     recall_carried,
     see,
 )
@@ -36,7 +38,6 @@ __all__ = [
 
 MAX_SIZE = 22
 """Longest side of a grid, in cells."""
-MAX_ROOMS = 16
 VIEW = 7
 """Side of the view; the robot stands at (3, 6) in it and looks towards decreasing j."""
 
@@ -61,6 +62,7 @@ class Memory(NamedTuple):
     picked_up_at: np.ndarray
     dropped_at: np.ndarray
     opened_at: np.ndarray
+    passed_at: np.ndarray
     pose: np.ndarray
     start: np.ndarray
     carried: np.ndarray
@@ -93,6 +95,7 @@ def create(n: int) -> Memory:
         picked_up_at=np.full(objects, -1, np.int16),
         dropped_at=np.full(objects, -1, np.int16),
         opened_at=np.full(objects, -1, np.int16),
+        passed_at=np.full(objects, -1, np.int16),
         pose=np.zeros((n, 3), np.int8),
         start=np.zeros((n, 3), np.int8),
         carried=np.full(rows, -1, np.int16),
@@ -149,9 +152,7 @@ def _enter(memory: Memory, i: int) -> None:
     room = (y // pitch) * memory.columns[i] + x // pitch
     memory.room[i] = room
     memory.visited[i] |= np.uint16(1 << room)
-    if memory.room_order[i, room] < 0:
-        memory.room_order[i, room] = memory.n_rooms[i]
-        memory.n_rooms[i] += 1
+    number_room(memory, i, room)
 
 
 @inner_kernel
@@ -213,6 +214,7 @@ def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: in
     if memory.steps[i] < _STEPS_END:
         memory.steps[i] += 1
     dx, dy = ahead(int(memory.pose[i, 2]))
+    from_x, from_y = int(memory.pose[i, 0]), int(memory.pose[i, 1])
     front_x = min(max(memory.pose[i, 0] + dx, 0), MAX_SIZE - 1)
     front_y = min(max(memory.pose[i, 1] + dy, 0), MAX_SIZE - 1)
     if action == FORWARD:
@@ -224,7 +226,10 @@ def observe(memory: Memory, i: int, view: np.ndarray, direction: int, action: in
     if memory.carried[i] >= 0:
         memory.seen_at[i, memory.carried[i]] = memory.steps[i]
     _look(memory, i, view)
+    before = memory.room[i]
     _enter(memory, i)
+    if memory.room[i] != before and is_door(memory.cells[i, from_x, from_y]):
+        memory.passed_at[i, memory.ids[i, from_x, from_y] - 1] = memory.steps[i]
 
 
 @row_kernel

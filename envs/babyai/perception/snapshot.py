@@ -29,10 +29,12 @@ then. An object is a record with these fields, read as record.field:
   facing: bool, it is in the cell straight ahead of the robot; only then can the robot act on it
   visible: bool, the robot sees it now
   held: bool, the robot carries it
-  room: int, number of the room it is in, -1 if the robot has not been there; for a door the room it was first seen from
+  room: int, number of the room it is in; for a door of the one that it was first seen from
+  rooms: (int, int), for doors the numbers of the two rooms that it joins, else twice room
   status: str, "open", "closed" or "locked" for doors, "" for everything else
   explored: bool, for doors: the robot has visited the rooms on both sides of it; False for everything else
   picked_up_at, dropped_at, opened_at: int, step at which the robot last did that to it, -1 if never
+  passed_at: int, for doors: step at which the robot last went through, from one room into the other; -1 if never
 Records cannot be changed. Descriptions are text: [a|the] [color] (door|key|ball|box|object) \
 [on your left|on your right|in front of you|behind you] [#id]. "object" means any type. Location words are about the \
 room and the pose in which the mission began, and stay with an object when it is moved."""
@@ -53,11 +55,13 @@ class Object:
     visible: bool
     held: bool
     room: int
+    rooms: tuple[int, int]
     status: str
     explored: bool
     picked_up_at: int
     dropped_at: int
     opened_at: int
+    passed_at: int
 
 
 class BabyAIPerception:
@@ -66,7 +70,7 @@ class BabyAIPerception:
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
     """
 
-    __slots__ = ("_cells", "_facts", "_located", "_records", "_rows", "_start", "_table")
+    __slots__ = ("_cells", "_facts", "_located", "_pitch", "_records", "_rows", "_start", "_table")
 
     def __init__(self, memory: Memory, row: int) -> None:
         table = np.empty((MAX_OBJECTS, len(FIELDS)), np.int16)
@@ -77,6 +81,7 @@ class BabyAIPerception:
         self._rows: list[list[int]] = table[:n].tolist()
         self._facts: list[int] = facts.tolist()
         self._start = memory.start[row].copy()
+        self._pitch = int(memory.pitch[row])
         self._records: dict[int, Object] = {}
 
     # What the prompt shows -------------------------------------------------------------------------------------------
@@ -118,13 +123,13 @@ class BabyAIPerception:
         return bool(is_free_cell(self._cells, self._start, x, y))
 
     def get_current_room(self) -> int:
-        """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they were first
-        entered. In a doorway it is still the room that the robot comes from."""
+        """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they became known:
+        what lies behind a door has a number as soon as the door is seen. In a doorway it is still the room that the
+        robot comes from."""
         return self._facts[5]
 
     def get_visited_rooms(self) -> list[int]:
-        """The numbers of the rooms visited since the start, or since forget_visited_rooms() was last called; the
-        current room is one of them."""
+        """The numbers of the rooms visited since the start; the current room is one of them."""
         return _numbers(self._facts[8])
 
     def get_rooms_visited_before(self) -> list[int]:
@@ -154,6 +159,10 @@ class BabyAIPerception:
     def elements(self) -> list[Object]:
         """Everything seen so far that is still in the world."""
         return self.get_observed_objects()
+
+    def known_map(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """The remembered map, u8[22, 22] by cell, the pose at reset, i8[3], and the pitch of rooms; all read-only."""
+        return self._cells, self._start, self._pitch
 
     def describe(self) -> str:
         """The snapshot in a few lines of text, as a guard or a model is shown it."""
@@ -203,6 +212,9 @@ NAMES: tuple[str, ...] = (
 )
 """The perception functions, in the order in which a prompt lists them."""
 
+FOR_CHECKS = frozenset({"get_rooms_visited_before", "get_start_steps"})
+"""Those that tell of the current subgoal."""
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
 """The same of no snapshot at all: only their signatures and docstrings can be read."""
 
@@ -226,11 +238,13 @@ def _object(row: list[int]) -> Object:
         visible=bool(row[9]),
         held=bool(row[10]),
         room=row[11],
+        rooms=(row[17], row[18]),
         status=STATUSES[row[12]],
         explored=bool(row[13]),
         picked_up_at=row[14],
         dropped_at=row[15],
         opened_at=row[16],
+        passed_at=row[19],
     )
 
 
@@ -252,4 +266,8 @@ def _label(record: Object | None) -> str:
 def _line(record: Object) -> str:
     status = f", {record.status}" if record.status else ""
     seen = "carried" if record.held else "in view" if record.visible else "remembered"
-    return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, room {record.room}, {seen}"
+    where = "rooms {} and {}".format(*record.rooms) if record.status else f"room {record.room}"
+    acts = {"picked up": record.picked_up_at, "put down": record.dropped_at, "opened": record.opened_at,
+            "passed": record.passed_at}  # fmt: skip
+    done = "".join(f", {act} at step {step}" for act, step in acts.items() if step >= 0)
+    return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, {where}, {seen}{done}"

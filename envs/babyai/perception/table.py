@@ -12,14 +12,14 @@ import numpy as np
 from sdg.envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN
 from sdg.envs.babyai.perception.description import is_located, to_start_frame
 from sdg.envs.babyai.perception.memory import MAX_ROOMS, MAX_SIZE, Memory
-from sdg.envs.babyai.perception.tracking import GONE, HELD, ahead, is_door, is_passable
+from sdg.envs.babyai.perception.tracking import GONE, HELD, ahead, is_door, is_passable, lattice_rooms
 from sdg.envs.kernels import inner_kernel, row_kernel, wide
 
 STATUSES: tuple[str, ...] = ("", "open", "closed", "locked")
 
 FIELDS: tuple[str, ...] = (
     "id", "type", "color", "x", "y", "start_x", "start_y", "distance", "facing", "visible", "held", "room", "status",
-    "explored", "picked_up_at", "dropped_at", "opened_at",
+    "explored", "picked_up_at", "dropped_at", "opened_at", "one_room", "other_room", "passed_at",
 )  # fmt: skip
 """Columns of the table, one row an object, in order."""
 
@@ -152,7 +152,7 @@ def unseen_cells(memory: Memory, i: int) -> int:
 
 @inner_kernel
 def room_of(memory: Memory, i: int, k: int) -> int:
-    """Number of the room object k lies in (a door: was first seen from), -1 when the robot was never there."""
+    """Number of the room object k lies in; a door: that it was first seen from."""
     if memory.at[i, k, 0] == HELD:
         return current_room(memory, i)
     pitch = int(memory.pitch[i])
@@ -163,15 +163,23 @@ def room_of(memory: Memory, i: int, k: int) -> int:
 
 
 @inner_kernel
+def rooms_of(memory: Memory, i: int, k: int) -> tuple[int, int]:
+    """Numbers of the rooms on both sides of door k, that it was first seen from first; twice `room_of` for others."""
+    room = room_of(memory, i, k)
+    if not is_door(memory.code[i, k]):
+        return room, room
+    here, there = lattice_rooms(memory, i, int(memory.at[i, k, 0]), int(memory.at[i, k, 1]))
+    one, other = int(memory.room_order[i, here]), int(memory.room_order[i, there])
+    return (other, one) if other == room else (one, other)
+
+
+@inner_kernel
 def is_explored(memory: Memory, i: int, k: int) -> bool:
     """Whether object k is a door and the rooms on both its sides were visited since reset or the last forget."""
     if not is_door(memory.code[i, k]):
         return False
-    pitch, columns = int(memory.pitch[i]), int(memory.columns[i])
-    x, y = int(memory.at[i, k, 0]), int(memory.at[i, k, 1])
-    there = (y // pitch) * columns + x // pitch
-    here = there - 1 if x % pitch == 0 else there - columns
-    if here < 0 or there >= MAX_ROOMS:
+    here, there = lattice_rooms(memory, i, int(memory.at[i, k, 0]), int(memory.at[i, k, 1]))
+    if here == there:
         return False
     visited = int(memory.visited[i])
     return bool((visited >> here) & 1 == 1 and (visited >> there) & 1 == 1)
@@ -205,7 +213,7 @@ def is_free(memory: Memory, i: int, x: int, y: int) -> bool:
 
 @inner_kernel
 def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
-    """Write the FIELDS of object k to `row` (i16[17])."""
+    """Write the FIELDS of object k to `row` (i16[20])."""
     row[0], row[1], row[2] = k, type_of(memory, i, k), color_of(memory, i, k)
     row[3], row[4] = position(memory, i, k)
     row[5], row[6] = start_position(memory, i, k)
@@ -214,11 +222,13 @@ def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     row[11], row[12], row[13] = room_of(memory, i, k), status_of(memory, i, k), is_explored(memory, i, k)
     row[14], row[15] = memory.picked_up_at[i, k], memory.dropped_at[i, k]
     row[16] = memory.opened_at[i, k]
+    row[17], row[18] = rooms_of(memory, i, k)
+    row[19] = memory.passed_at[i, k]
 
 
 @inner_kernel
 def fill_table(memory: Memory, i: int, table: np.ndarray) -> int:
-    """Write the FIELDS of all that is known and in the world to `table` (i16[MAX_OBJECTS, 17]); the rows written."""
+    """Write the FIELDS of all that is known and in the world to `table` (i16[MAX_OBJECTS, 20]); the rows written."""
     n = 0
     for k in range(wide(memory.n_objects[i])):
         if memory.at[i, k, 0] != GONE:

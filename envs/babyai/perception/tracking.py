@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_OBJECTS = 40
 """Objects and doors a memory holds; one more is seen on the map but gets no identity."""
+MAX_ROOMS = 16
 HELD, GONE = -1, -2
 """Both coordinates in `at` of a carried object, and of one that left the world (an opened box)."""
 _PICKUP = 3  # the action
@@ -58,6 +59,26 @@ def _same_thing(code: int, other: int) -> bool:
 
 
 @inner_kernel
+def lattice_rooms(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
+    """The lattice rooms on both sides of grid cell (x, y), the same twice where it lies within one."""
+    pitch, columns = int(memory.pitch[i]), int(memory.columns[i])
+    there = (y // pitch) * columns + x // pitch
+    if x % pitch == 0 and x > 0 and x // pitch < columns:
+        return there - 1, there
+    if x % pitch == 0 or y % pitch != 0 or y == 0 or there >= MAX_ROOMS:
+        return min(there, MAX_ROOMS - 1), min(there, MAX_ROOMS - 1)
+    return there - columns, there
+
+
+@inner_kernel
+def number_room(memory: Memory, i: int, room: int) -> None:
+    """Give a lattice room the next number, if it has none: rooms are numbered as they become known."""
+    if memory.room_order[i, room] < 0:
+        memory.room_order[i, room] = memory.n_rooms[i]
+        memory.n_rooms[i] += 1
+
+
+@inner_kernel
 def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
     """A new object first seen at (x, y); its index, or -1 when the memory is full."""
     k = memory.n_objects[i]
@@ -74,6 +95,10 @@ def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
     memory.picked_up_at[i, k] = -1
     memory.dropped_at[i, k] = -1
     memory.opened_at[i, k] = -1
+    memory.passed_at[i, k] = -1
+    here, there = lattice_rooms(memory, i, x, y)
+    number_room(memory, i, here)
+    number_room(memory, i, there)
     return int(k)
 
 

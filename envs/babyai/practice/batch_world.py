@@ -11,13 +11,14 @@ from sdg.envs.babyai.cells import BOX, KIND_MASK
 from sdg.envs.babyai.engine import state as states
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import reset_row, step_row
-from sdg.envs.babyai.engine.state import State, cells_ahead, pose_of
+from sdg.envs.babyai.engine.state import State, pose_of
 from sdg.envs.babyai.engine.view import VIEW, view_row
 from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.memory import TOGGLE, Memory, begin, begin_subgoal, forget_visited_rooms, observe
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from sdg.envs.babyai.perception.tracking import ahead
 from sdg.envs.domain import Domain
-from sdg.envs.domains import domain
+from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.kernels import kernel, wide
 
 WAIT = 6
@@ -55,25 +56,29 @@ def _begin_subgoals(memory):  # type: ignore[no-untyped-def]
         begin_subgoal(memory, i)
 
 
+_AHEAD = np.array([ahead(direction) for direction in range(4)])
+
+
 class BabyAIRows:
     """n rows of world and memory that step together (`sdg.envs.batch.BatchWorld`).
 
-    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views.
+    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views. `preset`
+    names the domain: BabyAI has one for each preset of perception.
     """
 
-    def __init__(self, state: State, memory: Memory) -> None:
-        self.state, self.memory = state, memory
+    def __init__(self, state: State, memory: Memory, *, preset: str = DEFAULT) -> None:
+        self.state, self.memory, self.preset = state, memory, preset
         self._views = np.zeros((len(state), VIEW, VIEW), np.uint8)
 
     @classmethod
-    def blank(cls, n: int) -> BabyAIRows:
+    def blank(cls, n: int, *, preset: str = DEFAULT) -> BabyAIRows:
         """n rows without a world yet."""
-        return cls(states.create(n), memories.create(n))
+        return cls(states.create(n), memories.create(n), preset=preset)
 
     @property
     def domain(self) -> Domain:
-        """BabyAI."""
-        return domain("babyai")
+        """BabyAI under its preset of perception."""
+        return domain(self.preset)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -91,7 +96,7 @@ class BabyAIRows:
 
     def take(self, rows: np.ndarray) -> BabyAIRows:
         """Just these rows, copied."""
-        return BabyAIRows(self.state[rows], Memory(*(array[rows] for array in self.memory)))
+        return BabyAIRows(self.state[rows], Memory(*(array[rows] for array in self.memory)), preset=self.preset)
 
     def put(self, rows: np.ndarray, source: BabyAIRows, source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch."""
@@ -125,8 +130,10 @@ class BabyAIRows:
         return self.memory.carried.astype(np.int64)
 
     def spoils(self, actions: np.ndarray) -> np.ndarray:
-        """bool (n,): whether an action opens a box, which is gone then."""
-        facing_box: np.ndarray = (cells_ahead(self.state) & KIND_MASK) == BOX
+        """bool (n,): whether an action opens a box, which is gone then: the cell ahead as it is remembered."""
+        x, y, direction = self.memory.pose.T.astype(np.int64)
+        seen = self.memory.cells[np.arange(len(x)), x + _AHEAD[direction, 0], y + _AHEAD[direction, 1]]
+        facing_box: np.ndarray = (seen & KIND_MASK) == BOX
         return facing_box & (actions == TOGGLE)
 
     def novelty(self, row: int) -> bytes:
@@ -158,4 +165,4 @@ def join_rows(parts: Sequence[BabyAIRows]) -> BabyAIRows:
     """All rows of all parts, in order."""
     state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
     arrays = zip(*(part.memory for part in parts), strict=True)
-    return BabyAIRows(state, Memory(*(np.concatenate(each) for each in arrays)))
+    return BabyAIRows(state, Memory(*(np.concatenate(each) for each in arrays)), preset=parts[0].preset)

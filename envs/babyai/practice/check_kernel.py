@@ -26,6 +26,7 @@ from sdg.envs.babyai.perception.table import (
     robot_position,
     room_numbers,
     room_of,
+    rooms_of,
     start_position,
     status_of,
     type_of,
@@ -81,7 +82,7 @@ SCRATCH = N_REGISTERS + N_ORDERS * (MAX_OBJECTS + 1)
 
 FIELD_NAMES: tuple[str, ...] = (
     "id", "type", "color", "x", "y", "start_x", "start_y", "distance", "facing", "visible", "held", "room", "status",
-    "explored", "picked_up_at", "dropped_at", "opened_at", "name",
+    "explored", "picked_up_at", "dropped_at", "opened_at", "name", "one_room", "other_room", "passed_at",
 )  # fmt: skip
 """Operand c of FIELD: register a = that field of the object in register b. `name` is color * 4 + type."""
 
@@ -123,6 +124,12 @@ def _rare_field(memory: Memory, i: int, k: int, field: int) -> int:
         return int(memory.dropped_at[i, k])
     if field == 16:
         return int(memory.opened_at[i, k])
+    if field == 20:
+        return int(memory.passed_at[i, k])
+    if field == 18:
+        return rooms_of(memory, i, k)[0]
+    if field == 19:
+        return rooms_of(memory, i, k)[1]
     if field == 13:
         return int(is_explored(memory, i, k))
     if field == 11:

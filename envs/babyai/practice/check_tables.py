@@ -47,12 +47,10 @@ def machine() -> CheckMachine:
         "get_position": ("pair", _numbered(FACT_NAMES, "x", "y")),
         "get_front_position": ("pair", _numbered(FACT_NAMES, "front_x", "front_y")),
     }
-    plain = [name for name in FIELD_NAMES if name not in ("x", "y", "start_x", "start_y")]
+    pairs = {"position": ("x", "y"), "start_position": ("start_x", "start_y"), "rooms": ("one_room", "other_room")}
+    plain = [name for name in FIELD_NAMES if not any(name in pair for pair in pairs.values())]
     fields = {name: (_KINDS.get(name, INT), _numbered(FIELD_NAMES, name)) for name in plain}
-    fields |= {
-        "position": ("pair", _numbered(FIELD_NAMES, "x", "y")),
-        "start_position": ("pair", _numbered(FIELD_NAMES, "start_x", "start_y")),
-    }
+    fields |= {name: ("pair", _numbered(FIELD_NAMES, *pair)) for name, pair in pairs.items()}
     return CheckMachine(
         facts=facts,
         fields=fields,

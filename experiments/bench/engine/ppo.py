@@ -3,7 +3,8 @@
     sdg bench ppo [--json] [--seeds 3] [--cap 150] [--only csba]
 
 a: stable-baselines3's defaults on 16 minigrid environments; b: the project's network, hyperparameters and learner on
-minigrid; c: the same on the engine; s: as c, but with stable-baselines3's own PPO. Times are processor seconds of one
+minigrid; c: the same on the engine; s: as c, but with stable-baselines3's own PPO; e: as c, but the network is
+torch's, with EmbeddingBag as its first layer. Times are processor seconds of one
 thread, compilation and evaluation left out; success is on 500 layouts of the evaluation seeds, with sampled actions.
 `cap` ends a row that has not reached 99 % after so many seconds; where a goal was not reached by then, the factor in
 the last row is how much faster c was at the least.
@@ -32,7 +33,7 @@ BANK = 20_000
 EVALUATION = 500
 GOALS = (0.95, 0.99)
 SETTINGS = PPOSettings(n_epochs=4)
-"""Of rows b, c and s."""
+"""Of rows b, c, e and s."""
 
 
 @dataclass
@@ -142,6 +143,7 @@ def _compile() -> None:
 def _learn(row: str, *, seed: int, cap: float) -> Learning:
     from sdg.experiments.baselines import level_env as ppo_level
     from sdg.experiments.baselines import sb3 as ppo_sb3
+    from sdg.experiments.baselines.embedding_bag import BagNetwork
     from sdg.skills.learning.ppo import PPOLearner
     from sdg.skills.learning.sb3 import SB3Rows
 
@@ -160,8 +162,10 @@ def _learn(row: str, *, seed: int, cap: float) -> Learning:
     chunk = 16 * N_ENVS * 4
     act: Callable[[np.ndarray], np.ndarray]
     go_on: Callable[[], int]
-    if row in "bc":
+    if row in "bce":
         learner = PPOLearner(env, SETTINGS, seed=seed)
+        if row == "e":
+            learner.network = BagNetwork.of(learner.network)
         act, go_on = learner.act, partial(learner.learn, chunk, callback=lambda _learner, _steps: True)
     else:
         rows = env if row == "a" else SB3Rows(env)

@@ -146,7 +146,7 @@ def _held(made: Sequence[Goal]) -> list[str]:
 
 def _into_a_room(made: Sequence[Goal], *, held: str, look: tuple[str, ...]) -> list[Goal]:
     first = () if made and made[-1].kind == "look" else look
-    return [Goal(kind, carried=held) for kind in (*first, *INTO_A_ROOM, *look)]
+    return [Goal(kind, "door" * (kind == "enter"), held) for kind in (*first, *INTO_A_ROOM, *look)]
 
 
 def _key_of(straight: Sequence[Goal], number: int) -> str:

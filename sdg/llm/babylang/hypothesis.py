@@ -71,7 +71,9 @@ def _rooms_to_enter(failed: tuple[str, ...], stuck: str, explore_first: bool) ->
 def _enter_rooms(made: _Plan, rooms: int, look: tuple[str, ...]) -> None:
     made.add(*look)
     for _ in range(rooms):
-        made.add("find_exit", "goto_exit", "open_exit", "enter", *look)
+        made.add("find_exit", "goto_exit", "open_exit")
+        made.add("enter", about="door")
+        made.add(*look)
 
 
 def _goto(made: _Plan, clause: Clause, _: bool) -> None:

@@ -8,7 +8,7 @@ from sdg.llm.babylang import chat, hypothesis, program, reading, repair, transla
 from sdg.llm.babylang.grammar import NotBabyLanguage
 from sdg.llm.model import Completion, Message, Sampling
 
-NAME = "babylang (rule-based)"
+NAME = "babylang (rule-based, hand-written planner)"
 
 _JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
     ("Task to split", lambda text, seed: hypothesis.answer(text, seed=seed)),

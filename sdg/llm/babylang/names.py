@@ -54,7 +54,10 @@ PERCEPTION: Mapping[str, Part] = {
     "unseen": Part(0, {r"not seen|unseen|never (?:seen|in view)": 4, r"\bcells?\b": 2, r"\brobot is\b": -2}),
     "steps": Part(0, {r"\bsteps?\b": 3, r"so far|since|until now": 2, r"subgoal began|when this": -3, r"\broom": -3}),
     "start_steps": Part(0, {r"\bsteps?\b": 3, r"subgoal began|when this": 4, r"\brooms?\b": -3}),
-    "forget": Part(0, {r"^\W*(?:Forget|Clear|Flush|Empt)": 5, r"\brooms?\b": 2}),
+    "in_view": Part(0, {r"\bsees now\b|\bin view\b": 3, r"\bballs?\b|\bthings\b": 2, r"\bcells?\b|seen so far": -4}),
+    "doors_in_view": Part(
+        0, {r"\bsees now\b|\bin view\b": 3, r"\bdoors\b": 2, r"\bballs?\b|\bcells?\b|seen so far": -4}
+    ),
 }
 
 

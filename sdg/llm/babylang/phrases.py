@@ -43,11 +43,11 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
     "open_exit": ("open the unexplored door", "push open the unexplored door", "swing open the unexplored door"),
     "enter": (
-        "enter the new room",
-        "enter the room behind the door",
-        "go into the room behind the door",
-        "step into the new room",
-        "move into the unexplored room",
+        "enter the room behind {x}",
+        "go into the room behind {x}",
+        "go through {x}",
+        "step into the room behind {x}",
+        "pass through {x}",
     ),
 }
 _ORDER = (
@@ -83,7 +83,7 @@ def _about(kind: str, verb: str, thing: str) -> Meaning:
     exits = {"discover": "find_exit", "goto": "goto_exit", "open": "open_exit"}
     if kind in exits and "unexplored" in thing.split():
         return Meaning(exits[kind], f"{verb}_unexplored_door", "")
-    named = kind in {"discover", "goto", "open", "unlock"} and type_of(thing) == "door"
+    named = kind in {"discover", "goto", "open", "unlock", "enter"} and type_of(thing) == "door"
     return Meaning(kind, f"{verb}_door" if named else verb, thing)
 
 

@@ -1,35 +1,37 @@
-"""The program job: the prompt's worked example is carried over to another instruction and other skill names.
+"""The program job: a clause becomes a call of the hand-written planner, whose source is handed out with the program.
 
-What the example's program does for each clause of its own instruction is learned by laying the two side by side; its
-helper functions are kept, its skills replaced by those that reach the same subgoals. What the stand-in knows of
-searching rooms or clearing ways it has read in the example, as a language model would.
+What the stand-in knows of searching, clearing and fetching is Python in `sdg.llm.babylang.by_hand`. From a
+prompt it learns the instruction and which function plays which part, by what is said of it.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 
-from sdg.llm.babylang import grammar, primitive, reading
+from sdg.llm.babylang import grammar, reading, relative
+from sdg.llm.babylang.by_hand.offered import ACTIONS, PERCEPTION, SKILLS
 from sdg.llm.babylang.grammar import Clause
+from sdg.llm.babylang.names import PERCEPTION as PARTS
+from sdg.llm.babylang.names import cast
 from sdg.llm.babylang.skills import ARITY, DOOR, by_kind, primitives
 
-_MAIN = re.compile(r"^def program\(\):\n((?:[ \t]+.*\n?)+)", re.MULTILINE)
-_DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
 MAX_BYTES = 7_500
-"""Stay well under the length that the prompt allows."""
-_THING, _GOAL = "\x01", "\x02"
+"""Of a program; one that would be longer is indented by single blanks."""
 
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """What the worked example teaches: helpers, how its program begins, a line for each kind of clause, its skills."""
-
-    helpers: str
-    opening: tuple[str, ...]
-    lines: Mapping[str, str]
-    skills: Mapping[str, str]
+_OPENING = 'notes = {"known": {}, "stuck": [], "looked": [], "tried": []}'
+_CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up", "put": "bring"}
+_ACTS: Mapping[str, tuple[str, ...]] = {
+    "goto": (),
+    "pick": ("grab()",),
+    "open": ("toggle()",),
+    # Beside the second thing: one step back to the side leaves a free cell next to it ahead, if all is open.
+    "put": ("left()", "forward()", "right()", "lay()"),
+}
+"""What is done over primitive actions once the robot faces a clause's last thing."""
 
 
 def answer(text: str) -> str:
@@ -38,61 +40,81 @@ def answer(text: str) -> str:
     return written(text, grammar.parse(instruction))
 
 
-def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False, first: str = "") -> str:
-    """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills.
-
-    `first` is a statement that the program begins with.
-    """
-    offered = reading.functions(reading.section(text, "Skills"))
+def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
+    """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills."""
+    offered = reading.functions(reading.section(text, "Skills")) or reading.functions(reading.section(text, "Actions"))
+    perception = reading.functions(reading.section(text, "Perception functions"))
     clauses = [clause for group in groups for clause in group]
+    names = cast(perception, PARTS)
     kinds = by_kind(offered)
     if not kinds and (actions := primitives(offered)):
-        return f"```python\n{primitive.source(clauses, actions)}\n```"
-    lesson = learn(reading.section(text, "A worked example"))
-    if lesson is not None and first:
-        lesson = replace(lesson, opening=(f"    {first}", *lesson.opening))
-    if lesson is None or not all(clause.kind in lesson.lines for clause in clauses):
-        return f"```python\n{_straight(clauses, kinds)}\n```"
-    known = (*offered, *reading.functions(reading.section(text, "Perception functions")))
-    taken = {function.name for function in known}
-    return f"```python\n{_carried_over(lesson, clauses, kinds=kinds, taken=taken, careful=careful)}\n```"
+        knows_enough = (PERCEPTION | {"front_position", "unseen"}) <= set(names) and set(actions) >= ACTIONS
+        over = _over_steps if knows_enough else _over_actions
+        return _block(_fitted(over(clauses, names | actions)))
+    enters_ahead = any(function.name == kinds.get("enter") and function.arity == 0 for function in offered)
+    if "in_view" in names:
+        door = "" if enters_ahead else f"{names['doors_in_view']}()[0]"
+        return _block(relative.source(clauses, kinds, door=door))
+    if PERCEPTION - set(names):
+        return _block(_straight(clauses, kinds))
+    taken = {function.name for function in (*offered, *perception)}
+    lines = [_OPENING, *(_call(clause) for clause in clauses)]
+    source = planner("rooms") + "\n\n\n" + "\n".join(["def program():", *(f"    {line}" for line in lines)])
+    if enters_ahead:
+        source = f"{_ENTER_AHEAD}    return {kinds['enter']}()\n\n\n{source}"
+        kinds["enter"] = "enter_ahead"
+    return _block(_fitted(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
 
 
-def learn(example: str) -> Lesson | None:
-    """Read a worked example; None when its program can't be laid beside its instruction."""
-    blocks = reading.blocks(example)
-    main = _MAIN.search(blocks[-1] + "\n") if len(blocks) >= 2 else None
-    if main is None:
-        return None
-    clauses = [clause for group in grammar.parse(blocks[0]) for clause in group]
-    body = [line for line in main.group(1).splitlines() if line.strip()]
-    lines, first = {}, len(body)
-    for clause in clauses:
-        found = next((n for n, line in enumerate(body) if f'"{clause.thing}"' in line), None)
-        if found is None:
-            return None
-        first = min(first, found)
-        line = body[found].replace(f'"{clause.thing}"', _THING)
-        lines[clause.kind] = line.replace(f'"{clause.goal}"', _GOAL) if clause.goal else line
-    helpers = blocks[-1][: main.start()]
-    return Lesson(helpers, tuple(body[:first]), lines, by_kind(reading.functions(reading.prose(example))))
+_ENTER_AHEAD = "def enter_ahead(thing):\n    forget_visited_rooms()\n"
+"""For a skill that names no door, enters what lies ahead, and only what wasn't visited."""
 
 
-def _carried_over(
-    lesson: Lesson, clauses: Iterable[Clause], *, kinds: Mapping[str, str], taken: set[str], careful: bool
+def _block(source: str) -> str:
+    return f"```python\n{source}\n```"
+
+
+@cache
+def planner(name: str) -> str:
+    """The functions of a file of the hand-written planner as a program holds them: no imports, types or docstrings."""
+    text = (files("sdg.llm.babylang") / "by_hand" / f"{name}.py").read_text(encoding="utf-8")
+    defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return "\n\n\n".join(ast.unparse(_Bare().visit(node)) for node in defined)
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out types and docstrings."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.returns = None
+        if ast.get_docstring(node) is not None:
+            del node.body[0]
+        self.generic_visit(node)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+def _call(clause: Clause) -> str:
+    things = f'"{clause.thing}", "{clause.goal}"' if clause.goal else f'"{clause.thing}"'
+    return f"{_CALLS[clause.kind]}({things}, notes)"
+
+
+def _over_skills(
+    source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], taken: set[str], careful: bool
 ) -> str:
-    calls = [
-        lesson.lines[clause.kind].replace(_THING, f'"{clause.thing}"').replace(_GOAL, f'"{clause.goal}"')
-        for clause in clauses
-    ]
-    source = _without_comments(lesson.helpers) + "\n".join(["def program():", *lesson.opening, *calls])
-    names = _own_names(source, taken)
-    renamed, own = {}, []
-    for kind, theirs in lesson.skills.items():
+    """The planner's source with the skills and perception of a prompt, and what is missing or doubled around them."""
+    renamed, own = {part: names[part] for part in PERCEPTION}, []
+    for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
         doors = kinds.get(kind + DOOR, ours)
-        if kind.endswith(DOOR):
-            continue
         if not ours:
             own.append(_missing(theirs, kind))
         elif careful or doors != ours:
@@ -100,7 +122,11 @@ def _carried_over(
             own.append(_use(theirs, kind, skills=(ours, doors), careful=careful))
         else:
             renamed[theirs] = ours
-    return _fitted(_used("\n\n\n".join([*own, _renamed(source, names | renamed)])))
+    clashing = {name: f"{name}_now" for name in _DEFINED.findall(source) if name in taken and name != "program"}
+    return _used("\n\n\n".join([*own, _renamed(source, clashing | renamed)]))
+
+
+_DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
 def _fitted(source: str) -> str:
@@ -123,14 +149,7 @@ def _used(source: str) -> str:
     return "\n\n\n".join(part.strip() for name, part in bodies.items() if name in needed)
 
 
-def _own_names(source: str, taken: set[str]) -> dict[str, str]:
-    """New names for helpers that are called as one of the prompt's functions is."""
-    return {name: f"{name}_now" for name in _DEFINED.findall(source) if name in taken and name != "program"}
-
-
 def _renamed(source: str, names: Mapping[str, str]) -> str:
-    if not names:
-        return source
     return re.sub(r"\b(" + "|".join(map(re.escape, names)) + r")\b(?=\()", lambda match: names[match.group()], source)
 
 
@@ -153,8 +172,22 @@ def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str
     return "\n".join([f"def use_{name}({argument}):", *(f"    {line}" for line in lines)])
 
 
-def _without_comments(source: str) -> str:
-    return re.sub(r"^[ \t]*#.*\n", "", source, flags=re.MULTILINE)
+def _over_actions(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
+    """A program that walks to each thing in turn and acts on it there; actions that aren't offered are left out."""
+    lines = ["def program():"]
+    for clause in clauses:
+        reached = [(clause.thing, _ACTS["pick"]), (clause.goal, _ACTS["put"])]
+        for thing, acts in reached if clause.goal else [(clause.thing, _ACTS[clause.kind])]:
+            lines += [f'    walk_to("{thing}")', *(f"    {act}" for act in acts if act.rstrip("()") in names)]
+    return _renamed(planner("moves") + "\n\n\n" + "\n".join(lines), names)
+
+
+def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
+    """The same planner as over skills, whose parts are walked out action by action."""
+    # Nothing is forgotten where no skill asks which rooms are new.
+    own = "" if "forget" in names else "def forget():\n    return None"
+    main = "\n".join(["def program():", f"    {_OPENING}", *(f"    {_call(clause)}" for clause in clauses)])
+    return _used(_renamed("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
 
 
 def _straight(clauses: Iterable[Clause], kinds: Mapping[str, str]) -> str:

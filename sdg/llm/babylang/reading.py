@@ -68,11 +68,6 @@ def blocks(text: str) -> tuple[str, ...]:
     return tuple(match.group(2).strip("\n") for match in _FENCE.finditer(text))
 
 
-def prose(text: str) -> str:
-    """`text` without its fenced blocks."""
-    return _FENCE.sub("", text)
-
-
 def functions(text: str) -> tuple[Function, ...]:
     """Every function signature at the beginning of a line, with the text up to the next signature."""
     found = list(_SIGNATURE.finditer(text))

@@ -1,4 +1,4 @@
-"""The repair job: what is done already is left out, skills are called with care, and rooms may be searched again."""
+"""The repair job: what is done already is left out, and skills are called with care."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from sdg.llm.babylang import grammar, reading
 from sdg.llm.babylang.grammar import Clause
-from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.program import written
 from sdg.llm.babylang.skills import DOOR, by_kind
 
@@ -17,14 +16,12 @@ _CALL = re.compile(r"(\w+)\((?:'([^'\n]*)'|\"([^\"\n]*)\")?\) -> (True|False|ref
 def answer(text: str) -> str:
     """The reply to a debug prompt: a program for what remains, in which a skill's error ends only that call."""
     groups = grammar.parse(reading.block(reading.section(text, "Instruction to carry out")))
-    calls = _CALL.findall(reading.section(text, "Skill calls it made"))
+    calls = _CALL.findall(reading.section(text, "Calls it made"))
     kinds = {name: kind for kind, name in by_kind(reading.functions(reading.section(text, "Skills"))).items()}
     done = [
         (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
     ]
-    names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
-    first = f"{names['forget']}()" if "forget" in names else ""
-    return written(text, _remaining(groups, done), careful=True, first=first)
+    return written(text, _remaining(groups, done), careful=True)
 
 
 def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:

@@ -22,7 +22,7 @@ ARITY: Mapping[str, int] = {
     "find_exit": 0,
     "goto_exit": 0,
     "open_exit": 0,
-    "enter": 0,
+    "enter": 1,
     "look": 0,
 }
 """Arguments that a skill of each kind takes."""
@@ -50,7 +50,8 @@ def by_kind(functions: Iterable[Function]) -> dict[str, str]:
     best: dict[str, tuple[float, str]] = {}
     for function in functions:
         for kind, share in _shares(function).items():
-            fits = function.arity == ARITY[kind.removesuffix(DOOR)]
+            # Libraries of before 22 November 2026 have a skill that enters whatever lies ahead.
+            fits = function.arity == ARITY[kind.removesuffix(DOOR)] or (kind == "enter" and function.arity == 0)
             if fits and (share, function.name) > best.get(kind, (0.0, "")):
                 best[kind] = (share, function.name)
     chosen = {kind: name for kind, (_, name) in best.items()}

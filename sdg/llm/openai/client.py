@@ -5,6 +5,7 @@ The only file that knows the `openai` package. Its own retries are switched off:
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import threading
@@ -84,7 +85,7 @@ class OpenAIModel:
         limit = "max_tokens" if "max_completion_tokens" in self._refused else "max_completion_tokens"
         request: dict[str, Any] = {
             "model": self.endpoint.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": message.role, "content": _content(message)} for message in messages],
             limit: sampling.max_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
@@ -178,6 +179,15 @@ class OpenAIModel:
 
     def _who(self) -> str:
         return f"Model {self.endpoint.model!r} at {self.endpoint.base_url or 'OpenAI'}"
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """The text alone, or, where there are images, its parts as the protocol has them."""
+    if not message.images:
+        return message.content
+    places = [f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in message.images]
+    images = [{"type": "image_url", "image_url": {"url": place}} for place in places]
+    return [{"type": "text", "text": message.content}, *images]
 
 
 def _advice(status: int) -> str:

@@ -19,8 +19,8 @@ from sdg.envs.check_machine import N_SLOTS, TRUE, CheckMachine
 from sdg.skills.checks.lowering.code import CannotLower, Value
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
+from sdg.skills.sandbox.guard.judge import NODES_PER_STEP, size_of
 from sdg.skills.sandbox.guard.syntax import parse
-from sdg.skills.sandbox.guard.weave import NODES_PER_STEP, size_of
 from sdg.skills.subgoal import CheckFunction
 
 __all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]

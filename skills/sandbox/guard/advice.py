@@ -6,8 +6,8 @@ import ast
 import difflib
 from collections.abc import Collection, Iterable
 
-from sdg.skills.sandbox.guard.builtins import PLAIN_TYPES
-from sdg.skills.sandbox.guard.methods import METHODS
+from sdg.skills.sandbox.guard.helpers import METHODS, PLAIN_TYPES
+from sdg.skills.sandbox.guard.helpers import NAMES as IMPORTABLE
 
 MODULES: dict[str, str] = {
     "math": "write n ** 0.5 for a square root, abs(a - b) for a difference, float('inf') for infinity",
@@ -83,6 +83,8 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
     if node.attr in functions:
         before = f"`{owner}.`" if owner else "anything before it"
         return f"{node.attr} is a plain function: call it without {before}, as in {node.attr}(...)"
+    if name in IMPORTABLE.keys() - bound:
+        return f"{name} has to be imported: write `import {name}` above"
     if name and name not in bound and _SHORT.get(name, name) in MODULES:
         return f"there is no module {name} here: {MODULES[_SHORT.get(name, name)]}"
     if name and name not in {*functions, *PLAIN_TYPES} and (name not in bound or name in _SELF):
@@ -106,6 +108,9 @@ def _module_of(node: ast.expr) -> str:
 def unknown(name: str, *, functions: Collection[str]) -> str:
     """What to write instead of a name that there is not."""
     word = _SHORT.get(name, name)
+    for module in sorted(IMPORTABLE):
+        if name in IMPORTABLE[module]:
+            return f"the name {name!r} is not known: write `from {module} import {name}` above"
     if name in NAMES or word in MODULES:
         return f"the name {name!r} is not known: {NAMES.get(name) or MODULES[word]}"
     near = difflib.get_close_matches(name, list(functions), n=1, cutoff=0.75)

@@ -9,10 +9,13 @@ import ast
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from sdg.skills.sandbox.guard.errors import Refused
 
 MAX_REPLY_CHARS = 64_000
+MAX_REPLY_LINES = 4_000
+MAX_BLOCKS = 400
 MAX_PARSED_CHARS = 20_000
 """Longer code is no guard's: it is not looked at as Python."""
 _BLANKS = " \t"
@@ -36,22 +39,25 @@ class CodeBlock:
 def tidy(reply: str) -> str:
     """A reply without what was thought aloud before it, zero bytes and byte order marks, its line ends LF.
 
-    It is cut at MAX_REPLY_CHARS.
+    It is cut at MAX_REPLY_CHARS and MAX_REPLY_LINES.
     """
     said = reply
     for tag in _THOUGHTS:
         said = said.rpartition(tag)[2]
     said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    return said.replace("\x00", "").replace("\ufeff", "")
+    said = said.replace("\x00", "").replace("\ufeff", "")
+    return "\n".join(said.split("\n", MAX_REPLY_LINES)[:MAX_REPLY_LINES])
 
 
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
-    """Every fenced block of a tidied reply, indented or not; an unclosed last fence ends with the reply."""
-    return tuple(_blocks(reply))
+    """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with it."""
+    return tuple(islice(_blocks(reply), MAX_BLOCKS))
 
 
 def fence_of(line: str) -> tuple[str, str] | None:
     """The fence (``` or ~~~, as long as it is) and the language that a line opens or closes a block with."""
+    if "```" not in line and "~~~" not in line:
+        return None
     rest = line.lstrip(" \t>")
     marker, _, behind = rest.partition(" ")
     if marker in ("-", "*", "+") or (marker[:-1].isdecimal() and marker[-1:] in (".", ")") and len(marker) < 5):
@@ -118,6 +124,8 @@ def _dedented(lines: list[str]) -> str:
 
 
 def _defined(line: str) -> str:
+    if "def" not in line:
+        return ""
     words = line.strip(_BLANKS)
     words = words[5:].lstrip(_BLANKS) if words.startswith("async") else words
     name, bracket, _ = words[4:].partition("(")
@@ -157,10 +165,10 @@ def _bare(text: str) -> str:
     margin = len(lines[starts[0]]) - len(lines[starts[0]].lstrip())
     lines = [line[margin:] if not line[:margin].strip() else line for line in lines]
     starts = [number for number in starts if lines[number].startswith(("def ", "async def "))]
-    end = starts[0]
-    while end < len(lines) and (lines[end][:1] in ("", " ", "\t", "#", ")") or end in starts):
+    end, begun = starts[0], set(starts)
+    while end < len(lines) and (end in begun or lines[end][:1] in ("", " ", "\t", "#", ")")):
         end += 1
-    if any(start > end for start in starts):
+    if starts[-1] > end:
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
     cut = "\n".join(lines[starts[0] : end]).rstrip() + "\n"
     return cut if parsed(cut) is not None else code

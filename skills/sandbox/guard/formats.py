@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from sdg.skills.sandbox.guard.meter import MAX_BITS, NUMBERS, Meter, fit
+from sdg.skills.sandbox.guard.meter import NUMBERS, SCALARS, Meter, fit
 
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class Formats:
@@ -25,20 +27,13 @@ class Formats:
 
     def shown(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
-        if conversion in (ord("r"), ord("a")):
-            value = self._meter.repr(value)
-            value = ascii(value)[1:-1] if conversion == ord("a") and not value.isascii() else value
-        elif not spec or conversion != -1 or type(value) is str:
-            value = self._meter.text(value)
-        if not spec:
-            return str(value)
-        if type(value) is not str and type(value) not in NUMBERS:
-            raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
+        if not spec or conversion != -1 or type(value) not in NUMBERS:
+            if spec and conversion == -1 and type(value) is not str:
+                raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
+            value = self._meter.text(value, _CONVERSIONS[conversion])
         if not is_short_format(spec):
             raise ValueError(LONG_FORMAT)
-        if type(value) is int and value.bit_length() > MAX_BITS:
-            raise ValueError("the number is too large to be written")
-        self._meter.tick(96 if type(value) is float else 8 + (value.bit_length() >> 2) if type(value) is int else 8)
+        self._meter.tick(96 if type(value) is float else 8 + self._meter.weigh(value, shown=True) if spec else 0)
         return format(value, spec)
 
     def format(self, template: str, *values: Any, **named: Any) -> str:
@@ -56,25 +51,24 @@ class Formats:
         return self.joined(*pieces, rest).replace("\0", "{").replace("\1", "}")
 
     def percent(self, template: str, values: Any) -> str:
-        """`template % values` with %s, %r, %d and %.2f."""
-        given = list(values) if type(values) is tuple else [values]
-        pieces, rest = [], template.replace("%%", "\0")
-        self._meter.tick(len(template) >> 2)
-        while "%" in rest:
-            before, _, rest = rest.partition("%")
-            end = next((place for place, sign in enumerate(rest[:8]) if sign.isalpha()), 8)
-            spec, kind, rest = rest[:end], rest[end : end + 1], rest[end + 1 :]
-            if not given or kind not in tuple("srdifgex"):
-                raise TypeError("% in a text takes as many %s, %d or %.2f as values: use an f-string")
-            value = given.pop(0)
-            if kind in "di" and type(value) in NUMBERS:
-                value, kind = int(value), "d"
-            elif kind in "sr":
-                value, spec, kind = self.shown(value, ord(kind)), spec and f">{spec}".replace(">-", "<"), ""
-            pieces += [before, self.shown(value, spec=spec + kind)]
-        if given:
-            raise TypeError("not all values were converted: give one for each %s")
-        return self.joined(*pieces, rest).replace("\0", "%")
+        """`template % values` with short formats, each for one value."""
+        for place in template.replace("%%", "").split("%")[1:]:
+            spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
+            if not is_short_format(spec):
+                raise ValueError(LONG_FORMAT)
+        given = values if type(values) is tuple else (values,)
+        self._meter.weigh(given, shown=True)
+        self._meter.tick((len(template) >> 2) + 96 * len(given))
+        out = template % tuple(each if type(each) in SCALARS else _Shown(self._meter.text(each)) for each in given)
+        fit(len(out), "characters")
+        return out
+
+
+class _Shown(str):
+    """A text that is its own repr, for `%r`."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def is_short_format(spec: str) -> bool:

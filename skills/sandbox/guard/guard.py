@@ -20,11 +20,11 @@ from types import CodeType
 from typing import Any
 
 from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
-from sdg.skills.sandbox.guard.builtins import EXCEPTIONS, Builtins
-from sdg.skills.sandbox.guard.desugar import Desugar
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
 from sdg.skills.sandbox.guard.formats import Formats
+from sdg.skills.sandbox.guard.helpers import BUILTINS, Helpers
+from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import (
     FILENAME,
     MAX_CALL_DEPTH,
@@ -32,15 +32,14 @@ from sdg.skills.sandbox.guard.meter import (
     SOURCE,
     UNITS_PER_STEP,
     Exhausted,
+    Lazy,
     Meter,
 )
-from sdg.skills.sandbox.guard.methods import Methods
-from sdg.skills.sandbox.guard.modules import NAMES as MODULES
-from sdg.skills.sandbox.guard.modules import Modules
 from sdg.skills.sandbox.guard.operators import Operators
 from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
 from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, Inspector, parse
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse, resolved
+from sdg.skills.sandbox.guard.table import EXCEPTIONS
 from sdg.skills.sandbox.guard.weave import Weaver
 
 __all__ = [
@@ -54,20 +53,12 @@ _ADDRESS = " at 0x"
 """Where something lies in memory, as an error about a function tells it: it differs from run to run."""
 
 
-def _builtin_names() -> frozenset[str]:
-    meter = Meter(frozenset())
-    return frozenset(Builtins(meter, Operators(meter)).calls)
-
-
-_BUILTIN_NAMES = _builtin_names()
-
-
 def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
     """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
 
     Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
     """
-    return _BUILTIN_NAMES | set(EXCEPTIONS) | set(MODULES) | set(fields_of(records)) | {"getattr", "hasattr", "type"}
+    return BUILTINS | set(EXCEPTIONS) | set(MODULES) | set(fields_of(records)) | {"getattr", "hasattr", "type"}
 
 
 class Guard:
@@ -95,7 +86,7 @@ class Guard:
         self.returns = returns
         self.budget_steps, self.source_bytes = budget_steps, source_bytes
         for name in self.signatures:
-            if not name.isidentifier() or name.startswith("_") or name in _BUILTIN_NAMES:
+            if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
     def load(self, source: str, *, entry: str | None = None) -> Guarded:
@@ -109,21 +100,23 @@ class Guard:
             raise Refused("The code is nested too deeply.") from None
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        Desugar(names_bound(tree) | set(self.signatures)).visit(tree)
         variables = names_bound(tree)
-        known: dict[str, Any] = {"fields": self.fields, "functions": self.signatures}
-        inspector = Inspector(**known, errors=self.errors, builtins=_BUILTIN_NAMES, variables=variables)
-        found = entry_of(tree, entry, inspector.refuse)
+        weaver = Weaver(
+            fields=self.fields,
+            functions=self.signatures,
+            errors={**EXCEPTIONS, **self.errors},
+            kept={name for name, signature in self.signatures.items() if not signature.weak} | set(self.errors),
+            imported=(imported := resolved(tree, variables | set(self.signatures))),
+            variables=variables,
+        )
+        found = entry_of(tree, entry, weaver.refuse)
         if found:
-            check_top(tree, inspector.refuse)
-            inspector.inspect(tree)
-        else:
-            inspector.inspect(tree)
-        inspector.report()
+            check_top(tree, weaver.refuse, imported)
+        weaver.truth = found if self.returns is bool else ""
         is_static = all(map(_is_static, tree.body))
-        truths = frozenset({found}) if self.returns is bool else frozenset()
-        weaver = Weaver(**known, errors={**EXCEPTIONS, **self.errors}, variables=variables, truths=truths)
-        return Guarded(self, source=source, entry=found, code=_compile(weaver.visit(tree)), is_static=is_static)
+        woven = weaver.visit(tree)
+        weaver.report()
+        return Guarded(self, source=source, entry=found, code=_compile(woven), is_static=is_static)
 
 
 class Guarded:
@@ -145,7 +138,7 @@ class Guarded:
         self._names: dict[str, Any] = {"__builtins__": {}, SOURCE: source}
         self._names.update(_furnish(self._meter, guard))
         for name, signature in guard.signatures.items():
-            self._names[f".h_{name}"] = self._border.wrap(signature)
+            self._names[name] = self._border.wrap(signature)
         self._code = None if is_static else code
         if is_static:
             exec(code, self._names)
@@ -173,7 +166,7 @@ class Guarded:
         line, trace = 0, error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == FILENAME:
-                line = trace.tb_lineno
+                line = trace.tb_lineno or line  # clean-up code has no line
             trace = trace.tb_next
         return line
 
@@ -195,7 +188,7 @@ class Guarded:
         """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
         under what is left of the budget."""
         try:
-            text = self._meter.repr(error)
+            text = self._meter.text(error)
         except (Exception, BudgetStop):
             text = ""
         if _ADDRESS in text:
@@ -230,12 +223,8 @@ class Guarded:
 def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
     operators, formats = Operators(meter), Formats(meter)
-    builtins = Builtins(meter, operators)
-    methods = Methods(meter, operators, builtins)
-    names: dict[str, Any] = dict(builtins.calls)
-    names |= {f".{name}": function for name, function in operators.calls.items()}
-    names |= {f".m_{name}": function for name, function in methods.calls.items()}
-    names |= {f".x_{name}": value for name, value in Modules(meter, operators, builtins).calls.items()}
+    helpers = Helpers(meter, operators)
+    names = {f".{name}": function for name, function in operators.calls.items()} | helpers.calls
     names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
 
     def is_field(value: Any, name: str) -> bool:
@@ -243,10 +232,10 @@ def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
 
     names |= {
         ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".merged": builtins.merged,
-        ".set": builtins.calls["set"], ".dict": builtins.dict, ".lazy": builtins.lazy, ".type": builtins.type,
-        ".getter": methods.getter, ".generator": lambda made: lambda *v, **w: builtins.lazy(made(*v, **w)),
-        ".shown": formats.shown, ".joined": formats.joined, ".missing": object(),
+        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".set": names["set"], ".dict": names["dict"],
+        ".lazy": lambda items: Lazy(items, meter), ".missing": object(),
+        ".generator": lambda made: lambda *values, **words: Lazy(made(*values, **words), meter),
+        ".shown": formats.shown, ".joined": formats.joined,
         ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
         ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
         ".deeper": lambda function: _deeper(function, meter),
@@ -272,7 +261,7 @@ def _is_static(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.FunctionDef):
         defaults = [*statement.args.defaults, *statement.args.kw_defaults]
         return all(default is None or is_literal(default) for default in defaults)
-    return is_constant(getattr(statement, "value", None))
+    return isinstance(statement, ast.Pass) or is_constant(getattr(statement, "value", None))
 
 
 def _compile(tree: ast.Module) -> CodeType:

@@ -7,7 +7,7 @@ twenty bytes. What every helper does is charged by the sizes of what it is given
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import GeneratorType
 from typing import Any
@@ -21,11 +21,12 @@ SOURCE = ".source"
 """Where generated code's own text is among its names, for whoever must tell which code is running."""
 
 UNITS_PER_STEP = 24
-MAX_ITEMS = 10_000
-MAX_CHARACTERS = 10_000
-MAX_BITS = 4_096
+MOST = {"characters": 10_000, "items": 10_000, "bits": 4_096}
+"""How large one operation may make a value."""
 MAX_KEY = 1 << 60
 """Whole numbers beyond it can be chosen so that their hashes are equal."""
+MAX_KEY_PART = 1 << 20
+"""Tuples of whole numbers beyond it can."""
 MAX_DEPTH = 100
 MAX_CALL_DEPTH = 60
 
@@ -33,21 +34,18 @@ SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
-CONTAINERS: frozenset[type] = frozenset({list, tuple, set, frozenset, deque}) | DICTS | VIEWS
-_BRACKETS: dict[type, tuple[str, str]] = {
-    list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), frozenset: ("frozenset({", "})"), dict: ("{", "}"),
-    deque: ("deque([", "])"), Counter: ("Counter({", "})"), defaultdict: ("defaultdict({", "})"),
-}  # fmt: skip
-_BRACKETS |= {view: (f"{view.__name__}([", "])") for view in VIEWS}
+SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
+CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | SETS | DICTS
 
 
 class Meter:
     """Counts units down; one for each piece of generated code. `depth` counts calls inside one another."""
 
-    __slots__ = ("depth", "left", "records", "too_deep")
+    __slots__ = ("depth", "left", "plain", "records", "too_deep")
 
     def __init__(self, records: frozenset[type]) -> None:
         self.records = records
+        self.plain = SCALARS | CONTAINERS | records | {range}
         self.left = self.depth = 0
         self.too_deep: RecursionError | None = None
 
@@ -88,25 +86,27 @@ class Meter:
             self.tick(value.__sizeof__() >> 4)
         return value
 
-    def weigh(self, value: object) -> int:
+    def weigh(self, value: object, *, shown: bool = False) -> int:
         """Charge every node of a nested value, shared ones as often as C code would meet them; how many there are.
 
-        Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process.
-        Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is left.
+        Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process. Where
+        the value is to be `shown` as text its characters count, too, and it must be plain: functions and iterators
+        would tell addresses. Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is
+        left, TypeError for what has no text.
         """
-        if type(value) not in CONTAINERS:
-            size = 1 + (len(value) >> 4) if type(value) is str else 1
-            self.tick(size)
-            return size
-        trail, size, told = [_parts(value)], 1, 0
+        trail: list[Any] = [iter((value,))]
+        size = told = 0
         while trail:
             for part in trail[-1]:
-                size += 1 + (len(part) >> 4) if type(part) is str else 2 if type(part) in self.records else 1
+                kind = type(part)
+                size += 1 + (self._shown(part) if shown else len(part) >> 4 if kind is str else kind in self.records)
                 if size - told > 256:
                     self.tick(size - told)
                     told = size
-                if type(part) in CONTAINERS:
-                    if len(trail) >= MAX_DEPTH:
+                    if shown:
+                        fit(size, "characters")
+                if kind in CONTAINERS or (shown and isinstance(part, Exception)):
+                    if len(trail) > MAX_DEPTH:
                         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
                     trail.append(_parts(part))
                     break
@@ -115,43 +115,45 @@ class Meter:
         self.tick(size - told)
         return size
 
+    def _shown(self, part: Any) -> int:
+        """About how many characters a part has as text, those of its own parts aside."""
+        kind = type(part)
+        if kind is str:
+            return len(part)
+        if kind is int:
+            if part.bit_length() > MOST["bits"]:
+                raise ValueError("the number is too large to be written")
+            return part.bit_length() >> 2
+        if kind is Counter:  # in the order of its counts
+            self.tick(24 * len(part))
+        if kind is defaultdict or not (kind in self.plain or isinstance(part, Exception)):
+            raise TypeError(f"a {kind.__name__} cannot be turned into text")
+        return 2
+
     def key(self, value: Any, among: int = 0) -> Any:
         """The value, charged for being looked up `among` so many keys. Raises `TooLarge` for a number that is too long.
 
-        Numbers and texts have hashes of their own up to 60 bits. Tuples and sets can be given equal ones, be it only
-        because hash(-1) == hash(-2): then every key of the dict may be compared.
+        Numbers up to 60 bits, texts and short tuples of them have hashes of their own. Other tuples and sets can be
+        given equal ones, be it only because hash(-1) == hash(-2): then every key of the dict may be compared.
         """
         kind = type(value)
-        if kind is int:
+        if kind is str:
+            self.tick(len(value) >> 4)
+        elif kind is int:
             if not -MAX_KEY < value < MAX_KEY:
                 raise TooLarge(f"a whole number of {value.bit_length()} bits as a key; at most 60 are allowed")
-        elif kind is str:
-            self.tick(len(value) >> 4)
-        elif kind is tuple or kind is frozenset or kind is set:
-            own = kind is tuple and len(value) < 8
-            for part in value:
-                if type(part) is int and -MAX_KEY < part < MAX_KEY and part != -1 and part != -2:
-                    continue
-                own = own and (type(part) is str or part is None or type(part) in self.records)
-                if type(part) in CONTAINERS:
-                    break
-                self.key(part)
-            if not own:
-                self._nested_key(value)
-                self.tick(among >> 4)
+        elif kind is slice:  # from Python 3.12 on it has a hash, of whatever it holds
+            raise TypeError("a slice cannot be a key")
+        elif kind in CONTAINERS and not (kind is tuple and len(value) < 6 and all(map(self._is_own_key, value))):
+            size = self.weigh(value)
+            self.tick(among * size >> 6)
         return value
 
-    def _nested_key(self, value: Any) -> None:
-        self.weigh(value)
-        stack = [value]
-        while stack:
-            for part in stack.pop():
-                if type(part) in CONTAINERS:
-                    stack.append(_parts(part))
-                elif type(part) is int:
-                    self.key(part)
+    def _is_own_key(self, part: Any) -> bool:
+        small = -MAX_KEY_PART < part < MAX_KEY_PART if type(part) is int else type(part) is str and len(part) < 100
+        return small or part is None or type(part) in self.records
 
-    def keys(self, items: list[Any]) -> list[Any]:
+    def keys(self, items: Any) -> Any:
         """The items, each charged for being a key among the others. Members of a dict's table take memory."""
         self.tick(4 * len(items))
         for item in items:
@@ -159,98 +161,27 @@ class Meter:
         return items
 
     def bulk(self, items: Iterable[Any]) -> list[Any]:
-        """A new list of the items: at most MAX_ITEMS of them, and four times that where each was counted already."""
-        kind = type(items)
-        if kind in CONTAINERS or kind is range or kind is str:
-            if len(items) > MAX_ITEMS:  # type: ignore[arg-type]
-                raise TooLarge(f"{len(items)} items in one go; at most {MAX_ITEMS} are allowed")  # type: ignore[arg-type]
-            out = list(items)
-            self.tick(len(out) << 1 if kind is str or kind is range else 1 + (len(out) >> 1))
-            return out
-        most = 4 * MAX_ITEMS if kind is GeneratorType or kind is Lazy else MAX_ITEMS
-        out = list(islice(items, most + 1))
-        if len(out) > most:
-            raise TooLarge(f"more than {most} items in one go")
-        self.tick(1 + (len(out) >> 1))
+        """A new list of the items, as many as one operation may have, four times that where each was counted."""
+        if type(items) in CONTAINERS or type(items) in (range, str):
+            fit(len(items), "items")  # type: ignore[arg-type]
+        counted = 4 if type(items) in (Lazy, GeneratorType) else 1
+        out = list(islice(items, counted * MOST["items"] + 1))
+        fit(len(out) // counted, "items")
+        self.tick(1 + (len(out) << 1 if type(items) in (range, str) else len(out) >> 1))
         return out
-
-    def star(self, items: Any) -> Any:
-        """What `*items` unpacks."""
-        return self.bulk(items)
 
     def rows(self, items: Iterable[Any]) -> Iterator[Any]:
         """Each item as a bounded list, for patterns with a star."""
-        for item in items:
-            yield self.bulk(item)
+        return map(self.bulk, items)
 
-    def text(self, value: Any) -> str:
-        """str(value) of plain data, bounded. Functions and iterators have none: they would tell addresses."""
-        out = value if type(value) is str else self.repr(value)
-        if len(out) > MAX_CHARACTERS:
-            raise TooLarge(f"a text of {len(out)} characters; at most {MAX_CHARACTERS} are allowed")
+    def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
+        """str(value) or another text of plain data, bounded."""
+        if type(value) is not str:
+            self.weigh(value.args if isinstance(value, Exception) else value, shown=True)
+        out = write(value)
+        fit(len(out), "characters")
         self.tick(len(out) >> 4)
         return out
-
-    def repr(self, value: Any) -> str:
-        """repr(value), and str() of an exception; it stops where the text grows too long."""
-        out: list[str] = []
-        self._write(value, out, left=[MAX_CHARACTERS], depth=0)
-        text = "".join(out)
-        self.tick(len(text) >> 4)
-        return text
-
-    def _write(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
-        kind = type(value)
-        self.tick(2)
-        if depth > MAX_DEPTH:
-            raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
-        if kind in CONTAINERS:
-            self._write_items(value, out, left=left, depth=depth)
-            return
-        if isinstance(value, Exception):
-            self._write_error(value, out, left=left, depth=depth)
-            return
-        if kind is int:
-            if value.bit_length() > MAX_BITS:
-                raise ValueError("the number is too large to be written")
-            self.tick(value.bit_length() >> 3)
-        elif kind not in SCALARS and kind not in self.records and kind is not range:
-            raise TypeError(f"a {kind.__name__} cannot be turned into text")
-        text = repr(value)
-        left[0] -= len(text)
-        if left[0] < 0:
-            raise TooLarge(f"a text of more than {MAX_CHARACTERS} characters")
-        out.append(text)
-
-    def _write_items(self, value: Any, out: list[str], *, left: list[int], depth: int) -> None:
-        kind = type(value)
-        begin, end = _BRACKETS[kind]
-        if not value and kind in (set, frozenset, Counter):
-            begin, end = f"{kind.__name__}(", ")"
-        out.append(begin)
-        pairs = kind in DICTS
-        items = value.most_common() if kind is Counter and self.tick(8 * self.weigh(value)) else value
-        for place, part in enumerate(items.items() if kind is dict or kind is defaultdict else items):
-            left[0] -= 2
-            if place:
-                out.append(", ")
-            self._write(part[0] if pairs else part, out, left=left, depth=depth + 1)
-            if pairs:
-                out.append(": ")
-                self._write(part[1], out, left=left, depth=depth + 1)
-        out.append(",)" if kind is tuple and len(value) == 1 else end)
-
-    def _write_error(self, error: Exception, out: list[str], *, left: list[int], depth: int) -> None:
-        """An exception's own text, which is never asked of it: it may hold values of any size."""
-        parts = error.args[1:2] if isinstance(error, OSError | OverflowError) and len(error.args) > 1 else error.args
-        if type(error).__module__ != "builtins":
-            parts = (str(error)[:MAX_CHARACTERS],)
-        for part in parts[:1]:
-            if type(part) is str and not isinstance(error, KeyError):
-                left[0] -= len(part)
-                out.append(part)
-            else:
-                self._write(part, out, left=left, depth=depth + 1)
 
 
 class Exhausted(BaseException):
@@ -275,19 +206,23 @@ class Lazy:
         meter = self._meter
         meter.enter(2)
         try:
-            return next(self._items)
+            item = next(self._items)
+            if type(item) is tuple:  # made by C code as wide as there were stars
+                meter.tick(len(item))
+            return item
         finally:
             meter.depth -= 1
 
 
 def _parts(value: Any) -> Any:
-    """Iterator over what C code visits in a container."""
-    return (part for pair in value.items() for part in pair) if type(value) in DICTS else iter(value)
+    """Iterator over what C code visits in a container or an exception."""
+    if type(value) in DICTS:
+        return (part for pair in value.items() for part in pair)
+    return iter(value.args if isinstance(value, Exception) else value)
 
 
 def fit(size: int, what: str) -> None:
-    most = {"characters": MAX_CHARACTERS, "items": MAX_ITEMS, "bits": MAX_BITS}[what]
-    if size > most:
-        raise TooLarge(
-            f"the result would have {size if size < 10**9 else 'over 10**9'} {what}; at most {most} are allowed"
-        )
+    """Raises `TooLarge` for more characters, items or bits than one operation may make."""
+    if size > MOST[what]:
+        told = size if size < 10**9 else "over 10**9"
+        raise TooLarge(f"the result would have {told} {what}; at most {MOST[what]} are allowed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable
 
-from sdg.skills.sandbox.guard.desugar import loads
+from sdg.skills.sandbox.guard.syntax import loads
 
 _CHANGING = frozenset(
     str.split(
@@ -99,9 +99,9 @@ def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
     return starts(node) == entry or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def check_top(tree: ast.Module, refuse: Refuse) -> None:
+def check_top(tree: ast.Module, refuse: Refuse, imported: Collection[str]) -> None:
     """Nothing but functions and constants stands there, each bound once, and no constant is meant to last."""
-    known: set[str] = set()
+    known: set[str] = set(imported)
     changeable: set[str] = set()
     for statement in tree.body:
         if not isinstance(statement, _JUDGED):
@@ -143,9 +143,10 @@ def is_literal(node: ast.expr | None, known: Collection[str] = ()) -> bool:
     if isinstance(node, ast.BinOp):
         return is_literal(node.left, known) and is_literal(node.right, known) and isinstance(node.op, _ARITHMETIC)
     if isinstance(node, ast.Call):
-        named = isinstance(node.func, ast.Name) and (node.func.id.startswith(".x_") or node.func.id in _MAKERS)
-        return named and not node.keywords and all(is_literal(each, [*known, *_MAKERS]) for each in node.args)
-    return is_constant(node) or (isinstance(node, ast.Name) and (node.id in known or node.id.startswith(".x_")))
+        made = [*known, *_MAKERS]
+        return not node.keywords and all(is_literal(each, made) for each in (node.func, *node.args))
+    named = node.value if isinstance(node, ast.Attribute) else node
+    return is_constant(node) or (isinstance(named, ast.Name) and named.id in known)
 
 
 _MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
@@ -155,6 +156,8 @@ def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
     """A docstring, or constants bound to names."""
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    if isinstance(statement, ast.Pass):
+        return True
     if isinstance(statement, ast.AnnAssign):
         return isinstance(statement.target, ast.Name) and is_literal(statement.value, known)
     return (

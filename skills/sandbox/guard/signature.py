@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
-from sdg.skills.sandbox.guard.methods import METHODS
+from sdg.skills.sandbox.guard.helpers import METHODS
 
 ANY, FLAT, NUMBER = 0, 1, 2
 """What a host function promises to return, and a record's field to hold: anything; a text, number, bool, None or short
@@ -34,6 +34,8 @@ class Signature:
     most: int = 0
     returns: int = ANY
     keywords: frozenset[str] = frozenset()
+    weak: bool = False
+    """Whether a definition of the source's own under this name wins; other names cannot be bound."""
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> Signature:

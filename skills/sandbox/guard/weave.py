@@ -1,281 +1,270 @@
-"""Rewrites an inspected tree: steps are counted in loops, calls and comprehensions, and every operator, subscript,
-method and text becomes a call that looks at sizes first.
+"""Judges and rewrites a tree in one walk: what isn't listed is refused, and every operator, subscript, method, loop and
+text becomes a call that looks at sizes first.
 
     for o in things:                          for o in things:
         if o.x < 3: near[o.name] += 1   ->        .tick(72)
                                                   if .lt(o.x, 3):
-                                                      .t1 = near; .t2 = o.name
-                                                      .put(.iadd(.item(.t1, .t2), 1), .t1, .t2)
+                                                      .put(.iadd(.item((.t1 := near), (.t2 := o.name)), 1), .t1, .t2)
 
-Names of the guard's own functions begin with a dot, which no source can spell: builtins that are rebound are the
-source's own business, host functions lie under `.h_NAME`, what modules hold under `.x_MODULE.NAME`.
+Names of the guard's own functions begin with a dot, which no source can spell: builtins and functions of the host that
+are rebound are the source's own business, what modules hold lies under `.x_MODULE.NAME`, methods under `.m_NAME`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any
 
-from sdg.skills.sandbox.guard.desugar import YIELD, call, load, yields
-from sdg.skills.sandbox.guard.meter import UNITS_PER_STEP
-from sdg.skills.sandbox.guard.methods import METHODS
-from sdg.skills.sandbox.guard.operators import BINARY, COMPARE
+from sdg.skills.sandbox.guard import advice
+from sdg.skills.sandbox.guard.helpers import BUILTINS, METHODS
+from sdg.skills.sandbox.guard.judge import Judge, located, units
+from sdg.skills.sandbox.guard.operators import BINARY
 from sdg.skills.sandbox.guard.outline import is_constant, is_literal
+from sdg.skills.sandbox.guard.rules import compared
+from sdg.skills.sandbox.guard.syntax import call, load, loads, store
+from sdg.skills.sandbox.guard.table import PLAIN_TYPES
 
-NODES_PER_STEP = UNITS_PER_STEP
-CALL_NODES = 24
-_WEIGHTS: dict[type, int] = {
-    ast.Call: CALL_NODES, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 10, ast.ListComp: 8,
-    ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
-}  # fmt: skip
+_TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
+"""Methods of str that may be passed on as functions: `key=str.lower`."""
 _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"})
 """Builtins that are done with an iterator when they return."""
 
 
-def size_of(nodes: Any) -> int:
-    """How much work nodes stand for; a call may be one of the host's, a display takes memory."""
-    return sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node))
-
-
-class Weaver(ast.NodeTransformer):
-    """Weaves one source. `truths` are functions whose `return a and b` means its truth."""
-
-    def __init__(self, *, functions: Collection[str], errors: Collection[str], variables: Collection[str],
-                 fields: Collection[str], truths: Collection[str]) -> None:  # fmt: skip
-        self._functions, self._errors, self._variables, self._fields = functions, errors, variables, fields
-        self._truths = truths
-        self._returns: list[bool] = []
-        self._temporaries = 0
-
-    def visit(self, node: ast.AST) -> Any:
-        """Weave one node; what replaces it stands on its line."""
-        woven = super().visit(node)
-        for part in woven if isinstance(woven, list) else [woven]:
-            if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
-                ast.copy_location(part, node)
-        return woven
-
-    def _ticks(self, *parts: ast.AST) -> ast.expr:
-        """An expression that charges steps and is True."""
-        return call(".tick", _units(*parts))
-
-    def _temporary(self) -> str:
-        self._temporaries += 1
-        return f".t{self._temporaries}"
-
-    def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        out: list[ast.stmt] = []
-        for statement in body:
-            woven = self.visit(statement)
-            out.extend(woven if isinstance(woven, list) else [woven])
-        return out
+class Weaver(Judge):
+    """Weaves one source, with all that is wrong with it noted."""
 
     # Functions ------------------------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        enter, leave = call(".enter", _units(*node.body)), call(".leave")
-        self._returns.append(node.name in self._truths)
-        fresh = self._parameters(node.args)
-        body = [*fresh, *self._statements(node.body)]
-        self._returns.pop()
-        scope = [part for part in body if isinstance(part, ast.Nonlocal)]
-        body = [part for part in body if not isinstance(part, ast.Nonlocal)]
-        node.returns = None
-        if yields(node):  # its depth is counted by the iterator that it is wrapped in
+        if node.name in self._functions and node.name in loads(node):
+            self.refuse(
+                node, f"{node.name} is given, and in a function of that name it means itself: choose another name"
+            )
+        enter, ticks, is_generator = call(".enter", units(*node.body)), self._ticks(*node.body), _yields(node)
+        node.body, node.returns, node.decorator_list = [*_made_anew(node.args, self._imported), *node.body], None, []
+        outer, self._function, self._tries = (self._function, self._tries), node.name, 0
+        self.generic_visit(node)
+        self._function, self._tries = outer
+        if is_generator:  # its depth is counted by the iterator that it is wrapped in
             node.decorator_list = [load(".generator")]
-            node.body = [*scope, ast.Expr(self._ticks(*body)), *body]
+            node.body = [ast.Expr(ticks), *node.body]
         else:
-            tried = ast.Try(body=body, handlers=[], orelse=[], finalbody=[ast.Expr(leave)])
-            node.body = [*scope, ast.Expr(enter), tried]
+            leave = ast.Expr(call(".leave"))
+            node.body = [ast.Expr(enter), ast.Try(body=node.body, handlers=[], orelse=[], finalbody=[leave])]
         return node
 
-    def _parameters(self, node: ast.arguments) -> list[ast.stmt]:
-        """Defaults that could be changed are made anew in each call, by the statements returned; others as written."""
-        positional = [*node.posonlyargs, *node.args]
-        pairs = list(zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True))
-        pairs += [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if d is not None]
-        fresh: dict[ast.expr, ast.arg] = {
-            default: parameter for parameter, default in pairs
-            if is_literal(default) and not is_constant(default)
-        }  # fmt: skip
-        made: list[ast.stmt] = []
-        for default, parameter in fresh.items():
-            missing = ast.Compare(left=load(parameter.arg), ops=[ast.Is()], comparators=[load(".missing")])
-            store = ast.Assign(targets=[ast.Name(id=parameter.arg, ctx=ast.Store())], value=self.visit(default))
-            made.append(ast.If(test=missing, body=[store], orelse=[]))
-        woven = lambda d: d and (load(".missing") if d in fresh else self.visit(d))  # noqa: E731
-        node.defaults, node.kw_defaults = [woven(d) for d in node.defaults], [woven(d) for d in node.kw_defaults]
-        for argument in [*positional, *node.kwonlyargs, node.vararg, node.kwarg]:
-            if argument is not None:
-                argument.annotation = None
-        return made
-
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        node.args.defaults = [self.visit(default) for default in node.args.defaults]
-        node.args.kw_defaults = [default and self.visit(default) for default in node.args.kw_defaults]
-        node.body = ast.BoolOp(op=ast.And(), values=[self._ticks(node.body), self.visit(node.body)])
+        ticks = self._ticks(node.body)
+        self.generic_visit(node)
+        node.body = ast.BoolOp(op=ast.And(), values=[ticks, node.body])
         return call(".deeper", node)
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
-        if node.value is not None:
-            both = isinstance(node.value, ast.BoolOp) and self._returns[-1]
-            node.value = self.visit(node.value)
-            if both:
-                node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
+        both = isinstance(node.value, ast.BoolOp) and self._function == self.truth
+        self.generic_visit(node)
+        if both and node.value is not None:
+            node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
         return node
 
     # Statements -----------------------------------------------------------------------------------------------------
 
     def visit_For(self, node: ast.For) -> ast.For:
-        ticks = self._ticks(*node.body)
-        node.iter = self._rows(node.target, self.visit(node.iter))
-        node.body = [ast.Expr(ticks), *self._statements(node.body)]
-        node.orelse = self._statements(node.orelse)
+        ticks, is_starred = self._ticks(*node.body), _is_starred(node.target)
+        self._target(node.target, None)
+        self.generic_visit(node)
+        node.iter = call(".rows", node.iter) if is_starred else node.iter
+        node.body.insert(0, ast.Expr(ticks))
         return node
 
     def visit_While(self, node: ast.While) -> ast.While:
         ticks = self._ticks(*node.body, ast.Expr(node.test))
-        node.test = self.visit(node.test)
-        node.body = [ast.Expr(ticks), *self._statements(node.body)]
-        node.orelse = self._statements(node.orelse)
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(ticks))
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        self._tries += 1
+        self.generic_visit(node)
+        self._tries -= 1
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
-        node.name = node.name or self._temporary()
-        node.body = [ast.Expr(call(".caught", load(node.name))), *self._statements(node.body)]
-        if isinstance(node.type, ast.Tuple):
-            node.type.elts = [load(f".e_{cast(ast.Name, kind).id}") for kind in node.type.elts]
-        else:
-            node.type = load(f".e_{node.type.id if isinstance(node.type, ast.Name) else 'Exception'}")
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type] if node.type else []
+        if not all(isinstance(kind, ast.Name) and kind.id in self._errors for kind in kinds):
+            self.refuse(node, f"except can name these only: {', '.join(self._errors)}")
+        names = [load(f".e_{getattr(kind, 'id', '')}") for kind in kinds] if node.type else [load(".e_Exception")]
+        node.type, node.name = None, node.name or self._temporary()
+        self.generic_visit(node)
+        node.type = ast.Tuple(elts=names, ctx=ast.Load())
+        node.body.insert(0, ast.Expr(call(".caught", load(node.name))))
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
-        raised, node.cause = node.exc, None
-        name = raised.func if isinstance(raised, ast.Call) else raised
-        if isinstance(name, ast.Name) and name.id in self._errors:
-            values = raised.args if isinstance(raised, ast.Call) else []
-            node.exc = call(".error", load(f".e_{name.id}"), *map(self.visit, values))
+        called = node.exc if isinstance(node.exc, ast.Call) else None
+        raised, texts = (called.func, called.args) if called else (node.exc, [])
+        node.cause = self.visit(node.cause) and None if node.cause else None
+        if isinstance(raised, ast.Name) and raised.id in self._errors:
+            node.exc = call(".error", load(f".e_{raised.id}"), *map(self.visit, texts))
+        elif isinstance(node.exc, ast.Name) and node.exc.id in self._variables:
+            self.generic_visit(node)
         elif raised is not None:
-            node.exc = self.visit(raised)
+            self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
         return node
 
-    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
-        node.test = self.visit(node.test)
-        node.msg = call(".text", self.visit(node.msg)) if node.msg is not None else None
-        return node
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        plain = ast.Assign(targets=[node.target], value=node.value) if node.value is not None else ast.Pass()
+        return self.visit(ast.copy_location(plain, node))
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
-        if node.value is None:
-            return ast.Pass()
-        return self.visit_Assign(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        node.value = self.visit(node.value)
-        if any(isinstance(part, ast.Starred) for target in node.targets for part in ast.walk(target)):
-            node.value = call(".star", node.value)
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
-            return self._put(node.value, node.targets[0])
-        stores: list[ast.stmt] = []
-        node.targets = [self._stored(target, stores) for target in node.targets]
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        value, stores = self.visit(node.value), list[ast.stmt]()
+        node.value = call(".star", value) if any(map(_is_starred, node.targets)) else value
+        node.targets = [self._target(target, stores) for target in node.targets]
         return [node, *stores]
 
-    def _stored(self, target: ast.expr, stores: list[ast.stmt]) -> ast.expr:
-        """A target with temporaries for its subscripts, which `stores` then puts where they belong."""
-        if isinstance(target, ast.Subscript):
+    def _target(self, node: ast.expr, stores: list[ast.stmt] | None, *, inner: bool = False) -> ast.expr:
+        """What is assigned to, with temporaries for its subscripts, which `stores` then puts where they belong; where
+        there is None it is names only."""
+        if isinstance(node, ast.Tuple | ast.List):
+            if inner and any(isinstance(item, ast.Starred) for item in node.elts):
+                self.refuse(node, "a star inside a nested pattern is not allowed: unpack it in a line of its own")
+            node.elts = [self._target(item, stores, inner=True) for item in node.elts]
+        elif isinstance(node, ast.Starred):
+            node.value = self._target(node.value, None)
+        elif isinstance(node, ast.Subscript) and stores is not None:
             name = self._temporary()
-            stores.append(self._put(load(name), target))
-            return ast.Name(id=name, ctx=ast.Store())
-        if isinstance(target, ast.Tuple | ast.List):
-            target.elts = [self._stored(part, stores) for part in target.elts]
-        return target
+            put = call(".put", load(name), self.visit(node.value), self.visit(node.slice))
+            stores.append(ast.copy_location(ast.Expr(put), node))
+            return ast.copy_location(store(name), node)
+        elif isinstance(node, ast.Attribute):
+            self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
+        elif isinstance(node, ast.Name):
+            self._check_name(node, node.id, bound=True)
+        else:
+            self.refuse(node, "only names and items of your own lists and dicts can be assigned to")
+        return node
 
-    def _put(self, value: ast.expr, target: ast.Subscript) -> ast.stmt:
-        return ast.copy_location(
-            ast.Expr(call(".put", value, self.visit(target.value), self.visit(target.slice))), target
-        )
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
-        function, value, target = f".i{BINARY[type(node.op).__name__]}", self.visit(node.value), node.target
-        if isinstance(target, ast.Name):
-            return ast.Assign(targets=[target], value=call(function, load(target.id), value))
-        names, parts = [self._temporary(), self._temporary()], [cast(ast.Subscript, target).value]
-        parts.append(cast(ast.Subscript, target).slice)
-        before: list[ast.stmt] = [
-            ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=self.visit(part))
-            for name, part in zip(names, parts, strict=True)
-        ]
-        new = call(function, call(".item", *map(load, names)), value)
-        return [*before, ast.Expr(call(".put", new, *map(load, names)))]
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        function, target = f".i{BINARY.get(type(node.op).__name__, '')}", node.target
+        if isinstance(target, ast.Subscript):
+            names = [self._temporary(), self._temporary()]
+            parts = [
+                ast.NamedExpr(target=store(name), value=self.visit(part))
+                for name, part in zip(names, (target.value, target.slice), strict=True)
+            ]
+            new = call(function, call(".item", *parts), self.visit(node.value))
+            return ast.Expr(call(".put", new, *map(load, names)))
+        self._target(target, None)
+        new = call(function, load(getattr(target, "id", "")), self.visit(node.value))
+        return ast.Assign(targets=[target], value=new)
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
-        return [
-            ast.Expr(call(".delete", self.visit(target.value), self.visit(target.slice)))
-            if isinstance(target, ast.Subscript) else ast.Delete(targets=[target]) for target in node.targets
-        ]  # fmt: skip
+        out: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                out.append(ast.Expr(call(".delete", self.visit(target.value), self.visit(target.slice))))
+            elif isinstance(target, ast.Name):
+                out.append(ast.Delete(targets=[self._target(target, None)]))
+        return out
 
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        if isinstance(node.value, ast.Constant):
-            return ast.Pass()
-        node.value = self.visit(node.value)
-        return node
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        if isinstance(node.value, ast.Yield) and not self._tries:
+            node.value.value = self.visit(node.value.value) if node.value.value else None
+            return node
+        return self.generic_visit(node)
 
     # Expressions ----------------------------------------------------------------------------------------------------
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        self._target(node.target, None)
+        self.generic_visit(node)
+        return node
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return load(f".h_{node.id}") if node.id in self._functions and isinstance(node.ctx, ast.Load) else node
+        name = self._imported.get(node.id, node.id)
+        self._check_name(node, node.id, bound=not isinstance(node.ctx, ast.Load))
+        if name in self._errors and name not in self._variables:
+            self.refuse(node, f"{name} can only be raised or named in except")
+        elif not any(name in known for known in (self._variables, self._functions, BUILTINS, self._imported)):
+            if not name.startswith((".t", ".missing", "__")):
+                self.refuse(node, advice.unknown(node.id, functions=self._functions))
+        return ast.Name(id=name, ctx=node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """A field as it is; a method, which nothing calls here, as a function of its own."""
-        if isinstance(node.value, ast.Name) and node.value.id == "str" and "str" not in self._variables:
+        owner = node.value.id if isinstance(node.value, ast.Name) and node.value.id not in self._variables else ""
+        member = f"{self._imported.get(owner)}.{node.attr}"
+        if member in self._imported:
+            return load(member)
+        if owner == "str" and node.attr in _TEXT_FUNCTIONS:
             return load(f".m_{node.attr}")
-        node.value = self.visit(node.value)
-        if node.attr in self._fields or node.attr not in METHODS:
+        if node.attr not in self._fields and node.attr not in METHODS:
+            told = advice.attribute(node, fields=self._fields, functions=self._functions, bound=self._variables)
+            self.refuse(node, told)
             return node
-        return call(".getter", node.value)
+        if owner in PLAIN_TYPES:
+            self.refuse(node, f"call {node.attr} on a value, as in value.{node.attr}(...)")
+        elif node.attr not in self._fields and node.attr != "get":
+            self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
+        self.generic_visit(node)
+        return node if node.attr in self._fields else call(".getter", node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = node.func
-        if isinstance(function, ast.Name) and function.id == YIELD:
-            return ast.Yield(value=self.visit(node.args[0]))
-        consumes = isinstance(function, ast.Name) and function.id not in self._variables and function.id in _CONSUMERS
-        if isinstance(function, ast.Attribute) and function.attr in METHODS:
-            of_type = isinstance(function.value, ast.Name) and function.value.id == "str"
-            of_type = of_type and "str" not in self._variables
-            consumes = function.attr == "join"
-            receiver = [] if of_type else [self.visit(function.value)]
-            node.func = load(f".m_{function.attr}")
+        function, receiver = node.func, list[ast.expr]()
+        name = function.id if isinstance(function, ast.Name) and function.id not in self._variables else ""
+        if isinstance(function, ast.Attribute) and not self._is_value(function):
+            name, receiver = function.attr, [self.visit(function.value)]
+            node.func = load(f".m_{name}")
+        elif name in ("type", "getattr", "hasattr") and name not in self._functions:
+            return self._reflected(node, name)
         else:
-            receiver = []
             node.func = self.visit(function)
+            if isinstance(function, ast.Attribute) and function.attr in self._fields:
+                self.refuse(node, f"{function.attr} is a value, not a method: write it without brackets")
         first = node.args[0] if node.args else None
-        if consumes and isinstance(first, ast.GeneratorExp) and len(node.args) == 1 and not node.keywords:
-            node.args = [self._comprehension(first, "elt")]
+        is_consumed = name in _CONSUMERS or (name == "join" and receiver)
+        if is_consumed and isinstance(first, ast.GeneratorExp) and len(node.args) == 1 and not node.keywords:
+            node.args = [*receiver, self._comprehension(first, "elt")]
         else:
-            node.args = [self.visit(argument) for argument in node.args]
-        node.args = [*receiver, *node.args]
+            node.args = [*receiver, *map(self.visit, node.args)]
         for word in node.keywords:
+            self._check_name(word.value, word.arg or "")
             word.value = self.visit(word.value) if word.arg else call(".merged", self.visit(word.value))
         return node
 
-    def _rows(self, target: ast.expr, items: ast.expr) -> ast.expr:
-        """What `for first, *rest in` takes apart: rows of bounded length, since C code would take all there is."""
-        starred = any(isinstance(part, ast.Starred) for part in ast.walk(target))
-        return call(".rows", items) if starred else items
+    def _is_value(self, node: ast.Attribute) -> bool:
+        """Whether what is called there is no method of the value before it."""
+        owner = node.value.id if isinstance(node.value, ast.Name) and node.value.id not in self._variables else ""
+        return node.attr not in METHODS or owner in self._imported or (owner in PLAIN_TYPES)
+
+    def _reflected(self, node: ast.Call, name: str) -> ast.expr:
+        """`type(value)`, and getattr and hasattr with a constant name."""
+        given = node.args
+        if not node.keywords and name == "type" and len(given) == 1:
+            return call(".type", self.visit(given[0]))
+        field = given[1].value if len(given) in (2, 3) and isinstance(given[1], ast.Constant) else ""
+        if node.keywords or not str(field).isidentifier() or str(field).startswith("_"):
+            self.refuse(node, advice.unknown(name, functions=self._functions))
+            return node
+        if name == "getattr" and len(given) == 2:
+            return self.visit(ast.copy_location(ast.Attribute(value=given[0], attr=str(field), ctx=ast.Load()), node))
+        return call(f".{name}", *map(self.visit, given))
 
     def _comprehension(self, node: Any, *parts: str) -> Any:
         counted = [list(generator.ifs) for generator in node.generators]
         counted[-1] += [getattr(node, part) for part in parts]
         for generator, what in zip(node.generators, counted, strict=True):
-            ticks = self._ticks(*what)
-            generator.iter = self._rows(generator.target, self.visit(generator.iter))
-            generator.ifs = [ticks, *map(self.visit, generator.ifs)]
+            ticks, is_starred = self._ticks(*what), _is_starred(generator.target)
+            self._target(generator.target, None)
+            self.visit(generator)
+            generator.iter = call(".rows", generator.iter) if is_starred else generator.iter
+            generator.ifs.insert(0, ticks)
         for part in parts:
             setattr(node, part, self.visit(getattr(node, part)))
         return node
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return cast(ast.expr, self._comprehension(node, "elt"))
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        return self._comprehension(node, "elt")
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         return call(".lazy", self._comprehension(node, "elt"))
@@ -287,85 +276,50 @@ class Weaver(ast.NodeTransformer):
         pair = ast.Tuple(elts=[node.key, node.value], ctx=ast.Load())
         return call(".dict", self._comprehension(ast.ListComp(elt=pair, generators=node.generators), "elt"))
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        return call(f".{BINARY[type(node.op).__name__]}", self.visit(node.left), self.visit(node.right))
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = self.visit(node.operand)
-        if isinstance(node.op, ast.Not) or isinstance(operand, ast.Constant):
-            node.operand = operand
-            return node
-        return call(".unary", ast.Constant(value=type(node.op).__name__), operand)
-
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        sides = [self.visit(side) for side in (node.left, *node.comparators)]
-        return self._compared(node.ops, sides)
+        """a < b < c with each part evaluated once and only when needed."""
+        for part in (node.left, *node.comparators):
+            if isinstance(part, ast.Name) and part.id in self._functions and part.id not in self._variables:
+                self.refuse(part, advice.uncalled(part.id))
+        self.generic_visit(node)
+        return self._chained(node.left, node.ops, node.comparators)
 
-    def _compared(self, ops: list[ast.cmpop], sides: list[ast.expr]) -> ast.expr:
-        """a < b < c with each part evaluated once and only when needed: what is more than a name is handed to
-        `(lambda left, middle: left < middle and middle < c)(a, b)`."""
+    def _chained(self, left: ast.expr, ops: list[ast.cmpop], sides: list[ast.expr]) -> ast.expr:
+        """Comparisons of which each goes on with the right side of the one before, in a lambda that holds both."""
         if len(ops) == 1:
-            op = _not_identity(ops[0], *sides)
-            if isinstance(op, ast.Is | ast.IsNot):
-                return ast.Compare(left=sides[0], ops=[op], comparators=sides[1:])
-            return call(f".{COMPARE[type(op).__name__]}", *sides)
-        if isinstance(sides[1], ast.Name | ast.Constant):
-            first, rest = self._compared(ops[:1], sides[:2]), self._compared(ops[1:], sides[1:])
-            return ast.BoolOp(op=ast.And(), values=[first, rest])
+            return compared(ops[0], left, sides[0])
         names = [self._temporary(), self._temporary()]
-        first = self._compared(ops[:1], [load(name) for name in names])
-        rest = self._compared(ops[1:], [load(names[1]), *sides[2:]])
-        parameters = ast.arguments(
-            posonlyargs=[], args=[ast.arg(arg=name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+        both = [compared(ops[0], *map(load, names)), self._chained(load(names[1]), ops[1:], sides[1:])]
+        arguments = ast.arguments(
+            posonlyargs=[], args=list(map(ast.arg, names)), kwonlyargs=[], kw_defaults=[], defaults=[]
         )
-        both = ast.Lambda(args=parameters, body=ast.BoolOp(op=ast.And(), values=[first, rest]))
-        return ast.Call(func=both, args=sides[:2], keywords=[])
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        return call(".item", self.visit(node.value), self.visit(node.slice))
-
-    def visit_Slice(self, node: ast.Slice) -> ast.expr:
-        bounds = (node.lower, node.upper, node.step)
-        return call(".slice", *(self.visit(bound) if bound else ast.Constant(value=None) for bound in bounds))
-
-    def visit_Dict(self, node: ast.Dict) -> ast.expr:
-        values = []
-        for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-            node.keys[place] = call(".key", self.visit(key)) if key and not is_constant(key) else key
-            values.append(self.visit(value) if key is not None else call(".merged", self.visit(value)))
-        node.values = values
-        return node
-
-    def visit_Set(self, node: ast.Set) -> ast.expr:
-        return call(".set", ast.List(elts=[self.visit(item) for item in node.elts], ctx=ast.Load()))
-
-    def visit_Starred(self, node: ast.Starred) -> ast.expr:
-        return ast.Starred(value=call(".star", self.visit(node.value)), ctx=ast.Load())
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        parts: list[ast.expr] = []
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                shown = [self.visit(part.value)]
-                if part.conversion != -1 or part.format_spec is not None:
-                    shown.append(ast.Constant(value=part.conversion))
-                if part.format_spec is not None:
-                    shown.append(self.visit(part.format_spec))
-                parts.append(call(".shown", *shown))
-            else:
-                parts.append(part)
-        return call(".joined", *parts)
+        function = ast.Lambda(args=arguments, body=ast.BoolOp(op=ast.And(), values=both))
+        return ast.Call(func=function, args=[left, sides[0]], keywords=[])
 
 
-def _units(*parts: ast.AST) -> ast.expr:
-    """Whole steps for so many nodes."""
-    return ast.Constant(value=UNITS_PER_STEP * (1 + size_of(parts) // NODES_PER_STEP))
+def _is_starred(target: ast.expr) -> bool:
+    """Whether C code would take all there is apart."""
+    return any(isinstance(part, ast.Starred) for part in ast.walk(target))
 
 
-def _not_identity(op: ast.cmpop, *sides: ast.expr) -> ast.cmpop:
-    """`x is "red"` is meant as ==, and whether it happens to be true is up to the interpreter."""
-    if isinstance(op, ast.Is | ast.IsNot):
-        for side in sides:
-            if isinstance(side, ast.Constant) and type(side.value) in (str, int, float):
-                return ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
-    return op
+def _yields(node: ast.AST) -> bool:
+    """Whether a function yields itself, not one that is defined in it."""
+    inner = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.FunctionDef | ast.Lambda)]
+    return any(isinstance(part, ast.Yield) or _yields(part) for part in inner)
+
+
+def _made_anew(node: ast.arguments, imported: Collection[str]) -> list[ast.stmt]:
+    """What makes those defaults anew in each call that could be changed; they are taken out of the arguments."""
+    made: list[ast.stmt] = []
+    positional = [*node.posonlyargs, *node.args]
+    for parameters, defaults in (
+        (positional[-len(node.defaults) :], node.defaults),
+        (node.kwonlyargs, node.kw_defaults),
+    ):
+        for place, default in enumerate(defaults):
+            if default is not None and is_literal(default, imported) and not is_constant(default):
+                name = parameters[place].arg
+                missing = ast.Compare(left=load(name), ops=[ast.Is()], comparators=[load(".missing")])
+                made.append(ast.If(test=missing, body=[ast.Assign(targets=[store(name)], value=default)], orelse=[]))
+                defaults[place] = load(".missing")
+    return [located(statement, statement.body[0].value) for statement in made]  # type: ignore[attr-defined]

@@ -84,7 +84,7 @@ def limit(limits: Limits) -> dict[str, str]:
     """Resource limits, the death signal and namespaces: before anything is imported, while there is one thread."""
     report = {
         "limits": _try(lambda: _set_limits(limits)),
-        "dies with parent": _try(lambda: _prctl(_PR_SET_PDEATHSIG, _SIGKILL)),
+        "dies with parent": _try(_die_with_parent),
         "no new privileges": _try(lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
         "memory hidden": _try(lambda: _prctl(_PR_SET_DUMPABLE, 0)),
     }
@@ -146,6 +146,15 @@ def _drop_capabilities() -> None:
     """What root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
     header, none = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
     _checked(_libc().capset(ctypes.c_char_p(header), ctypes.c_char_p(none)))
+
+
+def die_with_parent() -> None:
+    """Let this process be killed when its parent ends, however that ends, as far as the system can."""
+    _try(_die_with_parent)
+
+
+def _die_with_parent() -> None:
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
 def hide_memory() -> None:

@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import time
 from multiprocessing.spawn import prepare
@@ -62,6 +63,8 @@ def main(board: int) -> None:
     limits: Limits = setup["limits"]
     page = Board(board)
     _watch(page)
+    # Torch asks for the name as it is imported, and looking for a place that can be written fails behind the walls.
+    tempfile.tempdir = tempfile.gettempdir()
     report = limit(limits) | seal(limits)
     if os.getppid() != setup["parent"]:  # it died before it could be watched
         os._exit(1)

@@ -29,6 +29,8 @@ MAX_ANSWER_BYTES = 1 << 26
 MAX_TREE_BYTES = 1 << 23
 """Longest message from a worker, and its longest tree: what is built of it stays below some 300 MB."""
 MAX_AXES = 8
+MAX_KEYS = 256
+"""Keys of one dict that a liar could give equal hashes, so that each is compared with all the others."""
 
 _HEADER = struct.Struct("<Q")
 _PLAIN = (bool, int, float, str)
@@ -102,6 +104,7 @@ class Reader:
     def __init__(self, classes: Collection[str] = ()) -> None:
         self._names = frozenset(classes)
         self._kinds: dict[str, type] = {}
+        self._taken = 0
 
     def value(self, data: bytes) -> Any:
         """What a message holds. Raises BadFrame for whatever isn't made of data, and for values that can't be."""
@@ -109,7 +112,7 @@ class Reader:
             (size,) = _HEADER.unpack_from(data)
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
                 raise BadFrame("a message whose tree is too long")
-            start = _HEADER.size + size
+            start, self._taken = _HEADER.size + size, 0
             return self._built(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
@@ -137,9 +140,14 @@ class Reader:
             return self._kind(name)(**{key: self._built(each, arrays) for key, each in told.items()})
         if kind in ("array", "scalar"):
             found = _array(*rest, arrays=arrays)
+            if rest[2] != self._taken:  # each byte is used once: an array of 64 MB could be asked for 100,000 times
+                raise BadFrame("a message whose arrays overlap")
+            self._taken += found.nbytes
             return found if kind == "array" else found[()]
         if kind not in _BUILDERS:
             raise BadFrame(f"a message with {kind!r:.40}, which is no data")
+        if kind == "dict" and sum(not _is_own_key(key) for key, _ in rest) > MAX_KEYS:
+            raise BadFrame(f"a message with more than {MAX_KEYS} keys that may have equal hashes")
         return _BUILDERS[kind](self._built(["pair", *each] if kind == "dict" else each, arrays) for each in rest)
 
     def _kind(self, name: str) -> type:
@@ -149,6 +157,11 @@ class Reader:
             module, _, attribute = name.partition(":")
             self._kinds[name] = getattr(importlib.import_module(module), attribute)
         return self._kinds[name]
+
+
+def _is_own_key(key: Any) -> bool:
+    """Whether nobody can make many keys of the same hash of its kind."""
+    return type(key) is str or (type(key) is int and -(1 << 60) < key < 1 << 60)
 
 
 _BUILDERS: Mapping[str, Callable[[Iterator[Any]], Any]] = {"list": list, "tuple": tuple, "dict": dict, "pair": tuple}

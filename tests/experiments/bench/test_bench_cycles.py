@@ -13,6 +13,7 @@ from sdg.experiments.cli.errors import UserError
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.grounding.records import SearchedRow, VerificationRow
+from sdg.run import read_journal
 from sdg.run.rows import to_json
 
 LEVELS = ("GoToLocal", "Open")
@@ -70,7 +71,7 @@ def test_levels_that_were_not_grounded_are_only_played(run: Path, tmp_path: Path
     assert rows["1 cycle", "PickupLoc"]["verified"] is None
     assert rows["1 cycle", "PickupLoc"]["episodes"] == 2
     assert rows["1 cycle", "Open"]["solved"] is None
-    episodes = list(map(json.loads, (tmp_path / "out/evaluation/episodes.jsonl").read_text().splitlines()))
+    episodes = read_journal(tmp_path / "out/evaluation/episodes.jsonl")
     for level in levels:
         played = [
             each["success"] for each in episodes if (each["agent"][:13], each["level"]) == ("sdg-library-1", level)

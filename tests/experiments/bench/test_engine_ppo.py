@@ -82,3 +82,26 @@ def test_the_curve_over_the_size_of_the_bank(tmp_path: Path, monkeypatch: pytest
     assert done[0]["reuse"] > done[1]["reuse"] > 1
     assert done[0]["steps_per_second_with_generation"] < done[0]["steps_per_second"]
     assert (tmp_path / "bank.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_the_network_with_embedding_bag_is_the_learners() -> None:
+    from sdg.envs.babyai.practice.features import SIZE
+    from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
+    from sdg.experiments.baselines.embedding_bag import BagNetwork
+    from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+
+    rng, n = np.random.default_rng(0), 60
+    own = Network.create(MAP_INPUTS, (24, 12), rng)
+    bag = BagNetwork.of(Network(MAP_INPUTS, (24, 12), own.parameters.copy()))
+    inputs = Inputs(MAP_INPUTS, n)
+    inputs.append((rng.random((n, SIZE)) < 0.1).astype(np.uint8))
+    batch = Batch(rng.integers(0, N_ACTIONS, n), *rng.standard_normal((3, n)).astype(np.float32))
+    before = own.parameters.copy()
+    for _ in range(3):
+        for network in (own, bag):
+            network.compute_gradient(inputs, batch, rng.permutation(n), Loss(0.2, 0.01))
+            network.adam_step(1e-3, 0.5)
+    assert np.abs(own.parameters - before).max() > 1e-3
+    np.testing.assert_allclose(bag.parameters, own.parameters, atol=1e-4)
+    for mine, its in zip(own.evaluate(inputs, slice(0, n)), bag.evaluate(inputs, slice(0, n)), strict=True):
+        np.testing.assert_allclose(its, mine, atol=1e-3)

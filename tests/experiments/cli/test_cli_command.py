@@ -14,11 +14,12 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 import sdg.experiments.run
+from sdg.envs.instructions import seeds
 from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
 from sdg.experiments.cli import show
@@ -185,7 +186,7 @@ def test_a_run_goes_on_with_the_config_it_has(runs: Callable[[Run], None], capsy
     assert cli.main(["run", "-o", "r", "-q", "--set", "budget.tokens=5"]) == 0
     capsys.readouterr()
     assert cli.main(["run", "-c", "fast", "-o", "r", "-q"]) == 2
-    assert "verify.search.horizon was 9, is 30" in capsys.readouterr().err
+    assert "verify.search.horizon was 9, is 250" in capsys.readouterr().err
     assert cli.main(["run", "-c", "fast", "-o", "r", "-q", "--fresh"]) == 0
     assert Path("r.old/run.json").exists()
     assert json.loads(Path("r/run.json").read_text())["resumed"] == []
@@ -212,8 +213,8 @@ def test_show_lists_instructions_and_units(runs: Callable[[Run], None], capsys: 
     runs(raiser(KeyboardInterrupt()))
     assert cli.main(["show", "BabyAI-GoToLocal-v0", "--count", "2", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["seed"] for row in rows] == [2_000_000, 2_000_001]
-    assert cli.main(["show", "GoToLocal", "--layout", "2000001"]) == 0
+    assert [row["seed"] for row in rows] == seeds("evaluation", count=2, level="GoToLocal")
+    assert cli.main(["show", "GoToLocal", "--layout", str(rows[1]["seed"])]) == 0
     assert f"instruction: {rows[1]['instruction']}" in capsys.readouterr().out
     cli.main(["run", "-c", "fast", "-q"])
     capsys.readouterr()
@@ -369,8 +370,13 @@ def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], 
     assert cli.main(["bench", name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: sdg bench {name}")
-    for option, about in inspect.signature(BENCHMARKS.get(name)).parameters.items():
-        typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else f"--{option.replace('_', '-')}"
+    rows = BENCHMARKS.get(name)
+    hints = get_type_hints(getattr(rows, "func", rows), include_extras=True)
+    for option, about in inspect.signature(rows).parameters.items():
+        infos = getattr(hints.get(option), "__metadata__", ())  # in Annotated, typer keeps the first name as `default`
+        flags = [flag for info in infos for flag in (info.default, *(info.param_decls or ()))]
+        flag = next((f for f in flags if str(f).startswith("--")), f"--{option.replace('_', '-')}")
+        typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else re.escape(flag)
         told = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
         assert told is not None, option
         assert len(told[1]) > 3, f"--{option} has no sentence of help"

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sdg.run import read_journal
+
 
 def sdg(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     root = Path(__file__).parents[3]
@@ -33,7 +35,7 @@ def test_a_run_that_verifies_nothing_ends_with_what_to_do(tmp_path: Path) -> Non
     options = (*TINY, "--set", "hypothesize.retries=0", "--out", "run")
     sdg("hypothesize", *options, cwd=tmp_path)
     journal = tmp_path / "run" / "hypotheses.jsonl"
-    (row,) = map(json.loads, journal.read_text().splitlines())
+    (row,) = read_journal(journal)
     journal.write_text(json.dumps(row | {"subgoals": [], "error": "the model said nothing of use"}) + "\n")
     done = sdg("induce", *options, cwd=tmp_path)
     assert done.returncode == 1

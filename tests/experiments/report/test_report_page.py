@@ -16,9 +16,15 @@ import pytest
 from sdg.experiments.play.episodes import Played
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import plots
-from sdg.experiments.report.data import calls, curves, read_run, spending
+from sdg.experiments.report.data import beside, calls, curves, read_run, settings_apart, spending
+from sdg.experiments.report.exchanges import exchanges
+from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.llm.budget import Prices
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.transcript import Recorded
+from sdg.run import read_journal
 from tests.shared.report_example import LEVELS, make_run
 
 HOSTILE = (
@@ -65,10 +71,32 @@ def pictures(page: Page, kind: str) -> list[bytes]:
     return [base64.b64decode(uri[len(start) :]) for uri in page.values("src") if uri.startswith(start)]
 
 
+def test_two_runs_stand_side_by_side(run: Path, copy: Path, tmp_path: Path) -> None:
+    results = json.loads((copy / "results.json").read_text("utf-8"))
+    gone = results["rows"].pop(0)
+    results["rows"][0] |= {"success_rate": 0.5, "low": 0.25, "high": 0.75}
+    (copy / "results.json").write_text(json.dumps(results), "utf-8")
+    description = json.loads((copy / "run.json").read_text("utf-8"))
+    description["config"]["model"]["kind"] = HOSTILE
+    (copy / "run.json").write_text(json.dumps(description), "utf-8")
+    rates = {pair["of"]: pair for pair in beside(read_run(run), read_run(copy))}
+    other = results["rows"][0]
+    assert rates[f"{gone['level']}: solved by {gone['agent']}"]["there"] == {}
+    assert rates[f"{other['level']}: solved by {other['agent']}"]["there"]["rate"] == 0.5
+    page = Page(write(run, tmp_path / "r.html", beside=copy))
+    assert "script" not in page.tags
+    assert "25.0 to 75.0" in page.text
+    assert "model.kind" in page.text
+    assert "levels" not in [key for key, _, _ in settings_apart(read_run(run), read_run(copy))]
+    assert "Beside" not in Page(write(run, tmp_path / "alone.html")).text
+
+
 def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
     page = Page(write(run, tmp_path / "r.html"))
     gifs, drawings = pictures(page, "gif"), pictures(page, "svg+xml")
-    assert len(gifs) == len(LEVELS)
+    failed = sum(row["success"] is False and row["agent"] == "sdg" for row in read_journal(run / "episodes.jsonl"))
+    assert 0 < failed <= 4
+    assert len(gifs) == len(LEVELS) + failed, "an episode a level, and the failures"
     assert len(drawings) == 3 + 1
     assert all(drawing.startswith(b"<?xml") for drawing in drawings)
     for word in (
@@ -83,6 +111,35 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
     assert "Gaps" not in page.text
     assert page.tags.count("h1") == 1
     assert all(page.values("alt"))
+
+
+def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: Path) -> None:
+    asked = Recorded(Answers(), copy / "transcript.jsonl")
+    for stage, text in (
+        ("solve", "write <a> program"),
+        ("solve", "## Program that failed\n\nmend it"),
+        ("solve", "again"),
+    ):
+        asked.complete([Message("user", text)], sampling=Sampling(stage=stage))
+    page = Page(write(copy, tmp_path / "r.html"))
+    for word in ("solve: the first prompt", "write <a> program", "solve: the first repair", "mend it", "answer 2"):
+        assert word in page.text
+    assert "answer 3" not in page.text
+    rows = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
+    assert rows == [{"stage": "solve", "calls": 3, "prompt": 30, "completion": 6, "money": 36.0}]
+
+
+class Answers:
+    """A model that counts its answers."""
+
+    name = "answers"
+
+    def __init__(self) -> None:
+        self.said = 0
+
+    def complete(self, messages: object, *, sampling: Sampling) -> Completion:
+        self.said += 1
+        return Completion(f"answer {self.said}", self.name, prompt_tokens=10, completion_tokens=2)
 
 
 def test_the_report_loads_nothing_and_runs_nothing(run: Path, tmp_path: Path) -> None:

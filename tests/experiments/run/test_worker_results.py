@@ -1,17 +1,40 @@
-"""What workers may give back is named by where it is: a class that moves takes its name along."""
+"""What workers may give back is named by where it is, and whatever a listed class holds is listed, too."""
 
 from __future__ import annotations
 
 import importlib
+import typing
+from collections.abc import Iterator
+from dataclasses import is_dataclass
 
 import pytest
 
 from sdg.experiments.run.workers import ERRORS, RESULTS
+from sdg.skills.sandbox.process.values import name_of
+
+
+def listed(name: str) -> type:
+    module, _, attribute = name.partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    assert isinstance(found, type)
+    return found
+
+
+def held(hint: object) -> Iterator[type]:
+    """The dataclasses that a type hint speaks of."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        yield hint
+    for part in typing.get_args(hint):
+        yield from held(part)
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS | ERRORS))
 def test_every_result_is_where_its_name_says(name: str) -> None:
-    module, _, attribute = name.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    assert isinstance(found, type)
-    assert f"{found.__module__}:{found.__qualname__}" == name
+    assert name_of(listed(name)) == name
+
+
+@pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(listed(name))))
+def test_what_a_result_holds_may_travel_as_well(name: str) -> None:
+    kind = listed(name)
+    inner = {name_of(each) for hint in typing.get_type_hints(kind).values() for each in held(hint)}
+    assert inner <= RESULTS, f"{sorted(inner - RESULTS)} would end each job that gives back a {name}: list it"

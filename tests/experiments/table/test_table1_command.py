@@ -12,12 +12,15 @@ import pytest
 from sdg.envs.babyai.levels import instructions
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.experiments.bench import ablation as bench_ablation
+from sdg.experiments.bench import options
 from sdg.experiments.bench import table1 as bench_table1
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.episodes import Played
 from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.table.comparison import grounding_texts
 from sdg.experiments.table.rows import summarise
+from sdg.llm.model import BudgetExceeded
+from sdg.run import read_journal
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
 from sdg.skills.policy.network import random_policy
@@ -68,6 +71,16 @@ def test_every_agent_plays_and_the_table_is_written(library: Path, tmp_path: Pat
     assert r"\begin{tabular}" in (out / "table.tex").read_text()
     assert len(list(csv.DictReader((out / "table.csv").read_text().splitlines()))) == 2 * len(table)
     assert json.loads((out / "results.json").read_text())["rows"][0]["agent"] == "sdg"
+
+
+def test_a_budget_stops_a_benchmark_and_more_of_it_goes_on(library: Path, tmp_path: Path) -> None:
+    asked = {"seed": 3, "instructions": 2, "repeats": 1, "levels": ("GoToLocal",), "agents": ("sdg",)}
+    asked |= {"library": str(library), "out": tmp_path / "out", "processes": 1}
+    with pytest.raises(BudgetExceeded, match="tokens is spent"):
+        bench_table1.rows(**asked, budget=options.budget("tokens=1"))
+    assert len(read_journal(tmp_path / "out" / "episodes.jsonl")) <= 1 + asked["instructions"], "the bot's and one"
+    rows = bench_table1.rows(**asked, budget=options.budget("tokens=10000000"))
+    assert [row["episodes"] for row in rows if row["agent"] == "sdg"] == [2]
 
 
 def test_the_command_prints_rows_and_goes_on(
@@ -184,7 +197,7 @@ def test_attempts_and_gate_are_compared_under_the_same_tasks(library: Path, tmp_
     shared = {"instructions": 1, "levels": ("GoToLocal",), "library": str(library), "processes": 1}
     table = bench_ablation.rows(which="attempts", most=2, out=str(tmp_path / "a"), **shared)  # type: ignore[arg-type]
     assert [(row["agent"], row["attempts"]) for row in table] == [("sdg-attempts-1", 1), ("sdg-attempts-2", 2)]
-    seeds = {json.loads(line)["seed"] for line in (tmp_path / "a/episodes.jsonl").read_text().splitlines()}
+    seeds = {row["seed"] for row in read_journal(tmp_path / "a/episodes.jsonl")}
     assert len(seeds) == 1
     table = bench_ablation.rows(which="gate", out=str(tmp_path / "g"), **shared)  # type: ignore[arg-type]
     assert [row["agent"] for row in table] == ["sdg", "sdg-ungated"]

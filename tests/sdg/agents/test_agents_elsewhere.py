@@ -10,7 +10,7 @@ import pytest
 
 from sdg.agents.agents import RandomAgent, Task, action_agent, open_world, play_task
 from sdg.agents.chat import ChatAgent
-from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.deduction.deduce import DeductionSettings, Failure, Limits, Planner
 from sdg.deduction.planner import Prompts
 from sdg.deduction.unverifiable import UnjudgedWorld
 from sdg.envs.domains import domain
@@ -74,8 +74,20 @@ def test_its_prompts_speak_of_no_other_world() -> None:
     asked = [
         *prompt("visit the red lamp", domain=CORRIDOR),
         *translate_prompt(["find the lamp"], domain=CORRIDOR),
-        *Prompts(CORRIDOR).generate("visit the red lamp", skills=()),
+        *Prompts(CORRIDOR).generate("visit the red lamp", skills=(), limits=Limits(20, 4, 400_000)),
     ]
     said = "\n".join(message.content for message in asked)
     assert not re.findall(r"\b(?:maze|rooms?|doors?|box(?:es)?|balls?|keys?|grid)\b", said)
     assert "lamp" in said
+
+
+def test_a_planner_is_shown_what_was_perceived_only_when_it_replans() -> None:
+    world = CORRIDOR.open("Visit")
+    world.reset(3)
+    state, prompts, limits = world.perception().describe(), Prompts(CORRIDOR), Limits(20, 4, 400_000)
+    first = prompts.generate(world.mission, skills=(), limits=limits)
+    again = prompts.debug(
+        world.mission, skills=(), limits=limits, failure=Failure("", "it failed", (), state, began=0, ended=3)
+    )
+    assert state not in "".join(message.content for message in first)
+    assert state in again[-1].content

@@ -50,7 +50,12 @@ def test_the_levels_own_mission_does_not_end_an_unjudged_episode() -> None:
     # The level's mission here is to go to a blue ball, which the program does on its way.
     further = SOLVE + "    discover('red door')\n"
     row = play_task(agent(further), Task("GoToLocal", SEED, instruction="have a look around"))
-    assert row["steps"] > 50
+    solved = play_task(agent(SOLVE), Task("GoToLocal", SEED))
+    assert solved["success"] is True
+    after = row["trace"][0]["calls"][-1]
+    assert (after["argument"], after["began"]) == ("red door", solved["steps"])
+    assert after["steps"] > 40
+    assert row["steps"] >= after["began"] + after["steps"]
     assert row["success"] is None
 
 

@@ -83,11 +83,14 @@ def test_few_members_and_members_without_actions_are_no_witnesses() -> None:
     assert learn_usage(idle, domain=BABYAI, takes_argument=True) == Usage()
 
 
+ASKS = frozenset({"any()", "'ARGUMENT'", "find_objects()", ".held"})
+
+
 def test_an_option_asks_its_check_about_its_argument() -> None:
     option = options_of(library())["pick"]
     assert "grey key #3" in option.check("grey key #3").source
     assert "red ball" not in option.check("a green box").source
-    assert (option.usage, option.horizon, option.success_rate) == (Usage(grasps=True), 30, 0.9)
+    assert (option.usage, option.horizon, option.success_rate) == (Usage(grasps=True, asks=ASKS), 30, 0.9)
 
 
 def test_a_check_that_cannot_be_asked_gives_way_to_the_next() -> None:
@@ -102,11 +105,11 @@ def test_a_check_that_cannot_be_asked_gives_way_to_the_next() -> None:
 
 @pytest.mark.parametrize("stored", [{}, {"pick": 3}, {"pick": {"grasps": "yes"}}, [1], "x"])
 def test_nothing_is_held_against_a_skill_of_unknown_usage(stored: object) -> None:
-    assert options_of(library(provenance={USAGES: stored}))["pick"].usage == Usage()
+    assert options_of(library(provenance={USAGES: stored}))["pick"].usage == Usage(asks=ASKS)
 
 
 def test_usage_survives_being_stored() -> None:
-    usages = {"pick": Usage(needs_seen_target=True, grasps=True)}
+    usages = {"pick": Usage(needs_seen_target=True, grasps=True, asks=ASKS)}
     assert options_of(library(provenance={USAGES: stored_form(usages)}))["pick"].usage == usages["pick"]
 
 

@@ -10,9 +10,11 @@ from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Program, P
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.gate.chain import OpenGate
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded
+from sdg.skills.library.composed import ComposedSkill
 from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
@@ -69,7 +71,8 @@ def program():
         ("import os\ndef program():\n    pass\n", NO_PROGRAM, 1, ""),
         ("def program():\n    teleport('red ball')\n", NO_PROGRAM, 2, "teleport"),
         ("def program():\n    x = 1\n    return x.__class__\n", NO_PROGRAM, 3, "__class__"),
-        ("def program():\n    go_next_to('the grey door')\n", REFUSED, 2, "discover('the grey door')"),
+        ("def program():\n    go_next_to('the grey door')\n", REFUSED, 2,
+         "nothing that matches 'the grey door' has been seen so far"),
         ("def program():\n    x = 1\n    go_next_to('the happy dog')\n", REFUSED, 3, "door|key|ball|box"),
         ("def program():\n    go_next_to(None)\n", REFUSED, 2, "was the list empty"),
         ("def program():\n    go_next_to((1, 2))\n", REFUSED, 2, "tuple"),
@@ -126,7 +129,9 @@ def program():
 
 
 def test_no_program_outlives_its_episode() -> None:
-    ran, robot = run("""
+    # Behind an open gate: the rules refuse to look on for what can't be found, and what is refused takes no step.
+    ran, robot = run(
+        """
 def program():
     while True:
         try:
@@ -135,7 +140,9 @@ def program():
             pass
         finally:
             get_steps()
-""")
+""",
+        gate=OpenGate(),
+    )
     assert robot.ending.out_of_time
     assert len(robot.actions) == 64
     assert ran.error == ""
@@ -180,3 +187,50 @@ def program():
     ran, _ = run(source)
     assert ran.cause == PROGRAM_ERROR
     assert "called from too deep" in ran.error
+
+
+def test_a_helper_with_the_name_of_a_skill_wins() -> None:
+    ran, _ = run("""
+def discover(what, times):
+    return [what] * times
+
+
+def program():
+    if discover("object", 2) != ["object", "object"]:
+        raise ValueError("the skill was called")
+    go_next_to("object")
+""")
+    assert (ran.error, ran.cause) == ("", "")
+    assert [call.command.name for call in ran.calls] == ["go_next_to"], "the helper is no command"
+
+
+def test_a_wrapper_with_the_name_of_a_skill_is_told_that_it_calls_itself() -> None:
+    ran, robot = run("def go_next_to(x):\n    return go_next_to(x)\n\n\ndef program():\n    go_next_to('object')\n")
+    assert ran.cause == NO_PROGRAM
+    assert "line 1: go_next_to is given, and in a function of that name it means itself" in ran.error
+    assert robot.actions == []
+
+
+@pytest.mark.parametrize("meddling", ["skill_result('idle', True, True)", "skill_begins('idle', False)"])
+def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
+    """These are functions of the host's that linked source alone may call."""
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    linked = "def idle():\n    skill_begins('idle', False)\n    return skill_result('idle', True, any([False]))\n"
+    idle = ComposedSkill("idle", (), "Waits.", "nothing", "nothing", linked, calls=())
+    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    forged = Program(f"def program():\n    {meddling}\n    idle()\n", world.mission)
+    assert run_program(forged, scope, budget=20_000).cause == NO_PROGRAM
+    assert scope.composed.log == ()
+    honest = Program("def program():\n    idle()\n", world.mission)
+    assert run_program(honest, scope, budget=20_000).cause == ""
+    assert [(call.before, call.said, call.after) for call in scope.composed.log] == [(False, True, False)]
+
+
+@pytest.mark.parametrize("name", ["find_objects", "get_facing", "get_carried"])
+def test_perception_cannot_be_rebound(name: str) -> None:
+    ran, robot = run(f"def program():\n    {name} = []\n    go_next_to('object')\n")
+    assert ran.cause == NO_PROGRAM
+    assert name in ran.error
+    assert (ran.calls, robot.actions) == ((), [])

@@ -94,14 +94,19 @@ def test_what_is_incomplete_is_no_success_and_no_error(answer: object) -> None:
     assert outcome.reason == outcome.verdicts[1].reason
 
 
-def test_what_was_not_reached_or_needed_no_step_is_not_asked_about() -> None:
+def test_what_was_not_reached_is_no_success_whatever_a_guard_says() -> None:
     body = Body(SkillResult(False, 30, 2))
     outcome = execute(body)
-    assert not any(line.startswith("complete") for line in body.log)
+    assert not outcome.success
+    assert len(outcome.verdicts) == 2
     assert "30 steps and 2 attempts" in outcome.reason
+
+
+def test_what_needed_no_step_is_judged_on_one_moment_by_a_guard() -> None:
     body = Body(SkillResult(True, 0, 0))
     assert execute(body).success
-    assert not any(line.startswith("complete") for line in body.log)
+    assert body.log[-1] == "complete view 1 view 1"
+    assert not execute(Body(SkillResult(True, 0, 0)), complete_answer=Verdict(False, "it is not so")).success
 
 
 def test_an_illegal_command_is_a_value_and_other_errors_are_ours() -> None:
@@ -128,7 +133,7 @@ def test_a_robot_behind_the_rules() -> None:
     thing = next(each for each in body.observe().elements if each.type != "door")
     assert "grey door" not in [each.name for each in body.observe().elements]
     refused = executor.execute(Command("go_next_to", "the grey door"))
-    assert "discover('the grey door')" in refused.error
+    assert "'the grey door' has been seen" in refused.error
     assert body.actions == []
     reached = executor.execute(Command("go_next_to", f"{thing.name} #{thing.id}"))
     assert reached.success

@@ -95,7 +95,10 @@ def test_one_s_own_guard_joins_the_rules(name: str) -> None:
     ("names", "told"),
     [
         ([], "a gate needs a guard; the guard 'open' lets every command through"),
-        (["rule"], "there is no guard 'rule'; there are rules, open, or one of your own as module:attribute"),
+        (
+            ["rule"],
+            "no guard 'rule'; there are rules, learned, screens, confirm, llm, open, or one of your own",
+        ),
         (["rules", "own_guards:Bold"], "own_guards has no 'Bold'"),
         (["own_guards:Half"], r"the guard 'own_guards:Half' \(type\) lacks complete"),
         (["own_guards:Odd"], "is of kind 'first'; kinds are rules, learned, llm"),

@@ -14,7 +14,8 @@ from sdg.gate.verdict import Command, Verdict
 
 BALL = Object(
     id=3, name="red ball", type="ball", color="red", position=(-2, 1), start_position=(-2, 1), distance=3, facing=False,
-    visible=True, held=False, room=0, status="", explored=False, picked_up_at=-1, dropped_at=-1, opened_at=-1,
+    visible=True, held=False, room=0, rooms=(0, 0), status="", explored=False, picked_up_at=-1, dropped_at=-1,
+    opened_at=-1, passed_at=-1,
 )  # fmt: skip
 HELD_KEY = replace(BALL, id=5, name="blue key", type="key", color="blue", held=True, distance=0)
 USAGES = {
@@ -55,7 +56,7 @@ def test_what_may_work_passes(name: str, argument: str, elements: tuple[Object, 
         ("roam", "the red ball", (BALL,), "call roam()"),
         ("seek", "", (BALL,), "needs an argument"),
         ("approach", "the shiny thing", (BALL,), "door|key|ball|box"),
-        ("approach", "the green box", (BALL,), "seek('the green box')"),
+        ("approach", "the green box", (BALL,), "'the green box' has been seen"),
         ("approach", "red ball #4", (BALL,), "has been seen"),
         ("approach", "a ball on your right", (BALL,), "has been seen"),
         ("approach", "a ball behind you", (BALL,), "has been seen"),

@@ -136,7 +136,7 @@ def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
     found = hypothesize("go to the red ball", model=model, domain=BABYAI)
     assert "return True" in found.subgoals[0].check.source
     told = model.asked[1][-1].content
-    assert "check of goal 1 was refused: line 2: there is no module math" in told
+    assert "check of goal 1 was refused: line 2: math has to be imported" in told
     assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
     still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), domain=BABYAI)
     assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
@@ -200,7 +200,7 @@ def test_one_line_is_one_line(text: str) -> None:
 
 def test_prompts_fill_every_placeholder() -> None:
     turns = conversation(
-        "hypothesis", role="ROLE", unfolding="- so", perception_api="API", instruction="I $x", feedback=""
+        "hypothesis", role="ROLE", unfolding="- so", perception_api="API", instruction="I $x", feedback="", most="40"
     )
     assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant", "user"]
     assert "I $x" in turns[-1].content

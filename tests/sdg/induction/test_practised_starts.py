@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _judges, _open, _with_asked, practise
-from sdg.skills.learning.train import Point, TrainSettings
+from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _halves, _judges, _open, _with_asked, practise
+from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import Member, Stage
 from sdg.skills.practice.starts import Starts, perturb_starts
@@ -105,5 +106,31 @@ def test_few_starts_judge_several_times_and_count_once() -> None:
     job = Practice(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
     trained = practise(job, on_evaluation=told.append)
     assert trained is not None
-    assert trained.best.episodes in (30, 31), "one of four members may be held out, too"
-    assert {point.episodes for point in told} == {3 * trained.best.episodes}
+    assert trained.measured is not None
+    total = trained.best.episodes + trained.measured.episodes
+    assert total in (30, 31), "one of four members may be held out, too"
+    assert trained.measured.episodes in (15, 16), "half of them choose the policy, the others measure it"
+    assert {point.episodes for point in told} == {6 * trained.best.episodes}
+    assert trained.judged_on == HELD_OUT
+
+
+def test_what_chooses_a_policy_does_not_measure_it() -> None:
+    judged = _starts(40)
+    judged.targets[:, 3] = np.arange(40)
+    chosen_by, others = _halves(judged, HELD_OUT, _practice(None))
+    assert others is not None
+    numbers = [set(part.targets[:, 3]) for part in (chosen_by, others)]
+    assert not numbers[0] & numbers[1]
+    assert numbers[0] | numbers[1] == set(range(40))
+
+
+@pytest.mark.parametrize(("count", "judged_on", "measured"), [(7, PRACTICE, 0), (15, HELD_OUT, 0), (16, HELD_OUT, 8)])
+def test_too_few_held_out_starts_are_said(count: int, judged_on: str, measured: int) -> None:
+    train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
+    member = Member("GoToLocal", 0, "go to a ball", (), (), Stage(0, "object", NEVER_TRUE), (), "go")
+    earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
+    job = Practice(0, (member,), InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(count))
+    trained = practise(job)
+    assert trained is not None
+    assert trained.judged_on == judged_on
+    assert (trained.measured.episodes if trained.measured else 0) == measured

@@ -13,6 +13,7 @@ from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.bench.skill_figures import figures
 from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.programs import ProgramRecipe
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.induction.rehearsal import rehearsed
 from sdg.induction.skill_requests import skill_requests, starts_of
@@ -100,9 +101,11 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
         known.append(Memory(*(each.copy() for each in world.memory)))
 
     monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
-    agent = PlannerRecipe("sdg", SHIPPED).build()
-    rows = [play_task(agent, Task(level, 2_990_003)) for level in ("SynthSeq", "GoTo")]
-    assert any(row["forgot"] for row in rows), "nothing was forgotten: another layout shows more"
+    body = "scan_room()", "forget_visited_rooms()", "scan_room()", "turn_right()", "search_for('ball')"
+    forgetful = "\n    ".join(("def program():", *body))
+    agents = PlannerRecipe("sdg", SHIPPED).build(), ProgramRecipe("forgetful", SHIPPED, (forgetful,)).build()
+    rows = [play_task(agent, Task("SynthSeq", 2_990_003)) for agent in agents]
+    assert any(row["forgot"] for row in rows)
     starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
     assert len(starts) == len(known)

@@ -78,7 +78,7 @@ def test_every_kind_can_be_built_or_says_what_it_needs(kind: str, tmp_path: Path
 
 
 def test_what_each_kind_declares() -> None:
-    assert [kind for kind in PROVIDERS if is_rule_based(kind)] == ["babylang", "faulty"]
+    assert [kind for kind in PROVIDERS if is_rule_based(kind)] == ["babylang", "faulty", "webrules"]
     assert [kind for kind in PROVIDERS if provider_of(kind).network] == ["openai"]
     assert not is_rule_based("own_models:Parrot")
     assert "own_models" not in sys.modules, "nothing is imported to find out"
@@ -108,7 +108,10 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("gpt", "there is no model provider 'gpt'; there are babylang, faulty, openai, replay, or one of your own"),
+        (
+            "gpt",
+            "no model provider 'gpt'; there are babylang, faulty, openai, replay, webrules, or one of your own",
+        ),
         ("own_models:Parot", "own_models has no 'Parot'; it has"),
         ("own_model:Parrot", "there is no module 'own_model' in"),
         ("own_models:number", "(int) has no method complete(messages)"),

@@ -288,6 +288,16 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
     assert model.spent == Spent(220, 0.0)
 
 
+def test_the_budget_of_time_stops_what_is_asked_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("sdg.llm.budget.time.monotonic", lambda: now[0])
+    model = Budgeted(Scripted("one"), Limits(minutes=2), prices=Prices())
+    ask(model)
+    now[0] += 121
+    with pytest.raises(BudgetExceeded, match="2 minutes"):
+        ask(model)
+
+
 def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) -> None:
     class Slow(Scripted):
         under_way, most = 0, 0
@@ -311,7 +321,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
     assert 5000 <= spend(careful, max_tokens=16_000) < 5000 + 110
     assert careful.most == 1
     assert 5000 <= spend(bold, max_tokens=110) < 5000 + 110
-    assert bold.most == 16
+    assert bold.most > 8, "16 where the machine is quiet"
 
 
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
@@ -407,7 +417,7 @@ def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     assert [
         ask(replayed, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)
     ] == texts
-    assert json.loads(path.read_text().splitlines()[0])["model"].startswith("babylang (rule-based)")
+    assert json.loads(path.read_text().splitlines()[0])["model"].startswith("babylang (rule-based")
 
 
 def test_what_is_unavailable_is_asked_again_with_growing_pauses() -> None:

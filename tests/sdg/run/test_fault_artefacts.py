@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine import bank
 from sdg.envs.files import read_file
 from sdg.experiments.config.config import load
@@ -83,3 +84,15 @@ def test_aliases_of_a_config_do_not_multiply(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text('a: !!python/object/apply:os.system ["true"]\n')
     with pytest.raises(ConfigError, match="has no meaning here"):
         load(tmp_path / "a.yaml")
+
+
+def test_a_flipped_bit_in_a_policy_s_weights_is_told(tmp_path: Path) -> None:
+    records.save_policy(tmp_path, "round/1", {"w": np.arange(6, dtype=np.float32)})
+    path = records.policy_path(tmp_path, "round/1")
+    whole = path.read_bytes()
+    for place in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        with pytest.raises((RunFolderError, OSError), match="is damaged: its checksum doesn't agree"):
+            records.load_policy(tmp_path, "round/1", BABYAI, "ppo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -76,6 +77,38 @@ def test_hostile_text_stays_in_its_line(tmp_path: Path, text: str) -> None:
     assert [row["text"] for row in read_journal(tmp_path / "a.jsonl")] == [text, "after"]
 
 
+def program(number: int) -> str:
+    """A long function that every program has, and a short one of its own."""
+    return "def walk(thing):\n" + "    go(thing)\n" * 60 + f"\n\ndef program():\n    walk({number})\n"
+
+
+def test_what_programs_share_is_written_once_and_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "units.jsonl"
+    rows = [{"unit": str(n), "program": program(n), "trace": [{"program": program(n)}]} for n in range(20)]
+    with Journal(path) as journal:
+        assert [journal.append(row) for row in rows[:10]] == rows[:10]
+    with Journal(path) as journal:
+        assert journal.rows == rows[:10]
+        for row in rows[10:]:
+            journal.append(row)
+    assert read_journal(path) == rows
+    assert path.read_text().count("go(thing)") == 60
+    assert path.stat().st_size < 6_000
+
+
+def test_a_kill_between_a_part_and_its_row_loses_the_row_alone(tmp_path: Path) -> None:
+    path = tmp_path / "units.jsonl"
+    with Journal(path) as journal:
+        journal.append({"unit": "a", "program": program(1)})
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with Journal(path) as journal:
+            assert len(journal) == 0
+            journal.append({"unit": "a", "program": program(1)})
+        assert path.read_bytes() == whole, length
+
+
 @pytest.mark.parametrize("cut", range(1, 24, 3))
 def test_a_torn_last_line_is_dropped_and_its_unit_done_again(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "a.jsonl"
@@ -88,7 +121,7 @@ def test_a_torn_last_line_is_dropped_and_its_unit_done_again(tmp_path: Path, cut
     assert journal.dropped is not None
     assert "line 2" in journal.dropped
     journal.append({"unit": "b", "value": 4})
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [{"unit": "a"}, {"unit": "b", "value": 4}]
+    assert read_journal(path) == [{"unit": "a"}, {"unit": "b", "value": 4}]
 
 
 @pytest.mark.parametrize("junk", [b"\x00\x00\x00\n", b"[1, 2]\n", b'{"value": 1}\n', b'{"unit": 3}\n', b"[" * 100_000])
@@ -247,3 +280,19 @@ def test_tensorboard_reads_the_events(tmp_path: Path) -> None:
     assert [event.step for event in events] == [5, 10]
     assert [value.tag for value in events[0].summary.value] == ["train_success"]
     assert path.resolve().is_relative_to((tmp_path / "tensorboard").resolve())
+
+
+def test_a_flipped_bit_is_found_wherever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with Journal(path) as journal:
+        journal.append({"unit": "a", "value": 0.25, "success": True})
+        journal.append({"unit": "b", "value": 2})
+    whole, length = path.read_bytes(), path.read_bytes().index(b"\n")
+    kept = list(Journal(path))
+    for place in range(8 * length):
+        flipped = bytearray(whole)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        with contextlib.suppress(RunFolderError):
+            rows = list(Journal(path))  # a flip inside the checksum's own name, which is no more there
+            assert {**rows[0], **kept[0]} == rows[0], flipped

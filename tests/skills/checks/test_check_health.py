@@ -8,7 +8,8 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.skills.checks.check import GuardedCheck, constants, examine, with_argument
+from sdg.envs.domain import Perceivable
+from sdg.skills.checks.check import GuardedCheck, about_one_thing, constants, examine, with_argument
 from sdg.skills.checks.template import Unfit
 from sdg.skills.sandbox.guard import GeneratedError, Guard, Refused, Signature
 from sdg.skills.subgoal import CheckFunction
@@ -69,9 +70,8 @@ def test_a_check_that_wavers() -> None:
             return ""
 
     question = check_of("return flip()")
-    check = GuardedCheck(
-        question, Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
-    )
+    guarded = Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
+    check = GuardedCheck(question, guarded, Perceivable({"flip": Wavering.flip}, (), ""))
     health = examine(check, [Wavering()])  # type: ignore[list-item]
     assert not health.healthy
     assert "changed its answer" in str(health)
@@ -109,3 +109,19 @@ def test_a_new_argument() -> None:
 def test_a_new_text_that_is_no_description() -> None:
     check = check_of("return get_steps() > len('tag one')")
     assert constants(with_argument(check, "tag one", "tag two", language=BABYAI.language)) == ("tag two",)
+
+
+def test_what_else_a_check_names_may_be_anything() -> None:
+    """A skill takes one thing: "beside the grey key while carrying the red ball" is asked with a blue box, too."""
+    source = (
+        "def check():\n    held = any(each.held for each in find_objects('red ball'))\n"
+        "    return held and any(each.distance == 2 for each in find_objects('grey key'))\n"
+    )
+    language = BABYAI.language
+    asked = about_one_thing(CheckFunction("check", source), "the grey key", language).source
+    assert "find_objects('object')" in asked
+    assert "find_objects('grey key')" in asked
+    alone = CheckFunction("check", "def check():\n    return bool(find_objects('door'))\n")
+    assert about_one_thing(alone, "grey key", language) == alone, "a kind alone may be what it is about"
+    compared = CheckFunction("check", source.replace("each.held", "each.color == 'red' and each.held"))
+    assert about_one_thing(compared, "grey key", language) == compared, "where a colour is compared it stays"

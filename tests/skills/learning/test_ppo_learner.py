@@ -81,7 +81,9 @@ def test_whoever_watches_ends_it_before_the_update() -> None:
 def test_stop_ends_it_within_a_rollout() -> None:
     env = Signs()
     learner = PPOLearner(env, SMALL, seed=0)
+    first = learner.network.parameters.copy()
     assert learner.learn(10_000, callback=always, should_stop=lambda: env.age == 3) == 3 * N
+    assert (learner.network.parameters != first).any(), "what led to the end is what there is to learn from"
 
 
 def test_what_only_the_clock_ended_is_still_worth_something() -> None:

@@ -90,7 +90,7 @@ def test_the_card_says_the_figures_and_nothing_runs_in_it() -> None:
     assert "<script>" not in card.replace("\\<", "")
     assert "\n# heading" not in card
     assert "[click](" not in card
-    assert all(line.count(" | ") == 7 for line in card.splitlines() if line.startswith("| `discover`"))
+    assert all(line.count(" | ") == 9 for line in card.splitlines() if line.startswith("| `discover`"))
 
 
 @settings(deadline=None)

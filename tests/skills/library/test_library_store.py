@@ -375,3 +375,16 @@ def test_any_value_anywhere_in_the_index_loads_or_is_refused(data: st.DataObject
         return
     save_library(loaded, tmp_path / "again")
     assert_equal(loaded, load_library(tmp_path / "again"))
+
+
+@pytest.mark.parametrize("name", ["get_position", "find_objects", "forget_visited_rooms"])
+def test_a_skill_named_like_a_function_of_its_world_is_neither_saved_nor_loaded(name: str, tmp_path: Path) -> None:
+    library = a_library(skills=(a_skill(name),), weights={name: {"w": np.zeros(1, np.float32)}})
+    with pytest.raises(LibraryError, match=f"skill {name} has the name of a function of babyai"):
+        save_library(library, tmp_path / "new")
+    with pytest.MonkeyPatch.context() as careless:
+        careless.setattr(library_io, "_refuse_names_of_the_world", lambda library: None)
+        save_library(library, tmp_path / "library")
+    with pytest.raises(LibraryError, match=f"skill {name} has the name of a function of babyai") as caught:
+        load_library(tmp_path / "library")
+    assert "\n" not in str(caught.value)

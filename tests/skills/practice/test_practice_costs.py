@@ -7,7 +7,6 @@ import pytest
 
 from sdg.envs.babyai.cells import BOX, COLOUR_SHIFT, EMPTY, KEY
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.engine.state import cells_ahead
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, PICKUP, TOGGLE
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.practice.env import PracticeEnv
@@ -20,12 +19,12 @@ ALWAYS = CheckFunction("reached", "def reached():\n    return True\n")
 
 
 def _facing(code: int, check: CheckFunction) -> PracticeVecEnv:
-    """One row that faces a cell of this code."""
+    """One row that faces a cell of this code, and knows it."""
     rows = BABYAI.begin(BABYAI.layouts("GoToLocal", [3_000_000]), np.zeros(1, np.int64))
     state = rows.state
     spot = int(state.spot[0]) + {0: 32, 1: 1, 2: -32, 3: -1}[int(state.direction[0])]
     state.cells[0, spot] = code
-    assert cells_ahead(state).tolist() == [code]
+    rows.memory.cells[0, spot // 32 - 5, spot % 32 - 5] = code
     state.where[0, 0], state.code[0, 0], state.inside[0, 0] = spot, code, 0
     starts = Starts(rows, BABYAI.language.row("")[None], (check,), np.zeros(1, np.int64))
     env = PracticeVecEnv(PracticeEnv(starts, 1, horizon=5, seed=0), side_effect_cost=COST)

@@ -103,6 +103,20 @@ def test_inputs_don_t_change_with_what_was_never_seen(level: str) -> None:
     assert changed > 0
 
 
+@pytest.mark.parametrize("until", [0, 1, 2, 5, 9, 14])
+def test_inputs_don_t_change_with_what_will_be_seen_later(until: int) -> None:
+    """Everything but what was in view up to a step is something else: a cell that is read a step early shows here."""
+    actions, seen, opened = [], set(), set()
+    for world, action in walk("BossLevel", seed=3, steps=until):
+        actions.append(action)
+        seen |= in_view(world)
+        opened |= {tuple(map(int, world.inner.front_pos))} if action == TOGGLE else set()
+    inputs = shown(world)
+    for step, (other, _) in enumerate(walk("BossLevel", seed=3, steps=until, actions=actions[1:])):
+        assert step or scramble(other, seen, opened) > 0
+    assert np.array_equal(shown(other), inputs)
+
+
 def test_inputs_change_with_what_is_seen() -> None:
     """The comparison above would notice: the same change to a cell in view shows in the next step's inputs."""
     worlds = [next(walk("GoToLocal", seed=2))[0] for _ in range(2)]

@@ -47,6 +47,20 @@ def test_unseen_cells_and_hidden_state_change_nothing(level: str) -> None:
     assert changed > 0
 
 
+@pytest.mark.parametrize("until", [0, 1, 2, 5, 9, 14])
+def test_what_will_be_seen_later_changes_nothing_now(until: int) -> None:
+    """Everything but what was in view up to a step is something else: a cell that is read a step early shows here."""
+    actions, seen, opened = [], set(), set()
+    for world, action in walk("BossLevel", seed=3, steps=until):
+        actions.append(action)
+        seen |= in_view(world)
+        opened |= {tuple(map(int, world.inner.front_pos))} if action == 5 else set()
+    says = told(world.perception())
+    for step, (other, _) in enumerate(walk("BossLevel", seed=3, steps=until, actions=actions[1:])):
+        assert step or scramble(other, seen, opened) > 0
+    assert told(other.perception()) == says
+
+
 def test_snapshot_stays_as_it_was_taken() -> None:
     """A snapshot is a copy: later steps, subgoals and forgetting don't show in it; what it returns is the caller's."""
     first: BabyAIPerception | None = None

@@ -24,6 +24,7 @@ LEVELS = (
     "BlockedUnlockPickup",
 )
 Cell = tuple[int, int]
+EVENTS = ("picked_up_at", "dropped_at", "opened_at", "passed_at")
 
 
 @dataclass
@@ -33,13 +34,13 @@ class Seen:
     thing: Any
     home: Cell
     at: Cell
-    seen_from: int
+    seen_from: Any
     seen_at: int
-    events: dict[str, int] = field(default_factory=lambda: {"picked_up_at": -1, "dropped_at": -1, "opened_at": -1})
+    events: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, -1))
 
 
 class Oracle:
-    """Follows minigrid's own objects by identity, with nothing of the memory's."""
+    """Follows minigrid's own objects by identity; of the memory's it learns which room has which number, for good."""
 
     def __init__(self, world: BabyAIWorld) -> None:
         self.world, self.inner = world, world.inner
@@ -47,8 +48,9 @@ class Oracle:
         self.seen: dict[int, Seen] = {}
         self.carrying: Any = None
         self.open: set[int] = set()
-        self.rooms: list[Any] = []
-        self.visited: list[int] = []
+        self.numbers: dict[int, int] = {}
+        self.visited: list[Any] = []
+        self.before: Cell = self.start[0]
         self.look()
 
     def look(self) -> None:
@@ -71,11 +73,12 @@ class Oracle:
         room = self.inner.room_from_pos(x, y)
         (left, top), (width, height) = room.top, room.size
         if left < x < left + width - 1 and top < y < top + height - 1:
-            if not any(room is each for each in self.rooms):
-                self.rooms.append(room)
-            number = self.room_number(room)
-            if self.visited[-1:] != [number]:
-                self.visited.append(number)
+            if not self.visited or self.visited[-1] is not room:
+                door = self.inner.grid.get(*self.before)
+                if self.visited and door is not None and door.type == "door":
+                    self.seen[id(door)].events["passed_at"] = self.world.steps
+                self.visited.append(room)
+        self.before = (x, y)
 
     def _events(self) -> None:
         now = self.inner.carrying
@@ -91,11 +94,31 @@ class Oracle:
         x, y = map(int, self.inner.agent_pos)
         return x, y
 
-    def room(self) -> int:
+    def room(self) -> Any:
         return self.visited[-1]
 
     def room_number(self, room: Any) -> int:
-        return next((n for n, each in enumerate(self.rooms) if each is room), -1)
+        return self.numbers[id(room)]
+
+    def _seen_as(self, thing: Object) -> Seen:
+        if thing.held:
+            return self.seen[id(self.inner.carrying)]
+        return next(each for each in self.seen.values() if self.frame(each.at) == thing.position)
+
+    def learn_numbers(self, perception: BabyAIPerception) -> None:
+        """Every room that is known has a number, which never changes, and no other room has it."""
+        told = [(self.room(), perception.get_current_room())]
+        for thing in perception.get_observed_objects():
+            each = self._seen_as(thing)
+            sides = self._sides(each.at)
+            # What is held is where the robot is; in a doorway that is the room that it comes from.
+            room = self.room() if thing.held else each.seen_from if len(sides) > 1 else sides[0]
+            told.append((room, thing.room))
+            if thing.type == "door":
+                told += zip(sorted(sides, key=lambda side: side is not each.seen_from), thing.rooms, strict=True)
+        for room, number in told:
+            assert self.numbers.setdefault(id(room), number) == number
+        assert sorted(self.numbers.values()) == list(range(len(self.numbers)))
 
     def frame(self, cell: Cell) -> Cell:
         (x, y), direction = self.start
@@ -113,8 +136,10 @@ class Oracle:
         thing, held = each.thing, each.thing is self.inner.carrying
         front = tuple(map(int, self.inner.front_pos))
         position = self.position()
+        sides = self._sides(each.at)
         by_door = each.thing.type == "door" or self._between_rooms(each.at)
-        room = each.seen_from if by_door else self.room_number(self.inner.room_from_pos(*each.at))
+        room = self.room_number(self.room() if held else each.seen_from if by_door else sides[0])
+        other = [self.room_number(side) for side in sides if side is not each.seen_from]
         return Object(
             id=number,
             name=f"{thing.color} {thing.type}",
@@ -126,9 +151,10 @@ class Oracle:
             facing=not held and each.at == front,
             visible=each.seen_at == self.world.steps,
             held=held,
-            room=self.room() if held else room,
+            room=room,
+            rooms=(room, other[0] if thing.type == "door" else room),
             status=self._status(thing),
-            explored=thing.type == "door" and self._sides(each.at) <= set(self.visited),
+            explored=thing.type == "door" and all(any(side is each for each in self.visited) for side in sides),
             **each.events,
         )
 
@@ -136,14 +162,10 @@ class Oracle:
         pitch = self.inner.room_size - 1
         return cell[0] % pitch == 0 or cell[1] % pitch == 0
 
-    def _sides(self, cell: Cell) -> set[int]:
+    def _sides(self, cell: Cell) -> list[Any]:
         x, y = cell
-        return {
-            self.room_number(room)
-            for row in self.inner.room_grid
-            for room in row
-            if room.pos_inside(x, y) and (x, y) not in _corners(room)
-        }
+        rooms = [room for row in self.inner.room_grid for room in row]
+        return [room for room in rooms if room.pos_inside(x, y) and (x, y) not in _corners(room)]
 
     @staticmethod
     def _status(thing: Any) -> str:
@@ -169,6 +191,7 @@ def test_every_record_is_true(level: str) -> None:
             oracle = Oracle(world)
         else:
             oracle.look()
+        oracle.learn_numbers(world.perception())
         check_records(oracle, world.perception())
         check_robot(oracle, world.perception())
 
@@ -186,8 +209,8 @@ def check_robot(oracle: Oracle, perception: BabyAIPerception) -> None:
     inner = oracle.inner
     assert perception.get_position() == oracle.frame(oracle.position())
     assert perception.get_front_position() == oracle.frame(tuple(map(int, inner.front_pos)))
-    assert perception.get_current_room() == oracle.room()
-    assert perception.get_visited_rooms() == sorted(set(oracle.visited))
+    assert perception.get_current_room() == oracle.room_number(oracle.room())
+    assert perception.get_visited_rooms() == sorted(set(map(oracle.room_number, oracle.visited)))
     assert perception.get_steps() == oracle.world.steps
     carried, faced = perception.get_carried(), perception.get_facing()
     assert (carried is None) == (inner.carrying is None)
@@ -216,6 +239,7 @@ def test_ids_stay_with_things() -> None:
                 oracle = Oracle(world)
             else:
                 oracle.look()
+            oracle.learn_numbers(world.perception())
             things = {key_of(oracle.record(each, -1)): each.thing for each in oracle.present()}
             for record in world.perception().get_observed_objects():
                 thing = id(things[key_of(record)])

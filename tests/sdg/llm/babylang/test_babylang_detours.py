@@ -21,10 +21,10 @@ SKILLS = "\n".join(
         ("c", "thing", "pick up the red ball"),
         ("d", "", "go to an unexplored door"),
         ("e", "", "open the unexplored door"),
-        ("f", "", "enter the new room"),
+        ("f", "", "go through the door"),
     ]
 )
-INTO_A_ROOM = ["look", "find_exit", "goto_exit", "open_exit", "enter", "look"]
+INTO_A_ROOM = ["look", "find_exit", "goto_exit", "open_exit", "enter door", "look"]
 
 
 def kinds(instruction: str, *tried: str, skills: str = SKILLS, seed: int = 0) -> list[str]:
@@ -88,7 +88,7 @@ def test_its_own_detours_are_understood_again() -> None:
     skills = {"discover", "goto", "pick", "goto_exit", "open_exit", "enter"}
     first = replan(straight, ("find the grey key",), skills=skills, rng=Random(0), can_look=True)
     texts = ["look around", "find an unexplored door", "go to an unexplored door", "open the unexplored door",
-             "enter the new room", "look around", "find the grey key", "go to the grey key", "pick up the grey key",
+             "go through the door", "look around", "find the grey key", "go to the grey key", "pick up the grey key",
              "find the grey door"]  # fmt: skip
     assert len(first) == len(texts) + 2
     assert read(straight, texts).detours == {0: [ROOM, KEY]}

@@ -85,7 +85,7 @@ def test_open_is_tried_straight_or_through_another_room_first() -> None:
 def test_feedback_about_a_thing_not_found_makes_it_explore_further_each_time() -> None:
     tried = kinds(goals("go to the red ball", feedback=Feedback(("find the red ball", "reach the red ball"), 0, "no")))
     assert tried == ["look", *STEPS, "look", "discover", "goto"]
-    longer = ("find an unexplored door", "go to an unexplored door", "open the unexplored door", "enter the new room")
+    longer = ("find an unexplored door", "go to an unexplored door", "open the unexplored door", "go through the door")
     again = kinds(goals("go to the red ball", feedback=Feedback((*longer, "find the red ball"), 4, "no")))
     assert again.count("enter") == 2
 
@@ -132,15 +132,11 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
             assert other.text == expected
 
 
-FORGET = "forget_visited_rooms(): Forgets which rooms were visited, all but the current one."
-
-
-@pytest.mark.parametrize("text", [FORGET, f"forget_visited_rooms(): {BABYAI.texts['forgets']}"])
-def test_every_function_plays_its_own_part(text: str) -> None:
-    parts = cast(functions(f"{api_text()}\n{text}"), PERCEPTION)
-    assert sorted(parts.values()) == sorted([*NAMES, "forget_visited_rooms"])
+def test_every_function_plays_its_own_part() -> None:
+    parts = cast(functions(api_text()), PERCEPTION)
+    assert sorted(parts.values()) == sorted(NAMES)
     ends = {"observed": "_objects", "find": "find_objects", "room": "_current_room", "visited": "_visited_rooms",
-            "unseen": "_unseen_cells", "steps": "get_steps", "forget": "forget_visited_rooms"}  # fmt: skip
+            "unseen": "_unseen_cells", "steps": "get_steps"}  # fmt: skip
     assert all(parts[part].endswith(end) for part, end in ends.items())
     others = {part: name for part, name in parts.items() if part not in ends}
     assert all(name.endswith(part) for part, name in others.items())

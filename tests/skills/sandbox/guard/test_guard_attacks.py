@@ -100,14 +100,54 @@ EXPLODING = {
 }  # fmt: skip
 
 
+SHARED = [
+    "'a'.startswith(t)", "t in 'abc'", "'abc'.split(t)", "'a'.strip(t)", "isinstance(1, t)", "isinstance(1, (t,))",
+    "{}[t:t]", "d = {}; d[t:1] = 2", "{}[t:t, 1]", "[].index(t)", "'%s' % t", "{}.get(t)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SHARED)
+def test_a_value_that_holds_itself_often_is_not_walked_unpaid(line: str) -> None:
+    """A million million leaves in forty pairs: to hash, compare or search them takes hours."""
+    made = program(f"t = ()\nfor i in range(40):\n    t = (t, t)\n{line}")
+    began = time.process_time()
+    with contextlib.suppress(GuardError):
+        run(made)
+    assert time.process_time() - began < 1
+
+
+def test_a_field_that_is_asked_for_by_a_huge_value_is_none() -> None:
+    import dataclasses
+
+    record = dataclasses.make_dataclass("Thing", [("color", str)], frozen=True)
+    guard = Guard({"see": Signature("see", 0, 0)}, records=[record])
+    source = program("t = ()\nfor i in range(40):\n    t = (t, t)\nreturn see().get(t, 5), see().get('color')")
+    assert guard.load(source)({"see": lambda: record("red")}) == (5, "red")
+
+
+def test_keywords_of_containers_are_keys_whatever_they_are_called() -> None:
+    source = program("from collections import Counter, defaultdict\nd = dict(items=1, self=2)\nd.update(more=3)\n"
+                     "return d, dict(Counter(items=2)), dict(defaultdict(int, factory=4))")  # fmt: skip
+    assert run(source) == ({"items": 1, "self": 2, "more": 3}, {"items": 2}, {"factory": 4})
+
+
+def slowness() -> float:
+    """How many times slower than a quiet core this one is now (1 or more), by a loop that takes 60 ms there."""
+    began = time.process_time()
+    for _ in range(1_000_000):
+        began + 1
+    return max(1.0, (time.process_time() - began) / 0.06)
+
+
 @pytest.mark.parametrize("what", EXPLODING)
 def test_what_explodes_ends_within_the_figures(what: str) -> None:
+    """1 and 5 s of a quiet core; a busy or a slower one is held to what it does of plain work beside it."""
     source = program(EXPLODING[what])
     for budget, seconds in ((20_000, 1.0), (400_000, 5.0)):
         began = time.process_time()
         with contextlib.suppress(GuardError):
             run(source, budget=budget)
-        assert time.process_time() - began < seconds, budget
+        assert time.process_time() - began < seconds * slowness(), budget
 
 
 @pytest.mark.parametrize("what", [name for name in EXPLODING if name.endswith("kept")])

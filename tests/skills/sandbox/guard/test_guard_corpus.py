@@ -10,6 +10,7 @@ import pytest
 
 from sdg.experiments.adversarial.hostile import run_corpus
 from sdg.experiments.adversarial.hostile_world import World, load
+from sdg.experiments.bench import attacks
 from sdg.experiments.cli.main import main
 from sdg.skills.sandbox.guard import extract_code
 
@@ -75,6 +76,22 @@ def test_the_command_reports_what_is_not_as_expected(tmp_path: Path, capsys: pyt
     corpus = tmp_path / "two.json"
     good = {"name": "good", "api": "check", "code": "def check():\n    return True\n", "expect": "ok"}
     corpus.write_text(json.dumps([good, {**good, "name": "wrong", "expect": "reject"}]), encoding="utf-8")
+    assert main(["bench", "hostile", str(corpus), "--wrong", "--json"]) == 0, "another outcome is no harm"
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (row["name"], row["outcome"], row["expected"], row["differs"]) == ("wrong", "ok", "reject", True)
+    assert main(["bench", "hostile", str(corpus), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["name"], row["differs"]) for row in rows] == [("good", False), ("wrong", True)]
+
+
+@pytest.mark.parametrize("harm", [{"worker": "killed"}, {"worker": "crashed"}, {"effects": ["file left.txt"]}])
+def test_the_command_fails_for_lost_workers_and_side_effects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, harm: dict[str, Any]
+) -> None:
+    (corpus := tmp_path / "one.json").write_text(
+        json.dumps([{"name": "harm", "code": "", "expect": "ok"}]), encoding="utf-8"
+    )
+    row = {"name": "harm", "outcome": "ok", "worker": "well", "effects": [], "expected": "ok", "differs": False, **harm}
+    monkeypatch.setattr(attacks, "run_corpus", lambda *_, **__: iter([row]))
     assert main(["bench", "hostile", str(corpus), "--wrong", "--json"]) == 1
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["name"], row["outcome"], row["expected"]) for row in printed] == [("wrong", "ok", "reject")]
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [row]

@@ -7,13 +7,12 @@ import importlib
 import json
 import os
 import pickle
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sdg.skills.sandbox.process
-from sdg.agents.agents import Agent, RandomAgent, Task
-from sdg.deduction.episode import WORKER_LOST, Episode
+from sdg.agents.agents import Task
+from sdg.deduction.episode import WORKER_LOST
 from sdg.envs.kernels import cache_folder
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.run.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
@@ -36,10 +35,20 @@ from sdg.run import Journal
 from sdg.skills.sandbox.process.bans import Bans, BansError
 from sdg.skills.sandbox.process.board import digest
 from sdg.skills.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
-from sdg.skills.sandbox.process.values import MAX_AXES, MAX_TREE_BYTES, BadFrame, Reader, encode, frame, frames
+from sdg.skills.sandbox.process.values import (
+    MAX_AXES,
+    MAX_KEYS,
+    MAX_TREE_BYTES,
+    BadFrame,
+    Reader,
+    encode,
+    frame,
+    frames,
+)
 from sdg.skills.search.search import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import VerifySettings
+from tests.shared.mortal_agent import Mortal
 from tests.shared.pool_target import CRASHING, SOURCE, Bomb, Numbered, do, hang_at_seven
 
 GUILTY = {"hang": SOURCE, "crash": CRASHING}
@@ -233,6 +242,14 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
     assert not Path("pwned").exists()
 
 
+def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
+    overlap = said('["list"' + ',["array","<f8",[1],0]' * 2 + "]", bytes(16))
+    equal = ",".join(f"[{n * (2**61 - 1)},0]" for n in range(1, MAX_KEYS + 2))
+    for lie, told in ((overlap, "arrays overlap"), (said(f'["dict",{equal}]'), "equal hashes")):
+        with pytest.raises(BadFrame, match=told):
+            Reader().value(lie[8:])
+
+
 def test_a_worker_can_lie_about_its_own_job_alone() -> None:
     """An untrue result is believed: that is all that a worker which was taken over can do."""
     lie = said('["dict",["id",0],["value",["list","untrue"]]]').hex()
@@ -341,28 +358,6 @@ def test_bans_are_kept(tmp_path: Path) -> None:
 def test_a_job_without_a_word_for_it_ends_the_run_by_name(tmp_path: Path) -> None:
     with pytest.raises(JobLost, match="SIGKILL"):
         list(Workers(1, folder=tmp_path)(do, ["die"]))
-
-
-@dataclass(frozen=True, slots=True)
-class Mortal:
-    """The random agent, whose process dies at one seed."""
-
-    dies_at: int
-    agent: str = "mortal"
-
-    def build(self) -> Agent:
-        return _Mortal(self.dies_at)
-
-
-@dataclass(frozen=True)
-class _Mortal:
-    dies_at: int
-    name: str = "mortal"
-
-    def play(self, world: Any, task: Task) -> Episode:
-        if task.seed == self.dies_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return RandomAgent("mortal").play(world, task)
 
 
 def test_episodes_go_on_without_the_one_that_was_lost(tmp_path: Path) -> None:

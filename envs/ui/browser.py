@@ -1,0 +1,253 @@
+"""A headless Chromium that shows MiniWoB++'s own pages and nothing else; the one door to Playwright.
+
+The pages are files of the package `miniwob`. Every request for anything else is refused, so a page, or a model that
+types an address, reaches nothing. A browser ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from sdg.envs.ui.commands import KEYS, SCREEN, Command
+from sdg.envs.ui.tasks import task_name
+
+SCALE = 2
+STRIP = 50
+"""Height of the yellow strip with the instruction, in the page's pixels: cut off every screenshot."""
+VIEWPORT = {"width": 500, "height": 320}
+PATIENCE = 100
+"""Pages end an episode after 7 to 60 s; a model takes longer to think (the paper lifts the limit as far)."""
+LOAD_TIMEOUT_MS = 20_000
+SETTLE_MS = 600
+"""The longest wait for an animation to end."""
+SCROLL = 50
+"""Pixels of the page that one command scrolls by."""
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--hide-scrollbars=0",
+]
+
+_BEGIN = """([seed, patience]) => {
+    core.endEpisode(0);
+    Math.seedrandom(seed);
+    if (!core.ownLimit) core.ownLimit = core.EPISODE_MAX_TIME;
+    core.EPISODE_MAX_TIME = core.ownLimit * patience;
+    core.startEpisodeReal();
+}"""
+_PRELOAD = """async () => {
+    const found = new Set();
+    for (const sheet of document.styleSheets) {
+        let rules = [];
+        try { rules = sheet.cssRules; } catch { continue; }
+        for (const rule of rules) for (const match of rule.cssText.matchAll(/url\\("([^"]+)"\\)/g))
+            found.add(new URL(match[1], sheet.href || document.baseURI).href);
+    }
+    window.keptImages = [...found].map(place => Object.assign(new Image(), {src: place}));
+    await Promise.allSettled(window.keptImages.map(image => image.decode()));
+}"""
+"""An icon that changes its picture under the mouse vanishes while that loads, and a click on it goes elsewhere."""
+_SETTLED = """() => WOB_TASK_READY && document.getAnimations().every(each => each.playState !== 'running')
+    && !(window.jQuery && jQuery.timers && jQuery.timers.length)"""
+_COMPLETES = "() => !!document.querySelector('.ui-autocomplete-input:focus')"
+COMPLETION_MS = 350
+"""How long a list of completions waits for the next letter before it opens."""
+_STATE = """() => {
+    const said = core.getUtterance();
+    return {done: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, words: said.utterance || said};
+}"""
+
+
+class NoBrowser(RuntimeError):
+    """There is no browser, or no pages, to work with; the message says how to install them."""
+
+
+class PageError(RuntimeError):
+    """A page that never loaded, raised or went away."""
+
+
+def what_is_missing() -> str:
+    """What has to be installed before pages can be shown, one line; "" when nothing is."""
+    packages = [name for name in ("playwright", "miniwob") if importlib.util.find_spec(name) is None]
+    if packages:
+        return f"{' and '.join(packages)}: pip install 'sdg[ui]'"
+    if not chromium():
+        return "Chromium: apt-get install chromium fonts-liberation fonts-dejavu-core (or set SDG_CHROMIUM to its path)"
+    return ""
+
+
+def chromium() -> str | None:
+    """The path of the browser that is used; None where there is none."""
+    return os.environ.get("SDG_CHROMIUM") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """A browser with one page. Close it, or use it as a context manager. Raises NoBrowser where there is none."""
+
+    def __init__(self) -> None:
+        if missing := what_is_missing():
+            raise NoBrowser(f"the UI needs {missing}")
+        from playwright.sync_api import Error, sync_playwright
+
+        self._error = Error
+        self._pages = Path(_package("miniwob")) / "html"
+        self._playwright = sync_playwright().start()
+        try:
+            sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
+            self._chromium = self._playwright.chromium.launch(
+                executable_path=chromium(), args=FLAGS, chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
+            )
+            self._open_page()
+        except Error as error:
+            self.close()
+            raise NoBrowser(f"Chromium doesn't start: {str(error).splitlines()[0]:.200}") from None
+
+    def _open_page(self) -> None:
+        context = self._chromium.new_context(
+            viewport=VIEWPORT,  # type: ignore[arg-type]
+            device_scale_factor=SCALE,
+            accept_downloads=False,
+            service_workers="block",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.route("**/*", self._allow)
+        self.page = context.new_page()
+        self.page.set_default_timeout(LOAD_TIMEOUT_MS)
+        self.page.on("dialog", lambda dialog: dialog.dismiss())
+        self.page.on("popup", lambda popup: popup.close())
+        self._task = self._clipboard = ""
+
+    def another(self) -> Browser:
+        """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
+        other = copy.copy(self)
+        other._open_page()
+        return other
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser; doing it twice does no harm."""
+        playwright, self._playwright = self._playwright, None  # type: ignore[assignment]
+        if playwright is not None:
+            playwright.stop()
+
+    def _allow(self, route: Any) -> None:
+        address = urlsplit(route.request.url)
+        own = address.scheme == "file" and Path(unquote(address.path)).resolve().is_relative_to(self._pages)
+        if own or address.scheme in ("data", "blob"):
+            route.continue_()
+        else:
+            route.abort()
+
+    def begin(self, task: str, seed: int) -> None:
+        """Show a task's page as it is under a seed. Raises PageError when it doesn't come up."""
+        try:
+            if self._task != task:
+                self._task = ""
+                self.page.goto((self._pages / "miniwob" / f"{task_name(task)}.html").as_uri())
+                self.page.wait_for_selector("#sync-task-cover", state="visible")
+                self.page.evaluate(_PRELOAD)
+                self._task = task
+            self.page.mouse.move(VIEWPORT["width"] - 1, VIEWPORT["height"] - 1)
+            self._clipboard = ""
+            self.page.evaluate(_BEGIN, [seed, PATIENCE])
+            self.settle()
+        except self._error as error:
+            self._task = ""
+            raise PageError(f"the page of {task!r:.60} doesn't come up: {str(error).splitlines()[0]:.200}") from None
+
+    def show(self, html: str) -> None:
+        """Show a page of one's own, for a parser to train on; it has no task."""
+        self._task = ""
+        self.page.set_content(html)
+
+    def settle(self) -> None:
+        """Wait until nothing moves any more, at most `SETTLE_MS`: a page that never rests is shown as it is."""
+        try:
+            self.page.wait_for_function(_SETTLED, timeout=SETTLE_MS, polling=20)
+        except self._error as error:
+            if "Timeout" not in str(error):
+                raise
+
+    def state(self) -> Mapping[str, Any]:
+        """`done` (bool), `reward` (float, raw: without the share for speed) and the instruction's `words`."""
+        try:
+            found: Mapping[str, Any] = self.page.evaluate(_STATE)
+        except self._error as error:
+            raise PageError(f"the page went away: {str(error).splitlines()[0]:.200}") from None
+        return found
+
+    def screenshot(self) -> bytes:
+        """The task's area as PNG, `SCREEN` by `SCREEN` pixels, the strip with the instruction cut off."""
+        side = SCREEN // SCALE
+        try:
+            return bytes(self.page.screenshot(clip={"x": 0, "y": STRIP, "width": side, "height": side}))
+        except self._error as error:
+            raise PageError(f"the page can't be seen: {str(error).splitlines()[0]:.200}") from None
+
+    def perform(self, command: Command) -> None:
+        """Move, press and type as a hand would. Raises PageError when the page breaks under it."""
+        try:
+            self._perform(command)
+            if command.name == "TYPE_TEXT" and self.page.evaluate(_COMPLETES):
+                self.page.wait_for_timeout(COMPLETION_MS)
+            self.settle()
+        except self._error as error:
+            raise PageError(f"{command.name} broke the page: {str(error).splitlines()[0]:.200}") from None
+
+    def _perform(self, command: Command) -> None:
+        mouse, keyboard = self.page.mouse, self.page.keyboard
+        if isinstance(command.argument, str):
+            if command.name == "PRESS_KEY":
+                self._press(command.argument)
+            else:
+                keyboard.type(command.argument)
+            return
+        x, y = command.argument[0] / SCALE, command.argument[1] / SCALE + STRIP
+        if command.name == "MOUSEUP_COORDS":  # a drag is seen as one only when it passes through places
+            mouse.move(x, y, steps=5)
+            mouse.up()
+            return
+        mouse.move(x, y)
+        if command.name == "CLICK_COORDS":
+            mouse.click(x, y)
+        elif command.name == "DBLCLICK_COORDS":
+            mouse.dblclick(x, y)
+        elif command.name == "MOUSEDOWN_COORDS":
+            mouse.down()
+        elif command.name.startswith("SCROLL"):
+            mouse.wheel(0, SCROLL if command.name == "SCROLL_DOWN_COORDS" else -SCROLL)
+
+    def _press(self, key: str) -> None:
+        """Press a key; pages of one Chromium share its clipboard, so each puts its own into it."""
+        if key == "C-v":
+            self.page.evaluate("text => navigator.clipboard.writeText(text)", self._clipboard)
+        self.page.keyboard.press(KEYS[key])
+        if key in ("C-c", "C-x"):
+            self._clipboard = str(self.page.evaluate("() => navigator.clipboard.readText()"))
+
+
+def _package(name: str) -> str:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return next(iter(spec.submodule_search_locations))

@@ -1,0 +1,164 @@
+"""What elements of a screen are called, and which of them a phrase means: `the 'Submit' button`, `the trash icon`.
+
+A caption is an element's kind and words: its own, or for fields and ticks those written beside it. Phrases come from
+models and screens; they are compared as text, never carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from sdg.envs.ui.parser.detector import ICONS
+from sdg.envs.ui.parser.screen import COLOURS, ScreenElement
+
+KINDS = ("button", "textbox", "text area", "checkbox", "radio", "dropdown", "link", "tab", "icon", "shape", "text")
+LOOKS = (*COLOURS, "black", "white", "grey")
+NEAR_X, NEAR_Y = 70, 24
+"""Pixels, across and down, within which a label lies from its field."""
+MOST_CHARS = 120
+"""Characters of a phrase and of a caption that are compared."""
+_CALLED = {
+    "button": "button", "textbox": "textbox", "field": "textbox", "area": "text area", "checkbox": "checkbox",
+    "radio": "radio", "option": "radio", "dropdown": "dropdown", "list": "dropdown", "link": "link", "tab": "tab",
+    "icon": "icon", "shape": "shape", "text": "text", "words": "text",
+}  # fmt: skip
+_ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "!": "l", "5": "s", "8": "b", "2": "z"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What an element is called: kind (of `KINDS`), words ("" for none), colour ("" where that tells nothing)."""
+
+    kind: str
+    words: str
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How well an element fits a phrase: likeness of the words plain, of letters that look alike, and whether the words
+    are part of the element's (each in [0, 1], 1 for a phrase without words); kind and colour as asked; `score`."""
+
+    element: ScreenElement
+    caption: Caption
+    plain: float
+    loose: float
+    part: float
+    kind: bool
+    look: bool
+
+    @property
+    def score(self) -> float:
+        """What the best element has most of."""
+        return max(self.plain, self.loose, 0.95 * self.part) + 0.3 * self.kind + 0.3 * self.look
+
+
+def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Caption:
+    """What an element is called among those of its screen."""
+    if element.kind.endswith("icon"):
+        return Caption("icon", element.kind.removesuffix("icon").strip())
+    if element.kind == "shape":
+        return Caption("shape", element.text, element.look)
+    if element.kind in ("checkbox", "radio"):
+        return Caption(element.kind, _beside(element, elements, right=True) or _beside(element, elements, right=False))
+    if element.kind in ("textbox", "text area"):
+        label = _beside(element, elements, right=False) or _above(element, elements)
+        return Caption(element.kind, label or element.text)
+    return Caption(element.kind, element.text)
+
+
+def _beside(element: ScreenElement, elements: Sequence[ScreenElement], *, right: bool) -> str:
+    x0, y0, x1, y1 = element.box
+    found = []
+    for other in elements:
+        if other.kind not in ("text", "link") or not other.text:
+            continue
+        a0, b0, a1, b1 = other.box
+        gap = a0 - x1 if right else x0 - a1
+        level = min(y1, b1) - max(y0, b0) > 0.5 * min(y1 - y0, b1 - b0)
+        if level and -6 <= gap <= NEAR_X:
+            found.append((gap, other.text))
+    return min(found)[1] if found else ""
+
+
+def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
+    x0, y0, x1, _ = element.box
+    found = [
+        (y0 - other.box[3], other.text)
+        for other in elements
+        if other.kind == "text" and -4 <= y0 - other.box[3] <= NEAR_Y and min(x1, other.box[2]) > max(x0, other.box[0])
+    ]
+    return min(found)[1] if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What a command names: kind ("" for any), words, colour; `typed` is what is to be typed, None for no typing."""
+
+    kind: str
+    words: str
+    look: str = ""
+    typed: str | None = None
+
+
+def phrase_of(argument: str, *, types: bool = False) -> Phrase:
+    """A phrase such as `the 'Ok' button`; with `types` the first quotation is what is to be typed.
+
+    What stands between quotation marks is words; of the rest the known kinds, colours and icons count.
+    """
+    parts = argument[: 4 * MOST_CHARS].split("'")
+    quoted, rest = [part.strip() for part in parts[1::2]], " ".join(parts[::2]).lower()
+    typed = quoted.pop(0) if types and quoted else "" if types else None
+    said = [word.strip(".,:;()") for word in rest.split()]
+    kinds = [_CALLED[word] for word in said if word in _CALLED]
+    look = next((word for word in said if word in LOOKS), "")
+    words = quoted[0] if quoted else next((word for word in said if word in ICONS), "")
+    return Phrase(kinds[-1] if kinds else "", words, look, typed)
+
+
+def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
+    """How each element fits a phrase, the best first."""
+    found = [_match(phrase, element, caption_of(element, elements)) for element in elements]
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
+    asked = "text" if phrase.kind == "link" and caption.kind == "text" else phrase.kind
+    kind = not phrase.kind or asked == caption.kind
+    look = not phrase.look or phrase.look == caption.look
+    if not phrase.words:
+        return Match(element, caption, 1.0, 1.0, 1.0, kind, look)
+    plain = likeness(" ".join(phrase.words.lower().split()), " ".join(caption.words.lower().split()))
+    words, has = alike(phrase.words), alike(caption.words)
+    return Match(element, caption, plain, likeness(words, has), float(bool(words) and words in has), kind, look)
+
+
+def alike(words: str) -> str:
+    """Words without spaces and marks, letters that look alike made one."""
+    kept = "".join(letter for letter in words[:MOST_CHARS].lower() if letter.isalnum() or letter in "|!+-<>@$%=*/")
+    return kept.translate(_ALIKE)
+
+
+def alike_page(elements: Sequence[ScreenElement]) -> str:
+    """All words of a screen in reading order, as `alike` makes them."""
+    return "".join(alike(each.text) for each in elements)
+
+
+def likeness(a: str, b: str) -> float:
+    """How alike two texts are, in [0, 1]."""
+    a, b = a[:MOST_CHARS], b[:MOST_CHARS]
+    if not a or not b:
+        return float(a == b)
+    if a == b:
+        return 1.0
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    return matcher.ratio() if matcher.real_quick_ratio() > 0.3 else 0.0
+
+
+def at_point(point: tuple[int, int], elements: Sequence[ScreenElement]) -> ScreenElement | None:
+    """The smallest element that a point lies in."""
+    x, y = point
+    held = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
+    return min(held, key=lambda each: (each.box[2] - each.box[0]) * (each.box[3] - each.box[1]), default=None)

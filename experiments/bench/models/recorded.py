@@ -1,0 +1,221 @@
+"""A draw as it is kept: its config, its episodes in a line each, and every exchange with the model, once.
+
+draw.json         what was drawn: model, commit, seed, counts
+config.yaml       the config, whole
+episodes.jsonl    `DrawnEpisode`, every episode that was begun
+transcript.jsonl  `sdg.llm.transcript`; an exchange's stage is `INTERFACE@PERCEPTION/LEVEL`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from sdg.agents.agents import Task
+from sdg.envs.files import read_file
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.play.episodes import Played
+from sdg.llm.transcript import answers_once, entries
+from sdg.run.files import atomic_write, line
+from sdg.run.rows import from_json, to_json
+from sdg.skills.strict_json import decode, loads
+
+TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
+COMPOSED = "composed.json"
+"""The composed skills that programs had, where an interface has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a figure is of: an interface, a perception and a level."""
+
+    interface: str
+    perception: str
+    level: str
+
+    @property
+    def agent(self) -> str:
+        """Its name in journals."""
+        return f"{self.interface}@{self.perception}"
+
+    @property
+    def stage(self) -> str:
+        """What its questions are called in a transcript."""
+        return f"{self.agent}/{self.level}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One program: its tokens, its lines that hold code and its steps; `cause` "" when it solved."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    lines: int
+    steps: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEpisode:
+    """An episode that was begun; `finished` False: the draw ended first, which counts as not solved.
+
+    `answerers` says who answered its questions, where that is known.
+    """
+
+    unit: str
+    interface: str
+    perception: str
+    level: str
+    seed: int
+    finished: bool = True
+    success: bool = False
+    steps: int = 0
+    max_steps: int = 0
+    bot_steps: int | None = None
+    questions: int = 0
+    calls: int = 0
+    cause: str = ""
+    programs: tuple[Written, ...] = ()
+    answerers: tuple[str, ...] = ()
+
+    @property
+    def cell(self) -> Cell:
+        """Where it counts."""
+        return Cell(self.interface, self.perception, self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a draw was; `commit` ends with "-dirty" when the source differed from it."""
+
+    name: str
+    model: str
+    commit: str
+    seed: int
+    instructions: int
+    split: str
+    library: str | None = None
+    schema: Literal[1] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A kept draw, read."""
+
+    folder: Path
+    about: About
+    episodes: tuple[DrawnEpisode, ...]
+
+
+def read_draw(folder: Path) -> Draw:
+    """A kept draw. Raises UserError for a folder that is none."""
+    try:
+        about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
+        lines = read_file(folder / EPISODES).splitlines()
+        return Draw(folder, about, tuple(from_json(DrawnEpisode, loads(each)) for each in lines))
+    except OSError as error:
+        raise UserError(f"{folder} is no draw: can't read {error.filename} ({error.strerror})") from None
+    except ValueError as error:
+        raise UserError(f"{folder} is no draw of this version: {error}") from None
+
+
+def draws_below(folder: Path) -> list[Draw]:
+    """The draws in a folder, or the one that it is. Raises UserError where there is none."""
+    found = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
+    if not found:
+        raise UserError(f"no draws are kept in {folder}: make one with --llm KIND:NAME")
+    return [read_draw(each) for each in found]
+
+
+def keep(
+    folder: Path,
+    about: About,
+    *,
+    config: str,
+    played: Mapping[str, Played],
+    asked: Sequence[tuple[Cell, Task]],
+    transcript: Path,
+    answerers: Mapping[str, str],
+    composed: Path | None = None,
+) -> Draw:
+    """Write a draw in its small form: what was `played` of what was `asked`, and each answer of the transcript once."""
+    begun = _begun(transcript, answerers)
+    rows = []
+    for cell, task in asked:
+        unit, who = task.unit(cell.agent), begun.get((cell.stage, task.random_seed % 2**31))
+        if unit in played:
+            rows.append(drawn(played[unit], who or ()))
+        elif who is not None:
+            rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, answerers=who))
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(folder / TRANSCRIPT, answers_once(transcript) if transcript.exists() else b"")
+    atomic_write(folder / CONFIG, config)
+    if composed is not None:
+        atomic_write(folder / COMPOSED, read_file(composed))
+    atomic_write(folder / EPISODES, "".join(line(to_json(row)) + "\n" for row in rows))
+    atomic_write(folder / ABOUT, json.dumps(asdict(about), indent=1) + "\n")
+    return read_draw(folder)
+
+
+def drawn(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
+    """An episode's row in its small form."""
+    interface, _, perception = row.agent.partition("@")
+    programs = tuple(_written(each) for each in row.trace)
+    return DrawnEpisode(
+        row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
+        row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
+    )  # fmt: skip
+
+
+def _begun(transcript: Path, answerers: Mapping[str, str]) -> dict[tuple[str, int], tuple[str, ...]]:
+    """The episodes that asked something, by stage and sampling seed, with who answered."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for entry in entries(transcript) if transcript.exists() else ():
+        who = found.setdefault((str(entry["stage"]), int(entry["sampling"]["seed"])), {})
+        if name := answerers.get(request_key(entry["messages"])):
+            who[name] = None
+    return {question: tuple(who) for question, who in found.items()}
+
+
+def _written(trace: Mapping[str, Any]) -> Written:
+    return Written(
+        prompt_tokens=int(trace["prompt_tokens"]),
+        completion_tokens=int(trace["completion_tokens"]),
+        lines=code_lines(str(trace["program"])),
+        steps=int(trace["ended"]) - int(trace["began"]),
+        cause=str(trace["cause"]),
+    )
+
+
+def code_lines(source: str) -> int:
+    """Lines of a program that aren't empty or a comment alone."""
+    return sum(bool(text.strip()) and not text.strip().startswith("#") for text in source.split("\n"))
+
+
+def request_key(messages: Sequence[Mapping[str, Any]]) -> str:
+    """By what a request is known in a map of answerers: a digest of its messages."""
+    plain = [{"role": each["role"], "content": each["content"]} for each in messages]
+    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def read_answerers(place: Path | None) -> dict[str, str]:
+    """Who answered which request: a JSON object from `request_key` to a name, or a folder with `ask/ID.json` (requests)
+    and `say/ID.by` (names). Raises UserError for anything else."""
+    if place is None:
+        return {}
+    try:
+        if not place.is_dir():
+            return {str(key): str(name) for key, name in loads(read_file(place)).items()}
+        names = {path.stem: path.read_text("utf-8").strip() for path in place.glob("say/*.by")}
+        asked = {number: loads(read_file(place / "ask" / f"{number}.json")) for number in names}
+        return {request_key(asked[number]["messages"]): name for number, name in names.items()}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+        raise UserError(f"{place} doesn't say who answered: {error}") from None
+
+
+__all__ = ["About", "Cell", "Draw", "DrawnEpisode", "Written", "code_lines", "drawn", "draws_below", "keep",
+           "read_answerers", "read_draw", "request_key"]  # fmt: skip

@@ -1,0 +1,71 @@
+"""The screen as the page's own elements say it is: a yardstick beside the parser, never what acts in the ordinary run.
+
+`--eyes true` plays with it, failures are replayed with it to tell what the parser missed from what the model did wrong.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sdg.envs.ui.boxes import TrueElement, true_elements
+from sdg.envs.ui.browser import Browser
+from sdg.envs.ui.parser.screen import INKS, Screen, ScreenElement
+
+
+def true_parser(browser: Browser) -> Callable[[np.ndarray], Screen]:
+    """A parser that asks the page instead of looking at the picture."""
+    return lambda picture: screen_of(true_elements(browser))
+
+
+def screen_of(elements: Sequence[TrueElement]) -> Screen:
+    """True elements in the form that an agent sees; a text that lies in an element belongs to it."""
+    rest = [each for each in elements if each.kind != "text"]
+    alone = [
+        each
+        for each in elements
+        if each.kind == "text" and not any(_lies_in(each.box, other.box) and each.text in other.text for other in rest)
+    ]
+    found = [_seen(each) for each in (*rest, *alone)]
+    found.sort(key=lambda each: (each.box[1], each.box[0]))
+    return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
+
+
+def _lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def _seen(element: TrueElement) -> ScreenElement:
+    kind, text, look = element.kind, element.text, ""
+    if kind == "icon":
+        kind, text = f"{text} icon".strip(), ""
+    elif kind == "shape":
+        if _ink(element.form):  # a letter: its form is its colour
+            look = _ink(element.form)
+        else:
+            look, text = f"{_ink(text)} {element.form}".strip(), ""
+    return ScreenElement(0, kind, text, element.box, element.checked, element.focused, look)
+
+
+def _ink(code: str) -> str:
+    """The name of a colour written as rgb(1, 2, 3): its own where it has one, or else that of its hue; "" for none."""
+    parts = [float(part) for part in re.findall(r"[\d.]+", code)] if code.startswith("rgb") else []
+    if len(parts) < 3 or (len(parts) == 4 and parts[3] == 0):
+        return ""
+    rgb = np.array(parts[:3])
+    name, near = min(
+        ((name, float(np.abs(rgb - ink).sum())) for name, ink in (*INKS.items(), ("white", (255, 255, 255)))),
+        key=lambda pair: pair[1],
+    )
+    if near < 12:
+        return name
+    hue, saturation, _ = colorsys.rgb_to_hsv(*(rgb / 255))
+    if saturation < 0.1:
+        return "grey"
+    hues = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "magenta": 300, "red ": 360}
+    return min(hues, key=lambda each: abs(hues[each] - 360 * hue)).strip()

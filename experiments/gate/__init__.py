@@ -1,0 +1,1 @@
+"""The gate's guards: rollouts with mistakes in them, training on these, and how often each guard is right."""

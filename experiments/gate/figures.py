@@ -1,0 +1,54 @@
+"""The figures of a guard: accuracy, average precision, F1 and calibration, with intervals over rollouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+RESAMPLES, BINS = 1000, 10
+
+
+def figures(
+    labels: np.ndarray, chances: np.ndarray, groups: np.ndarray, *, against: np.ndarray | None
+) -> dict[str, Any]:
+    """The figures of chances of yes (n,) for labels (n,) that are True for yes; no is the positive class.
+
+    `groups` (n,) are drawn anew together; `against` are another guard's chances, what it is ahead of. NaN for no items.
+    """
+    from sklearn.metrics import average_precision_score, f1_score
+
+    if not len(labels):
+        return {"accuracy": np.nan, "average_precision": np.nan, "f1": np.nan, "n": 0}
+    says_yes = chances >= 0.5
+    right = (says_yes == labels).astype(float)
+    low, high = interval(right, groups)
+    found = {
+        "accuracy": round(float(right.mean()), 4),
+        "average_precision": round(float(average_precision_score(~labels, 1 - chances)), 4),
+        "f1": round(float(f1_score(~labels, ~says_yes, zero_division=0)), 4),
+        "calibration_error": round(calibration_error(labels, chances), 4),
+        "n": len(labels),
+        "low": round(low, 4),
+        "high": round(high, 4),
+    }
+    if against is not None:
+        ahead = interval(right - ((against >= 0.5) == labels), groups)
+        found |= {"ahead_low": round(100 * ahead[0], 2), "ahead_high": round(100 * ahead[1], 2)}
+    return found
+
+
+def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
+    """The expected calibration error (Guo et al. 2017) in [0, 1]: how far chances are from shares of yes."""
+    bins = np.minimum((chances * BINS).astype(int), BINS - 1)
+    gaps = [abs(float(np.mean(chances[bins == b] - labels[bins == b]))) * np.mean(bins == b) for b in np.unique(bins)]
+    return float(sum(gaps))
+
+
+def interval(values: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
+    """Ends of the 95 % interval of a mean, by a bootstrap over groups."""
+    names, index = np.unique(groups, return_inverse=True)
+    sums, counts = np.bincount(index, values, len(names)), np.bincount(index, minlength=len(names))
+    drawn = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))

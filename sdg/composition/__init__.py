@@ -1,0 +1,1 @@
+"""The four stages once more, over programs: what recurs becomes composed skills, which are verified and kept."""

@@ -1,0 +1,156 @@
+"""What recurs in programs, and a model's composed skills for it; its programs rewritten over them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sdg.composition.rules import MAX_SKILLS, Admitted, Refusal, admit, kinds_of
+from sdg.deduction.planner import describe_skill, program_api
+from sdg.deduction.protocols import Documented
+from sdg.envs.domain import Domain
+from sdg.llm.model import LanguageModel, Message, Sampling
+from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
+from sdg.prompts.replies import tidy
+from sdg.prompts.sources import needed
+from sdg.skills.library.composed import ComposedSkill
+from sdg.skills.sandbox.guard import Refused, extract_code
+from sdg.skills.sandbox.guard.extract import functions_in
+
+SHOWN = 12
+"""Programs that a question shows, the shortest for each kind of instruction first."""
+REWRITTEN = 4
+"""Programs that one question asks to rewrite."""
+REPAIRS = 2
+LONGEST, FREQUENT = 4, 3
+"""Calls in a row that are looked for, and in how many programs they must be."""
+
+ENTRY = "program"
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A program that carried out a practice instruction by itself.
+
+    `calls` are the names of its skill calls in order; `origin` says which line of which transcript it stands in.
+    """
+
+    instruction: str
+    level: str
+    seed: int
+    source: str
+    calls: tuple[str, ...] = ()
+    steps: int = 0
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Author:
+    """The model that composes, with what its programs have: a domain and learned skills."""
+
+    model: LanguageModel
+    domain: Domain
+    skills: Sequence[Documented]
+    load: Callable[[str], object]
+    sampling: Sampling = field(default_factory=lambda: Sampling(stage="compose"))
+
+    def distil(self, programs: Sequence[Solved]) -> Admitted:
+        """Composed skills that keep the rules, and what was refused; a reply that breaks them is mended twice at most.
+
+        Raises what the model raises.
+        """
+        shown = varied(programs)
+        messages = list(self._asked(shown))
+        best = Admitted((), (Refusal("the answer", "nothing was composed"),))
+        for _ in range(REPAIRS + 1):
+            reply = self.model.complete(messages, sampling=self.sampling)
+            try:
+                learned = [each.name for each in self.skills]
+                found = admit(reply.text, learned=learned, domain=self.domain, load=self.load)
+            except Refused as refusal:
+                found = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
+            best = found if len(found.skills) >= len(best.skills) else best
+            if not found.refusals:
+                break
+            problem = "\n".join(f"- {one_line(str(each))}" for each in found.refusals)
+            messages += [Message("assistant", tidy(reply.text) or "(nothing)")]
+            messages += conversation("compose_repair", problem=problem)
+        origins = tuple(each.origin for each in shown)
+        return replace(best, skills=tuple(replace(skill, origins=origins) for skill in best.skills))
+
+    def rewrite(self, programs: Sequence[Solved], composed: Sequence[ComposedSkill]) -> Iterator[tuple[Solved, str]]:
+        """Each program with its source over the composed skills; those that the reply lacks are left out.
+
+        Raises what the model raises.
+        """
+        for start in range(0, len(programs), REWRITTEN):
+            batch = programs[start : start + REWRITTEN]
+            told = text("compose_rewrite", **self._shared([*self.skills, *composed]), programs=_told(batch))
+            reply = self.model.complete((Message("user", told),), sampling=self.sampling)
+            try:
+                source = extract_code(reply.text)
+            except Refused:
+                continue
+            written = functions_in(source)
+            for number, program in enumerate(batch, 1):
+                entry = f"{ENTRY}_{number}"
+                if entry in written:
+                    yield program, needed(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
+
+    def _asked(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
+        recurring = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
+        told = text(
+            "compose",
+            **self._shared(self.skills),
+            programs=_told(programs),
+            recurring=fenced(numbered(recurring) or "nothing"),
+            most=str(MAX_SKILLS),
+            kinds=", ".join(kinds_of(self.domain)),
+        )
+        return (Message("user", told),)
+
+    def _shared(self, skills: Sequence[Documented]) -> dict[str, str]:
+        listed = "\n".join(describe_skill(skill) for skill in skills)
+        return {"role": self.domain.texts["role"], "skills": listed, "perception_api": program_api(self.domain)}
+
+
+def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]:
+    """Runs of calls that at least FREQUENT programs have, with how many: the longest and most frequent first."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for program in programs:
+        folded = [name for name, before in zip(program.calls, ("", *program.calls), strict=False) if name != before]
+        found.update(
+            {tuple(folded[n : n + size]) for size in range(2, LONGEST + 1) for n in range(len(folded) - size + 1)}
+        )
+    frequent = [(calls, count) for calls, count in found.items() if count >= FREQUENT]
+    return sorted(frequent, key=lambda each: (-each[1] * len(each[0]), each))[:SHOWN]
+
+
+def varied(programs: Sequence[Solved], most: int = SHOWN) -> list[Solved]:
+    """At most so many programs, of as many kinds of instructions as there are; the shortest of a kind first."""
+    kinds: dict[str, list[Solved]] = {}
+    for each in sorted(programs, key=lambda program: len(program.source)):
+        kinds.setdefault(kind_of(each.instruction), []).append(each)
+    turns = max((len(group) for group in kinds.values()), default=0)
+    return [group[turn] for turn in range(turns) for group in kinds.values() if turn < len(group)][:most]
+
+
+def kind_of(instruction: str) -> str:
+    """The words of an instruction that aren't about particular things: its first word and those that join parts."""
+    words = instruction.replace(",", " ,").split()
+    return " ".join(word for n, word in enumerate(words) if n == 0 or word in _JOINING or words[n - 1] in _JOINING)
+
+
+_JOINING = frozenset({"and", "then", "after", "before", "you"})
+
+
+def _told(programs: Sequence[Solved]) -> str:
+    return "\n\n".join(
+        f"### Program {number}\n\nIts instruction, and the program:\n\n{fenced(one_line(each.instruction, 1000))}\n\n"
+        f"{fenced(each.source, 'python')}"
+        for number, each in enumerate(programs, 1)
+    )
+
+
+__all__ = ["Author", "Solved", "kind_of", "recurrences", "varied"]

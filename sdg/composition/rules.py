@@ -1,0 +1,245 @@
+"""What a composed skill must be, read out of a model's reply; nothing is run here.
+
+A reply holds functions: for each skill NAME one with typed parameters and a docstring of three parts (what it does,
+`Needs:`, `After:`), `check_NAME` with the same parameters over perception alone, and helpers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sdg.envs.domain import Domain
+from sdg.prompts.fill import one_line
+from sdg.skills.library.composed import (
+    BEGIN,
+    NUMBER,
+    POSITION,
+    REQUIRE,
+    RESULT,
+    THING,
+    ComposedSkill,
+    Parameter,
+    linked,
+    renamed,
+)
+from sdg.skills.sandbox.guard import Refused, reserved_names
+from sdg.skills.sandbox.guard.extract import extract_code, parsed
+from sdg.skills.sandbox.guard.outline import names_at_top, needed_names
+from sdg.skills.sandbox.guard.syntax import loads
+
+KINDS = (THING, POSITION, NUMBER)
+"""What an argument may be in every domain."""
+
+CHECK = "check_"
+MAX_SKILLS = 8
+MAX_PARAMETERS = 3
+MAX_LINES = 400
+"""With the helpers that it calls; skills share helpers, and each is counted with all of them."""
+MAX_TOLD = 270
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A function that isn't kept, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What a reply came to."""
+
+    skills: tuple[ComposedSkill, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def kinds_of(domain: Domain) -> tuple[str, ...]:
+    """What an argument may be in a domain."""
+    named = [word for words in domain.language.parts.values() for word in words]
+    return tuple(dict.fromkeys((*KINDS, *named)))
+
+
+def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callable[[str], object]) -> Admitted:
+    """The composed skills of a reply that keep the rules. Those that use one that doesn't aren't kept either.
+
+    `load` is the guard of programs, which raises Refused for a source that it doesn't admit.
+    Raises Refused for a reply that holds no Python.
+    """
+    tree = parsed(extract_code(reply))
+    if tree is None:
+        raise Refused("The answer holds no Python that can be read.")
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names = [name for name in functions if CHECK + name in functions]
+    if not names:
+        raise Refused(f"There is no skill: define def NAME(...) and def {CHECK}NAME(...) with the same parameters.")
+    reader = _Reader(tree.body, functions, tuple(names[:MAX_SKILLS]), frozenset(learned), domain)
+    refusals = {name: reason for name in names for reason in _first(reader.faults(name))}
+    refusals |= dict.fromkeys(names[MAX_SKILLS:], f"more than {MAX_SKILLS} skills are too many")
+    kept = [reader.skill(name) for name in names if name not in refusals]
+    while lost := [skill for skill in kept if any(use in refusals for use in skill.uses)]:
+        refusals |= {skill.name: f"it uses {next(use for use in skill.uses if use in refusals)}" for skill in lost}
+        kept = [skill for skill in kept if skill not in lost]
+    for skill in kept:
+        if problem := _unloadable(skill, {each.name: each for each in kept}, load):
+            refusals[skill.name] = problem
+    kept = [skill for skill in kept if not {skill.name, *skill.uses} & refusals.keys()]
+    return Admitted(tuple(kept), tuple(Refusal(name, reason) for name, reason in refusals.items()))
+
+
+def _unloadable(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:
+    """What the guard says of a program that calls the skill, "" where it admits it."""
+    program = f"def program():\n    {skill.name}({', '.join(['None'] * len(skill.arguments))})\n"
+    try:
+        load(program + linked(program, skills))
+    except Refused as refusal:
+        return one_line(str(refusal))
+    return ""
+
+
+def _first(faults: Iterator[str]) -> list[str]:
+    return [fault for _, fault in zip(range(1), faults, strict=False)]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    body: Sequence[ast.stmt]
+    functions: Mapping[str, ast.FunctionDef]
+    names: tuple[str, ...]
+    learned: Collection[str]
+    domain: Domain
+
+    def faults(self, name: str) -> Iterator[str]:
+        """What is against a skill, the gravest first."""
+        function, check = self.functions[name], self.functions[CHECK + name]
+        taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
+        if name in taken or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
+            yield "its name is taken: a learned skill, a perception function or a word of Python has it"
+        reached = self._reached(name)
+        if any(helper in self._reached(*self._calls(helper)) for helper in reached):
+            yield "it calls itself, or functions that call each other: write it without recursion"
+        if any(_is_endless(node) for each in reached for node in ast.walk(self.functions[each])):
+            yield "it has a loop that nothing ends: use for over a range"
+        yield from self._faults_of_arguments(function, check)
+        if not all(_told(function)):
+            yield "its docstring doesn't say what it does, Needs: and After:"
+        if sum(map(len, _told(function))) > MAX_TOLD:
+            yield f"its docstring has more than {MAX_TOLD} characters"
+        read = {each for helper in reached for each in loads(self.functions[helper])}
+        if not read & {*self.learned, *self.names} - {name}:
+            yield "it calls no skill"
+        if {*self._reached(CHECK + name), *loads(check)} & {*self.learned, *self.names}:
+            yield "its check calls a skill: a check asks perception alone"
+        if len(self._source(name).splitlines()) > MAX_LINES:
+            yield f"it has more than {MAX_LINES} lines"
+
+    def skill(self, name: str) -> ComposedSkill:
+        """The skill, not measured yet."""
+        function = self.functions[name]
+        does, needs, after = _told(function)
+        read = {each for helper in self._reached(name) for each in loads(self.functions[helper])}
+        return ComposedSkill(
+            name,
+            tuple(Parameter(each.arg, _kind(each)) for each in function.args.args),
+            does,
+            needs,
+            after,
+            self._source(name),
+            calls=tuple(sorted(read & set(self.learned))),
+            uses=tuple(each for each in self.names if each in read and each != name),
+        )
+
+    def _faults_of_arguments(self, function: ast.FunctionDef, check: ast.FunctionDef) -> Iterator[str]:
+        arguments, kinds = function.args, kinds_of(self.domain)
+        others = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
+        if any(others) or len(arguments.args) > MAX_PARAMETERS:
+            yield f"it takes at most {MAX_PARAMETERS} plain arguments, none with a default"
+        for each in arguments.args:
+            if _kind(each) in ("str", "text"):
+                yield f"its argument {each.arg} is text: no skill takes an instruction, say what it is: {kinds[0]}"
+            elif _kind(each) not in kinds:
+                yield f"its argument {each.arg} has no type that is known: {', '.join(kinds[:8])}"
+        if [each.arg for each in check.args.args] != [each.arg for each in arguments.args]:
+            yield f"{check.name} doesn't take the same arguments"
+
+    def _calls(self, name: str) -> list[str]:
+        return [each for each in set(loads(self.functions[name])) if each in self.functions]
+
+    def _reached(self, *names: str) -> list[str]:
+        """Functions of the reply that these need, themselves included; other skills' own ones aside."""
+        found = list(names)
+        for each in found:
+            found += [other for other in self._calls(each) if other not in found]
+        return found
+
+    def _source(self, name: str) -> str:
+        """The skill's definitions under names of its own, and the function that programs call."""
+        needed = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
+        skills = {each for each in self.names if each != name}
+        foreign = {part for each in skills for part in (each, CHECK + each)}
+        mine = [node for node in self.body if set(names_at_top(node)) & (needed - foreign)]
+        own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
+        copies = [renamed(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
+        parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
+        imports = [ast.unparse(node) for node in self.body if _imported(node) & needed]
+        return "\n\n".join([*imports, _wrapper(name, parameters), *map(_plain, copies)]) + "\n"
+
+
+def _imported(node: ast.stmt) -> set[str]:
+    """The names that an import binds."""
+    names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+    return {each.asname or each.name for each in names}
+
+
+def _plain(node: ast.stmt) -> str:
+    """A definition without annotations and docstring, which the documentation has."""
+    if isinstance(node, ast.FunctionDef):
+        for each in node.args.args:
+            each.annotation = None
+        node.returns = None
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(node)
+
+
+def _wrapper(name: str, parameters: Sequence[Parameter]) -> str:
+    given = ", ".join(each.name for each in parameters)
+    return "\n".join(
+        [
+            f"def {name}({given}):",
+            *(f"    {REQUIRE}({each.name}, {name!r}, {each.kind!r})" for each in parameters),
+            f"    {BEGIN}({name!r}, {CHECK}{name}({given}))",
+            "    try:",
+            f"        said = {name}_{name}({given})",
+            "    except Exception:",
+            f"        {RESULT}({name!r}, None, False)",
+            "        raise",
+            f"    return {RESULT}({name!r}, said, {CHECK}{name}({given}))",
+        ]
+    )
+
+
+def _kind(argument: ast.arg) -> str:
+    note = argument.annotation
+    word = note.value if isinstance(note, ast.Constant) else note.id if isinstance(note, ast.Name) else ""
+    return {"int": NUMBER, "float": NUMBER, "tuple": POSITION}.get(str(word).lower(), str(word).lower())
+
+
+def _told(function: ast.FunctionDef) -> tuple[str, str, str]:
+    """What a docstring says: what the skill does, what it needs, what holds afterwards; "" for what it doesn't say."""
+    text = " ".join((ast.get_docstring(function) or "").split())
+    does, _, rest = text.partition("Needs:")
+    needs, _, after = rest.partition("After:")
+    return does.strip(), needs.strip(), after.strip()
+
+
+def _is_endless(node: ast.AST) -> bool:
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+
+
+__all__ = ["KINDS", "Admitted", "Refusal", "admit", "kinds_of"]

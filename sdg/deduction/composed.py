@@ -1,0 +1,98 @@
+"""Composed skills in a program: what is linked behind it, and what the host answers when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sdg.deduction.robot import Robot, describe_argument
+from sdg.gate.executor import IllegalCommand
+from sdg.skills.library.composed import BEGIN, NUMBER, POSITION, REQUIRE, RESULT, THING, ComposedSkill, linked, meddled
+from sdg.skills.sandbox.guard import Refused, Signature
+from sdg.skills.sandbox.guard.signature import NUMBER as RETURNS_NUMBER
+
+SIGNATURES: Mapping[str, Signature] = {
+    name: Signature(name, count, count, returns=RETURNS_NUMBER)
+    for name, count in ((REQUIRE, 3), (BEGIN, 2), (RESULT, 3))
+}
+"""How linked source calls the host's functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedCall:
+    """What came of a call of a composed skill: its check before and after, and what its own code said."""
+
+    name: str
+    before: bool
+    said: bool | None
+    after: bool
+
+
+class ComposedCalls:
+    """The composed skills that a program may use, with what came of its calls."""
+
+    def __init__(self, skills: Mapping[str, ComposedSkill], robot: Robot) -> None:
+        self._log: list[ComposedCall] = []
+        self._under_way: list[tuple[str, bool]] = []
+        self._skills, self._robot = skills, robot
+
+    @property
+    def log(self) -> tuple[ComposedCall, ...]:
+        """The calls that ended, then those that the episode's end cut short: they count by the instruction."""
+        done = self._robot.ending.done
+        return (*self._log, *(ComposedCall(name, before, None, done) for name, before in self._under_way))
+
+    def link(self, source: str) -> str:
+        """What stands behind the program: the composed skills that it names.
+
+        Raises Refused for a program that changes what a name means to them, or calls what is theirs alone.
+        """
+        behind = linked(source, self._skills)
+        try:
+            taken = meddled(source, behind) if self._skills else ()
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise Refused(f"The composed skills can't be read: {error}.") from None
+        if taken:
+            raise Refused(f"{min(taken)} has a meaning for the composed skills: choose another name")
+        return behind
+
+    def signatures(self) -> Mapping[str, Signature]:
+        """The host's functions that linked source calls; none where there are no composed skills."""
+        return SIGNATURES if self._skills else {}
+
+    def functions(self, refused: Callable[[str], Exception]) -> Mapping[str, Callable[..., bool]]:
+        """These functions; `refused` makes the error that a program gets for an argument that is none."""
+
+        def require(value: object, name: object, kind: object) -> bool:
+            if problem := self._fault(value, str(kind)):
+                raise refused(f"{name}: {problem}")
+            return True
+
+        return {REQUIRE: require, BEGIN: self._begin, RESULT: self._note} if self._skills else {}
+
+    def _begin(self, name: object, before: object) -> bool:
+        self._under_way.append((str(name), before is True))
+        return True
+
+    def _note(self, name: object, said: object, after: object) -> bool:
+        begun, before = self._under_way.pop()
+        if begun != name:
+            raise AssertionError(f"{name} ends where {begun} began")
+        self._log.append(ComposedCall(begun, before, said if isinstance(said, bool) else None, after is True))
+        return after is True
+
+    def _fault(self, value: object, kind: str) -> str:
+        """Why a value is no argument of a kind; "" where it is one."""
+        if kind == NUMBER:
+            return "" if isinstance(value, int | float) else "its argument is a number"
+        if kind == POSITION:
+            pair = isinstance(value, tuple) and all(isinstance(each, int | float) for each in value)
+            return "" if pair else "its argument is a position, such as (0, 1)"
+        domain = self._robot.domain
+        try:
+            target = domain.language.parse(describe_argument(value, domain))
+        except (IllegalCommand, ValueError) as error:
+            return str(error)
+        parts = {domain.language.part(target, part) for part in domain.language.parts}
+        named = isinstance(value, str) and kind != THING and kind not in parts
+        return f"its argument is a {kind}" if named else ""

@@ -1,0 +1,120 @@
+"""The learned guards: from perceived state and command, will it come about (calibrated), and did it (ResponsibleTA's
+domain-specific models, as small networks over the facts that a domain gives its rules)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.domain import Affordances
+from sdg.envs.perception import Observation
+from sdg.gate.rules import Usage
+from sdg.gate.verdict import Command, Verdict
+
+SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
+"""The guards that come with the package; `sdg train-guards` makes them anew."""
+
+FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
+REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.1, COMPLETENESS: 0.5}
+"""Chances below which a verdict is no: a try costs a few dozen steps, a call that is refused may be the only way."""
+_UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned of it", 0.5, "learned")
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    temperature: float = 1.0
+
+    def chance(self, features: np.ndarray) -> float:
+        """The chance, in [0, 1], that the answer is yes. ValueError for features of another length."""
+        if features.shape != self.mean.shape:
+            raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {len(features)}")
+        x = (features - self.mean) / self.scale
+        for number, (weights, biases) in enumerate(self.layers):
+            x = x @ weights + biases
+            if number < len(self.layers) - 1:
+                x = np.maximum(x, 0)
+        return float(1 / (1 + np.exp(-np.clip(x[0] / self.temperature, -30, 30))))
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, object]) -> Network:
+        """What `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+        layers = tuple((_numbers(each["weights"]), _numbers(each["biases"])) for each in stored["layers"])  # type: ignore[attr-defined]
+        mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
+        return cls(mean, scale, layers, float(stored["temperature"]))  # type: ignore[arg-type]
+
+    def plain(self) -> dict[str, object]:
+        """The network as plain values, rounded to what a verdict can't tell apart."""
+        layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
+        mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
+        return {"mean": mean, "scale": scale, "layers": layers, "temperature": round(self.temperature, 5)}
+
+
+def _numbers(stored: object) -> np.ndarray:
+    found = np.array(stored, np.float32)
+    if not np.isfinite(found).all():
+        raise ValueError("a guard's weights are finite numbers")
+    return found
+
+
+def load(place: Path = SHIPPED) -> dict[str, Network]:
+    """The networks of a file by the verb that they answer. Raises ValueError, naming the file, for one that is none."""
+    try:
+        stored = json.loads(place.read_text(encoding="utf-8"))
+        return {verb: Network.from_json(stored[verb]) for verb in (FEASIBILITY, COMPLETENESS)}
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{place.name} holds no guards ({error}): make them with `sdg train-guards`") from error
+
+
+class LearnedGuard:
+    """Says how likely it is that a command comes about, and that it came about; refuses what is next to hopeless."""
+
+    source = "learned"
+    kind = "learned"
+
+    def __init__(self, usages: Mapping[str, Usage], affordances: Affordances, *, place: Path = SHIPPED) -> None:
+        self.usages, self.affordances, self._place = dict(usages), affordances, place
+
+    @cached_property
+    def networks(self) -> Mapping[str, Network]:
+        """The two networks, read when they are first asked."""
+        return load(self._place)
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Refuses what comes about too rarely from a moment like this. Raises ValueError where it can't tell."""
+        if observation.perception is None:
+            raise ValueError("an observation without its perception can't be judged")
+        asks = self.usages[command.name].asks
+        if not asks:
+            return _UNKNOWN
+        features = self.affordances.features(asks, command.argument, observation.perception)
+        return self._verdict(FEASIBILITY, command, features, f"{command} hardly ever succeeds from a place like this")
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Doubts what doesn't look like the command's effect. Raises ValueError where it can't tell."""
+        if before.perception is None or after.perception is None:
+            raise ValueError("an observation without its perception can't be judged")
+        asks = self.usages[command.name].asks
+        if not asks:
+            return _UNKNOWN
+        features = self.affordances.features(asks, command.argument, before.perception, after.perception)
+        return self._verdict(COMPLETENESS, command, features, f"{command} doesn't look complete")
+
+    def least_chance(self, verb: str, command: Command) -> float:
+        """The chance below which a verdict is no."""
+        return REFUSE_BELOW[verb]
+
+    def _verdict(self, verb: str, command: Command, features: np.ndarray, refusal: str) -> Verdict:
+        chance = self.networks[verb].chance(features)
+        if chance < self.least_chance(verb, command):
+            return Verdict(False, f"{refusal} (chance {chance:.2f})", 1 - chance, self.source)
+        return Verdict(True, f"chance {chance:.2f}", chance, self.source)

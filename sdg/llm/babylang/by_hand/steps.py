@@ -1,0 +1,118 @@
+"""What the planner's skills do, over primitive actions: shortest ways on the robot's own map.
+
+Beside `rooms` these functions stand where learned skills do, so programs of both kinds know the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sdg.llm.babylang.by_hand.offered import (
+    Cell,
+    Thing,
+    facing,
+    find,
+    forward,
+    front_position,
+    grab,
+    is_free,
+    lay,
+    left,
+    position,
+    right,
+    room,
+    toggle,
+    unseen,
+)
+from sdg.llm.babylang.by_hand.rooms import beside, doorways, floor, hand
+
+
+def face(cell: Cell) -> bool:
+    """Turn to the cell next to the robot's own, by the shorter way."""
+    for _ in range(3):
+        (x, y), (a, b) = position(), front_position()
+        if (a, b) == cell:
+            return True
+        if (a - x) * (cell[1] - y) > (b - y) * (cell[0] - x):
+            left()
+        else:
+            right()
+    return front_position() == cell
+
+
+def travel(ends: Collection[Cell], walls: Collection[Cell] = ()) -> bool:
+    """Walk to the nearest of the ends; new views may show that the way is longer."""
+    for _ in range(30):
+        if position() in ends:
+            return True
+        origin = floor((), walls, ends)
+        path = [cell for cell in origin if cell in ends][:1]
+        if not path:
+            return False
+        while origin[path[0]] != position():
+            path.insert(0, origin[path[0]])
+        for cell in path:
+            face(cell)
+            if not is_free(cell):
+                break
+            forward()
+    return False
+
+
+def walk_to(thing: Thing) -> bool:
+    return travel(beside(thing.position)) and face(thing.position)
+
+
+def lift(thing: Thing) -> bool:
+    if walk_to(thing):
+        grab()
+    return hand() == thing.id
+
+
+def turn_beside(thing: Thing) -> bool:
+    doors = doorways()
+    spots = [cell for cell in beside(thing.position) if is_free(cell) and cell not in doors]
+    for cell in floor():
+        for spot in beside(cell):
+            if spot in spots and spot != cell and travel([cell]):
+                return face(spot)
+    return False
+
+
+def set_beside(thing: Thing) -> bool:
+    lay()
+    return hand() < 0
+
+
+def unlatch(door: Thing) -> bool:
+    if not walk_to(door):
+        return False
+    was_open = facing().status == "open"
+    toggle()
+    if was_open:
+        toggle()
+    return facing().status == "open"
+
+
+def look_round() -> bool:
+    """Turn about, and again from where the room is deeper, until all of it was seen."""
+    for part in (2, 1, 4, 3):
+        for _ in range(4):
+            if unseen() == 0:
+                return True
+            right()
+        cells = list(floor((), doorways()))
+        travel([cells[(len(cells) - 1) * part // 4]])
+    return unseen() == 0
+
+
+def look_for(thing: str) -> bool:
+    return bool(find(thing)) or look_round() or bool(find(thing))
+
+
+def step_through() -> bool:
+    here = room()
+    for _ in range(2):
+        if is_free(front_position()):
+            forward()
+    return room() != here

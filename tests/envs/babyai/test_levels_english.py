@@ -1,0 +1,39 @@
+"""Missions in free English: other words for the same task, which the level's own verifier judges."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.babyai.english import paraphrase
+from sdg.envs.babyai.grammar import parse
+from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, instruction, instructions, level_name
+
+SAID = [each.text for level in PAPER_LEVELS for each in instructions(level, split="evaluation", count=12, seed=777)]
+
+
+@pytest.mark.parametrize("mission", SAID)
+def test_every_mission_is_said_in_words_that_are_no_baby_language(mission: str) -> None:
+    said = paraphrase(mission, 1)
+    assert said == paraphrase(mission, 1)
+    assert len({paraphrase(mission, seed) for seed in range(20)}) > 5
+    with pytest.raises(ValueError):  # noqa: PT011  the grammar's own
+        parse(said)
+    for colour in ("red", "green", "blue", "purple", "yellow"):
+        assert said.lower().count(colour) == mission.count(colour)
+
+
+def test_what_comes_first_is_told_first_or_told_to_come_first() -> None:
+    for seed in range(60):
+        said = paraphrase("go to the red ball after you open the blue door", seed).lower()
+        assert (said.index("blue") < said.index("red")) != ("the last thing to do" in said)
+
+
+def test_it_is_a_level_of_its_own_with_the_same_layouts_and_judge() -> None:
+    assert level_name("BabyAI-GoToLocal-v0:english") == "GoToLocal:english"
+    assert gym_id("GoToLocal:english") == "BabyAI-GoToLocal-v0"
+    (plain,) = instructions("GoToLocal", split="evaluation", count=1, seed=777)
+    free = instruction("GoToLocal:english", plain.seed, split="evaluation")
+    assert free.text == paraphrase(plain.text, plain.seed) != plain.text
+    assert bot_actions("GoToLocal:english", plain.seed) == bot_actions("GoToLocal", plain.seed) is not None
+    assert paraphrase("fly to the moon", 1) == "fly to the moon"

@@ -1,0 +1,80 @@
+"""The screen parser's parts: maps to detections, text merged into its element, lines in the paper's form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.envs.ui.boxes import TrueElement
+from sdg.envs.ui.parser.detector import Detection, decode, overlap
+from sdg.envs.ui.parser.ocr import TextLine
+from sdg.envs.ui.parser.pages import made_up_page
+from sdg.envs.ui.parser.screen import colour_of, merge
+from sdg.envs.ui.parser.training import targets
+
+WHITE = np.full((320, 320, 3), 255, np.uint8)
+
+
+def test_what_the_targets_say_is_what_is_decoded() -> None:
+    elements = [
+        TrueElement("button", "Ok", (4, 46, 70, 90)),
+        TrueElement("checkbox", "", (100, 100, 126, 126), checked=True),
+        TrueElement("textbox", "", (20, 200, 260, 240), focused=True),
+        TrueElement("icon", "star", (230, 50, 256, 74)),
+    ]
+    heat, rest = targets(elements)
+    maps = np.concatenate([np.log((heat + 1e-6) / (1 - heat + 1e-6)), rest[:4], np.where(rest[4:6] > 0, 5.0, -5.0)])
+    found = {each.kind: each for each in decode(maps.astype(np.float32))}
+    assert set(found) == {"button", "checkbox", "textbox", "star icon"}
+    assert all(
+        overlap(found[each.kind if each.kind != "icon" else "star icon"].box, each.box) > 0.9 for each in elements
+    )
+    assert found["checkbox"].checked
+    assert found["textbox"].focused
+    assert not found["button"].checked
+
+
+def test_text_belongs_to_the_smallest_element_that_holds_it() -> None:
+    detections = [
+        Detection("button", (4, 46, 69, 90), False, False, 0.9),
+        Detection("textbox", (4, 100, 283, 147), False, True, 0.9),
+        Detection("checkbox", (10, 200, 36, 226), True, False, 0.9),
+    ]
+    lines = [
+        TextLine("Ok", (20, 56, 50, 80), 0.99),
+        TextLine("it's here", (10, 110, 100, 130), 0.99),
+        TextLine("v", (12, 202, 30, 222), 0.6),
+        TextLine("brave", (50, 200, 110, 226), 0.99),
+    ]
+    said = str(merge(WHITE, detections, lines))
+    assert said.splitlines() == [
+        "OCR:",
+        "'brave': [50, 200, 110, 226]",
+        "",
+        "Object Detector:",
+        "'Ok' button: [4, 46, 69, 90]",
+        "focused textbox containing the text 'it’s here': [4, 100, 283, 147]",
+        "checked checkbox: [10, 200, 36, 226]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("colour", "name"),
+    [
+        ((255, 0, 0), "red"), ((0, 128, 0), "green"), ((0, 0, 255), "blue"), ((255, 255, 0), "yellow"),
+        ((128, 128, 128), "grey"), ((0, 0, 0), "black"), ((255, 0, 255), "magenta"), ((0, 255, 255), "cyan"),
+    ],
+)  # fmt: skip
+def test_colours_have_names(colour: tuple[int, int, int], name: str) -> None:
+    picture = WHITE.copy()
+    picture[20:60, 20:60] = colour
+    assert colour_of(picture, (10, 10, 70, 70)) == name
+
+
+def test_nothing_there_is_white() -> None:
+    assert colour_of(WHITE, (10, 10, 70, 70)) == "white"
+
+
+def test_made_up_pages_are_the_same_for_a_seed() -> None:
+    assert made_up_page(7) == made_up_page(7)
+    assert len({made_up_page(seed) for seed in range(20)}) == 20

@@ -1,0 +1,92 @@
+"""A check function of one's own becomes a skill: what is read out of it, what is refused, what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdg
+from sdg.envs.babyai.domain import BABYAI
+from sdg.skills.checks.from_function import CheckError, template_of
+
+
+def facing(thing):  # type: ignore[no-untyped-def]
+    """Whether the robot stands before it."""
+    return get_facing() in find_objects(thing)  # noqa: F821
+
+
+def holding() -> bool:
+    return get_carried() is not None  # type: ignore[name-defined]  # noqa: F821
+
+
+def misspelt() -> bool:
+    return len(find_objects("red bal")) > 0  # type: ignore[name-defined]  # noqa: F821
+
+
+def no_such_colour() -> bool:
+    return get_facing().color == "gren"  # type: ignore[name-defined]  # noqa: F821
+
+
+def closure() -> Callable[[], bool]:
+    what = "red ball"
+
+    def seen() -> bool:
+        return len(find_objects(what)) > 0  # type: ignore[name-defined]  # noqa: F821
+
+    return seen
+
+
+def test_a_parameter_becomes_the_argument() -> None:
+    template = template_of(facing, BABYAI)
+    assert template.argument == BABYAI.language.example
+    assert f"find_objects({template.argument!r})" in template.check.source
+    assert template_of(holding, BABYAI).argument == ""
+    assert template_of("def held(): return get_carried() is not None", BABYAI).check.name == "held"
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda thing: True, "a lambda can't be a check"),
+        (closure(), "seen is a closure over what"),
+        (str.upper, "is no function"),
+        ("".join, "is no function"),
+        (Path().exists, "a method can't be a check"),
+        (misspelt, "'red bal' describes nothing"),
+        (no_such_colour, "nothing has the color 'gren'; did you mean 'green'"),
+        ("def f(a, b): return True", "at most one argument"),
+        ("def f(thing):\n    thing = 1\n    return True", "assigns to its parameter 'thing'"),
+        ("def f():\n    return open('x')", "the name 'open' is not known"),
+        ("def f(", "doesn't parse"),
+        ("x = 1", "a check is one function"),
+    ],
+)
+def test_what_can_not_be_a_check_is_said_in_one_line(check: Any, message: str) -> None:
+    with pytest.raises(CheckError, match=message) as caught:
+        template_of(check, BABYAI)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_to_learn_and_no_such_level() -> None:
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        sdg.train("GoToLocal", "def f(): return True", layouts=20)
+    with pytest.raises(ValueError, match="did you mean GoToLocal"):
+        sdg.train("GoToLocl", facing)
+    with pytest.raises(ValueError, match="can't be a skill's name"):
+        sdg.train("GoToLocal", facing, name="program")
+
+
+def test_a_check_becomes_a_skill_that_a_library_stores(tmp_path: Path) -> None:
+    skill = sdg.train("GoToLocal", facing, name="go_to", layouts=200, timesteps=40_960, seed=888)
+    assert repr(skill).startswith("LearnedSkill(go_to('red key'): ")
+    assert skill.skill.success_rate > 0.5, "random weights reach 0.3"
+    assert [steps for steps, _ in skill.curve] == [20_480, 40_960]
+    library = sdg.load(sdg.load().add(skill).save(tmp_path / "library"))
+    assert library["go_to"] == skill.skill
+    assert len(library.add(skill)) == len(library), "of one name there is one"
+    np.testing.assert_array_equal(library.weights["go_to"]["w1"], skill.weights["w1"])
+    assert sdg.World("GoToLocal", seed=3, skills=skill).do(skill, "object").steps >= 0

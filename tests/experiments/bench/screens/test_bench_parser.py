@@ -1,0 +1,99 @@
+"""The screen parser's figures, what they count, and what its weights were learned from."""
+
+from __future__ import annotations
+
+import ast
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.ui.boxes import TrueElement
+from sdg.envs.ui.parser.detector import CARD, Detection, detect
+from sdg.envs.ui.parser.screen import Screen, ScreenElement
+from sdg.envs.ui.parser.training import keep, kept, moved
+from sdg.envs.ui.tasks import SEEN, UNSEEN
+from sdg.experiments.bench.screens.parser import Tally, matched, mean_average_precision, read
+
+ROOT = Path(__file__).resolve().parents[4]
+WHITE = np.full((320, 320, 3), 255, np.uint8)
+
+
+def test_the_unseen_tasks_are_in_no_data_of_the_detector() -> None:
+    card = json.loads((files("sdg.envs.ui.parser") / CARD).read_text(encoding="utf-8"))
+    assert card["tasks"] == list(SEEN)
+    assert not set(card["tasks"]) & set(UNSEEN)
+
+
+def test_shipped_weights_find_an_empty_field_and_nothing_on_an_empty_screen() -> None:
+    picture = WHITE.copy()
+    picture[100:140, 50:150] = 118
+    picture[102:138, 52:148] = 255
+    found = detect(picture)
+    assert [each.kind for each in found] == ["textbox"]
+    assert matched([("", found[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
+    assert not detect(WHITE)
+
+
+def test_only_what_labels_and_judges_reads_the_dom() -> None:
+    allowed = {"envs/ui/parser/training.py", "experiments/gate/screens.py", "experiments/bench/screens/parser.py"}
+    allowed |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "experiments/bench").rglob("*.py")}
+    for floor in ("envs", "skills", "sdg", "experiments"):
+        for path in (ROOT / floor).rglob("*.py"):
+            if path.relative_to(ROOT).as_posix() in allowed or path.is_symlink():
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                assert not (isinstance(node, ast.ImportFrom) and node.module == "sdg.envs.ui.boxes"), path
+
+
+def test_what_overlaps_by_half_and_is_of_the_kind_counts_once() -> None:
+    real = [("button", (0, 0, 10, 10)), ("icon", (20, 20, 30, 30))]
+    assert matched([("button", (0, 0, 10, 9)), ("button", (0, 1, 10, 10)), ("shape", (20, 20, 30, 30))], real) == [
+        (1, 0)
+    ]
+
+
+def test_the_tally_counts_misses_ghosts_states_and_texts() -> None:
+    tally = Tally()
+    true = [
+        TrueElement("checkbox", "", (0, 0, 20, 20), checked=True),
+        TrueElement("icon", "star", (50, 0, 70, 20)),
+        TrueElement("text", "Hello there", (0, 40, 100, 60)),
+        TrueElement("button", "Ok", (0, 100, 60, 130)),
+    ]
+    seen = (
+        ScreenElement(1, "checkbox", "", (0, 0, 20, 20), checked=False),
+        ScreenElement(2, "heart icon", "", (50, 0, 70, 20)),
+        ScreenElement(3, "text", "HelIo there", (0, 40, 100, 60)),
+        ScreenElement(4, "shape", "", (200, 200, 220, 220)),
+    )
+    tally.add(Screen(seen), true)
+    found = tally.figures()
+    assert (found["element_f1"], found["precision"], found["recall"]) == (0.6667, 0.6667, 0.6667)
+    assert (found["states"], found["text_recall"], found["texts"]) == (0.0, 0.5, 2)
+    assert read(TrueElement("text", "far", (200, 200, 260, 220)), seen[:3]) == 0
+
+
+def test_average_precision_is_one_for_perfect_detections_and_falls_with_surer_ghosts() -> None:
+    real = [TrueElement("button", "", (0, 0, 40, 20))]
+    right = Detection("button", (0, 0, 40, 20), False, False, 0.5)
+    ghost = Detection("button", (100, 100, 140, 120), False, False, 0.9)
+    assert mean_average_precision([((right,), real)]) == 1
+    assert mean_average_precision([((right, ghost), real)]) == 0.5
+    assert mean_average_precision([((), real)]) == 0
+
+
+def test_labels_move_with_their_pictures(tmp_path: Path) -> None:
+    picture = WHITE.copy()
+    picture[100:140, 50:90] = 0
+    elements = (TrueElement("shape", "", (50, 100, 90, 140)), TrueElement("icon", "", (0, 0, 8, 8)))
+    for seed in range(5):
+        shifted, kept_elements = moved(picture, elements, np.random.default_rng(seed))
+        x0, y0, x1, y1 = kept_elements[0].box
+        assert (shifted[y0:y1, x0:x1] == 0).all()
+        assert (shifted == 0).sum() == 40 * 40 * 3
+    keep([(picture, elements)], tmp_path / "data.npz")
+    again = kept(tmp_path / "data.npz")
+    assert (again[0][0] == picture).all()
+    assert again[0][1] == elements

@@ -1,0 +1,110 @@
+"""The data and figures of the guards of screens: what commands name, what is held out, what shipped guards come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sdg.envs.ui.boxes import TrueElement
+from sdg.envs.ui.parser.screen import parse, picture_of
+from sdg.envs.ui.tasks import UNSEEN
+from sdg.experiments.bench.screens.parser import matched
+from sdg.experiments.gate.rollouts import COMPLETENESS, FEASIBILITY
+from sdg.experiments.gate.screen_guards import rows
+from sdg.experiments.gate.screens import (
+    HELD_OUT,
+    LEARNED,
+    Named,
+    Page,
+    Transition,
+    as_screen,
+    family,
+    items,
+    load,
+    named_of,
+    save,
+    worded,
+)  # fmt: skip
+
+WHITE = np.full((320, 320, 3), 255, np.uint8)
+
+
+def test_the_unseen_tasks_are_in_no_data_of_the_guards() -> None:
+    assert not {*LEARNED, *HELD_OUT, *(page.task for page in load())} & set(UNSEEN)
+
+
+def test_held_out_kinds_share_no_variant_with_learned_ones() -> None:
+    assert {family(task) for task in HELD_OUT}.isdisjoint(family(task) for task in LEARNED)
+    assert {page.task for page in load()} <= set(HELD_OUT)
+    assert len(HELD_OUT) > 10 < len(LEARNED)
+
+
+def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
+    def page(seed: int, word: str) -> Page:
+        elements = [TrueElement("button", word, (0, 0, 60, 30)), TrueElement("button", "Same", (0, 40, 60, 70))]
+        elements += [TrueElement("checkbox", "", (0, y, 20, y + 20)) for y in (100, 130)]
+        named = named_of(elements, WHITE)
+        assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
+        effects = tuple(
+            Transition("click", worded(n.caption, np.random.default_rng(0)), n.box, n.words.encode()) for n in named
+        )
+        return Page(
+            "click-test", seed, b"", named, "".join(each.text.lower() for each in as_screen(elements, WHITE)), effects
+        )
+
+    found = items([page(0, "Ok"), page(1, "No")])
+    counts = Counter((item.guard, item.label) for item in found)
+    assert counts == {
+        (FEASIBILITY, True): 2,
+        (FEASIBILITY, False): 2,
+        (COMPLETENESS, True): 4,
+        (COMPLETENESS, False): 4,
+    }
+    for item in found:
+        if item.guard == FEASIBILITY:
+            there = any(f"'{each.words}'" in item.argument for each in item.page.named)
+            assert item.label is there
+        elif item.label:
+            assert item.after == next(each.after for each in item.page.transitions if each.argument == item.argument)
+
+
+def test_frozen_pages_are_kept_whole(tmp_path: Path) -> None:
+    pages = load()[:2]
+    save(pages, tmp_path / "pages.gz")
+    assert load(tmp_path / "pages.gz") == pages
+
+
+def test_shipped_guards_are_ahead_of_text_match_on_frozen_pages(tmp_path: Path) -> None:
+    kept = load()
+    some = sorted({page.task for page in kept if len(page.transitions) > 1})[::4]
+    pages = [page for page in kept if page.task in some]  # all of a task: what is absent from one page is on another
+    save(pages, tmp_path / "pages.gz")
+    found = {(row["guard"], row["kind"]): row for row in rows(place=tmp_path / "pages.gz")}
+    assert {kind for _, kind in found} == {"rules", "learned", "majority", "text match"}
+    for guard in (FEASIBILITY, COMPLETENESS):
+        assert found[guard, "learned"]["n"] > 10
+        assert found[guard, "learned"]["accuracy"] > found[guard, "majority"]["accuracy"]
+
+
+def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
+    right = total = 0
+    for page in load()[::8]:
+        screen = parse(picture_of(page.before))
+        wanted = [
+            each for each in page.named if each.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
+        ]
+        right += len(
+            matched([(each.kind, each.box) for each in screen.elements], [(each.kind, each.box) for each in wanted])
+        )
+        total += len(wanted)
+    assert total > 5
+    assert right / total > 0.8
+
+
+def test_named_things_have_captions() -> None:
+    assert Named("shape", "", "red", (0, 0, 9, 9)).caption.look == "red"
+    with pytest.raises(KeyError):
+        worded(Named("moon", "x", "", (0, 0, 1, 1)).caption, np.random.default_rng(0))

@@ -1,0 +1,76 @@
+"""`sdg bench evidence`: agents under one harness, made once, and seeds that were looked at are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.experiments.baselines.paper_policy import PaperPolicy
+from sdg.experiments.bench import evidence, flat_policies, table1
+from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.table.ledger import BURNT
+from sdg.grounding.records import load_policy
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flat_policies, "LAYOUTS", 40)
+    asked: dict[str, Any] = {"seed": 12, "instructions": 3, "levels": ("GoToObj",), "out": tmp_path, "processes": 1}
+    agents = ("scripted", "random-masked", "bot", "ppo-flat")
+    found = evidence.rows(agents=agents, steps=6 * 4000, **asked)
+    assert [row["agent"] for row in found] == list(agents)
+    by_name = {row["agent"]: row for row in found}
+    assert by_name["bot"]["spl"] == by_name["bot"]["within_15"] == 1
+    assert by_name["scripted"]["success_rate"] == 1
+    assert 0 < by_name["scripted"]["spl"] <= 1
+    assert by_name["random-masked"]["spl"] < by_name["bot"]["spl"]
+    assert {row["seed_set"] for row in found} == {"evaluation/12"}
+    assert by_name["ppo-flat"]["training_steps"] >= 4000
+    assert isinstance(load_policy(tmp_path / "ppo-flat", "GoToObj", BABYAI, "paper-model"), PaperPolicy)
+    before = (tmp_path / "ppo-flat" / "flat.jsonl").read_text()
+    assert json.loads(before)["environment_steps"] >= 4000
+    again = evidence.rows(agents=agents, steps=6 * 4000, **asked)
+    assert again == found
+    assert (tmp_path / "ppo-flat" / "flat.jsonl").read_text() == before
+    plain = {key: value for key, value in asked.items() if key != "out"} | {"agents": ("ppo-flat",), "repeats": 1}
+    there = table1.rows(flat=tmp_path / "ppo-flat", out=tmp_path / "t", **plain)
+    assert [row["success_rate"] for row in there] == [by_name["ppo-flat"]["success_rate"]]
+    with pytest.raises(UserError, match="no flat policy for GoToObj"):
+        table1.rows(flat=tmp_path / "none", out=tmp_path / "u", **plain)
+
+
+def test_seeds_that_were_looked_at_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="seed 777 was looked at for development"):
+        evidence.rows(seed=777, out=tmp_path)
+    [row] = evidence.rows(
+        seed=777, burnt=True, agents=("bot",), levels=("GoToObj",), instructions=2, out=tmp_path, processes=1
+    )
+    assert row["seed_set"] == "evaluation/777 (burnt)"
+    with pytest.raises(UserError, match="no agent 'sgd'"):
+        evidence.rows(seed=12, agents=("sgd",), out=tmp_path)
+
+
+def test_the_ledger_names_every_burnt_seed() -> None:
+    ledger = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split("## Seeds")[1]
+    numbers = {int(word) for line in ledger.splitlines() if line.startswith("| ") for word in _numbers(line)}
+    assert set(BURNT) <= numbers
+
+
+def _numbers(line: str) -> list[str]:
+    return [word for word in line.split("|")[1].replace(",", " ").split() if word.isdigit()]
+
+
+def test_missions_of_bosslevel_alone_are_those_that_synthseq_has_not(tmp_path: Path) -> None:
+    drawn = unlocking_layouts(3, 12)
+    boss, synth = (LevelBank.build(level, drawn) for level in ("BossLevel", "SynthSeq"))
+    assert all(boss.mission(i) != synth.mission(i) for i in range(3))
+    [row] = evidence.rows(seed=12, agents=("bot",), levels=(UNLOCKING,), instructions=2, out=tmp_path, processes=1)
+    assert row["level"] == UNLOCKING
+    assert row["episodes"] == 2

@@ -1,0 +1,99 @@
+"""`sdg bench models`: episodes drawn from a model, kept small, counted, and played again without it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sdg.experiments.bench.models.recorded import read_draw, request_key
+from sdg.experiments.bench.models.table import rows
+from sdg.experiments.cli.errors import CheckFailed, UserError
+
+MODEL = """
+class Turns:
+    network = False
+
+    def complete(self, messages):
+        assert messages[-1].content.strip()
+        if "Latest actions" in messages[-1].content:
+            return "go forward"
+        first = "Program that failed" not in messages[-1].content
+        return f"```python\\ndef program():\\n    # go\\n    {'turn_left()' if first else 'move_forward()'}\\n```"
+"""
+NEEDED = {
+    *("model", "interface", "perception", "level", "success_rate", "success_at_one", "episodes"),
+    *("tokens_per_episode", "completion_tokens_per_episode"),
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "turns_and_goes.py").write_text(MODEL)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    yield "turns_and_goes:Turns"
+    sys.modules.pop("turns_and_goes", None)
+
+
+def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> None:
+    drawn = list(rows(llm=model, interfaces=("primitive", "skills"), levels=("GoToLocal",), instructions=2,
+                      seed=777, out=tmp_path / "draw", processes=1))  # fmt: skip
+    assert [row["interface"] for row in drawn] == ["primitive", "skills"]
+    assert all(row.keys() >= NEEDED and row["episodes"] == 2 and row["unfinished"] == 0 for row in drawn)
+    assert drawn[0]["program_lines"] == 2, "comments aren't lines of a program"
+    assert drawn[1]["ahead_of_primitive"] == drawn[1]["success_rate"] - drawn[0]["success_rate"]
+    kept = tmp_path / "draw/kept"
+    assert list(rows(drawn=kept)) == drawn
+    again = tmp_path / "draw/kept/episodes.jsonl"
+    assert list(rows(drawn=kept, replay=True, processes=1)) == drawn
+
+    told = [json.loads(line) for line in again.read_text().splitlines()]
+    told[0] |= {"success": not told[0].get("success", False)}
+    again.write_text("".join(json.dumps(row) + "\n" for row in told))
+    with pytest.raises(CheckFailed, match="doesn't replay"):
+        list(rows(drawn=kept, replay=True, processes=1))
+
+
+def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_path: Path) -> None:
+    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "seed": 777, "processes": 1}
+    few = list(rows(**asked, instructions=2, out=tmp_path / "d", assignments=["budget.tokens=1"]))  # type: ignore[arg-type]
+    assert few[0]["episodes"] - few[0]["unfinished"] < 2
+    whole = list(rows(**asked, instructions=2, out=tmp_path / "d"))  # type: ignore[arg-type]
+    assert whole[0]["episodes"] == 2
+    assert whole[0]["unfinished"] == 0
+
+
+def test_intervals_know_who_answered(model: str, tmp_path: Path) -> None:
+    bridge, out = tmp_path / "bridge", tmp_path / "d"
+    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "seed": 777, "processes": 1}
+    list(rows(**asked, instructions=2, out=out))  # type: ignore[arg-type]
+    from sdg.llm.transcript import entries
+
+    (bridge / "ask").mkdir(parents=True)
+    (bridge / "say").mkdir()
+    for number, entry in enumerate(entries(out / "transcript.jsonl")):
+        (bridge / f"ask/{number:05d}.json").write_text(json.dumps({"messages": entry["messages"]}))
+        (bridge / f"say/{number:05d}.by").write_text("one\n")
+        assert request_key(entry["messages"])
+    row = next(iter(rows(**asked, instructions=2, out=out, answerers=bridge)))  # type: ignore[arg-type]
+    assert row["answerers"] == 1
+    assert read_draw(out / "kept").episodes[0].answerers == ("one",)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"interfaces": ("telepathy",)}, "there is no 'telepathy'"),
+        ({"perceptions": ("x-ray",)}, "there is no 'x-ray'"),
+        ({"levels": ("GoToMars",)}, "GoToMars"),
+        ({"answerers": Path("nobody")}, "who answered"),
+        ({"llm": "", "drawn": Path("nowhere")}, "no draws are kept"),
+    ],
+)
+def test_what_there_is_not_is_said(model: str, options: dict[str, object], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        list(rows(**({"llm": model} | options)))  # type: ignore[arg-type]

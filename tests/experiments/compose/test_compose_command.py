@@ -1,0 +1,140 @@
+"""`sdg compose`: from a draw of practice programs to composed skills that are kept, and a draw that uses them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sdg.experiments.bench.models.table import rows
+from sdg.experiments.cli.errors import UserError
+from sdg.experiments.compose.command import Asked, compose
+from sdg.experiments.compose.verify import _no_help, _own_fault
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.table.comparison import SHIPPED
+from sdg.llm.provider import ModelSettings
+from sdg.skills.library.composed import Figures, load_composed, save_composed
+from sdg.skills.library.library import LibraryError
+
+MODEL = '''
+import re
+
+SKILL = """```python
+def obtain(what: thing):
+    \\"\\"\\"Finds a thing, goes there and takes it. Needs: an empty hand. After: the thing is in the hand.\\"\\"\\"
+    search_for(what)
+    return walk_up_to(what) and collect(what)
+
+
+def check_obtain(what):
+    held = get_carried()
+    return held is not None and held.id in [thing.id for thing in find_objects(what)]
+
+
+def wave(what: thing):
+    \\"\\"\\"Lies. Needs: nothing. After: nothing.\\"\\"\\"
+    return scan_room()
+
+
+def check_wave(what):
+    return True
+```"""
+
+
+class Scripted:
+    network = False
+
+    def complete(self, messages):
+        told = "\\n".join(message.content for message in messages)
+        if "Distil what recurs" in told:
+            return SKILL
+        things = re.findall(r"pick up (?:the|an?) ([a-z ]+?)\\n", told)
+        if "are to be rewritten" in told:
+            calls = "    wave('{0}')\\n" * ("wave(what" in told) + "    obtain('{0}')"
+            parts = [f"def program_{n}():\\n" + calls.format(thing) for n, thing in enumerate(things, 1)]
+            return "```python\\n" + "\\n\\n\\n".join(parts) + "\\n```"
+        thing = things[-1]
+        if "obtain(what" in told:
+            return f"```python\\ndef program():\\n    obtain('{thing}')\\n```"
+        return (f"```python\\ndef program():\\n    for turn in range(3):\\n        search_for('{thing}')\\n"
+                f"        if walk_up_to('{thing}'):\\n            collect('{thing}')\\n```")
+'''
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "scripted_composer.py").write_text(MODEL)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    yield "scripted_composer:Scripted"
+    sys.modules.pop("scripted_composer", None)
+
+
+def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -> None:
+    drawn = {"llm": model, "levels": ("PickupLoc",), "seed": 777, "processes": 1}
+    practice = tmp_path / "practice"
+    list(rows(**drawn, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
+    config = load(find_config("models"), overlay=[f"model.kind={model}"])
+    asked = Asked(config, practice, programs=4, layouts=2, seed=778)
+    found = list(compose(asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
+    kept = {row["skill"]: row for row in found}
+    assert kept["obtain(what: thing)"]["kept"], kept
+    assert kept["obtain(what: thing)"]["solved_with"] >= kept["obtain(what: thing)"]["solved_without"] > 0
+    assert "never says no" in kept["wave(what: thing)"]["why"]
+    library = load_composed(tmp_path / "composed.json")
+    assert [skill.name for skill in library.skills] == ["obtain"]
+    assert library.skills[0].origins[0].startswith("practice line ")
+    assert not library.rule_based
+
+    more = {"interfaces": ("skills+composed", "skills"), "instructions": 2, "out": tmp_path / "draw"}
+    with_it, without = rows(**drawn, **more, composed=tmp_path / "composed.json")  # type: ignore[arg-type]
+    assert with_it["program_lines"] == 2 < without["program_lines"]
+    assert with_it["success_rate"] >= without["success_rate"]
+    assert with_it["calls_per_episode"] >= 1, "its inner calls are calls"
+    assert list(rows(drawn=tmp_path / "draw/kept", replay=True, processes=1)) == [with_it, without]
+
+    mixed = PlannerRecipe("sdg", SHIPPED, model=ModelSettings("babylang"), composed=tmp_path / "composed.json")
+    with pytest.raises(LibraryError, match="only its like"):
+        mixed.build()
+    save_composed(replace(library, rule_based=True), tmp_path / "stand-in.json")
+    with pytest.raises(LibraryError, match="only its like"):
+        replace(mixed, model=ModelSettings(model), composed=tmp_path / "stand-in.json").build()
+    save_composed(replace(library, library="0" * 64), tmp_path / "other.json")
+    with pytest.raises(LibraryError, match="other skills"):
+        replace(mixed, composed=tmp_path / "other.json").build()
+    (tmp_path / "edited.json").write_text((tmp_path / "composed.json").read_text().replace("search_for", "scan_room"))
+    with pytest.raises(LibraryError, match="damaged or edited"):
+        replace(mixed, composed=tmp_path / "edited.json").build()
+
+    told = (practice / "kept/transcript.jsonl").read_text()
+    (practice / "kept/transcript.jsonl").write_text(told.replace("## How it is judged", "## How it was judged"))
+    with pytest.raises(UserError, match="prompts have changed"):
+        list(compose(asked, folder=tmp_path / "d", to=tmp_path / "e.json"))
+    stand_in = load(find_config("models"), overlay=["model.kind=babylang"])
+    with pytest.raises(UserError, match="stand-in"):
+        list(compose(replace(asked, config=stand_in), folder=tmp_path / "f", to=tmp_path / "e.json"))
+
+
+@pytest.mark.parametrize(
+    ("figures", "calls", "says"),
+    [
+        (Figures(calls=0, done=0), [("f", True, True, True)] * 9, "never says no"),
+        (Figures(calls=9, done=2), [("f", False, True, False)] * 9, "disagrees"),
+        (Figures(calls=2, done=2), [("f", False, True, True)] * 2, "called 2 times"),
+        (Figures(calls=9, done=2), [("f", False, False, False)] * 9, "2 of 9"),
+        (Figures(9, 9, 8, 4, 5, 10, 20), [("f", False, True, True)] * 9, "without it 5"),
+        (Figures(9, 9, 20, 18, 19, 11, 20), [("f", False, True, True)] * 9, "without it 19"),
+        (Figures(9, 9, 20, 18, 19, 10, 20), [("f", False, True, True)] * 9, ""),
+        (Figures(9, 9, 20, 17, 19, 5, 20), [("f", False, True, True)] * 9, "without it 19"),
+        (Figures(9, 9, 8, 5, 5, 20, 20), [("f", False, True, True)] * 9, "no better"),
+        (Figures(9, 9, 8, 5, 5, 10, 20), [("f", False, True, True)] * 9, ""),
+    ],
+)
+def test_a_skill_is_kept_for_what_it_does(figures: Figures, calls: list[tuple[object, ...]], says: str) -> None:
+    reason = _own_fault(figures, calls) or _no_help(figures)
+    assert says in reason
+    assert bool(reason) == bool(says)

@@ -1,0 +1,83 @@
+"""The wheel, in a fresh environment and an empty folder beside another project's `envs/` and `experiments/`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the files that git knows, without a network."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    tracked = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
+    for name in tracked.splitlines():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, source / name, follow_symlinks=False)
+    built = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", out, source]
+    done = subprocess.run(built, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (found,) = out.glob("sdg-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel; what it needs is found where this test runs."""
+    place = tmp_path_factory.mktemp("environment")
+    venv.create(place, with_pip=False)
+    python = place / "bin" / "python"
+    installed = [*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel]
+    done = subprocess.run(installed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (site,) = place.glob("lib/python*/site-packages")
+    # A path in a .pth file is looked into after the environment's own; .pth files in it (an editable sdg) aren't read.
+    (site / "requirements.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return python
+
+
+def test_only_sdg_is_in_the_wheel(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"sdg"}
+    for name in ("configs/tiny.yaml", "skills/shipped/library.json", "envs/babyai/prompts/role.md", "prompts/debug.md"):
+        assert f"sdg/{name}" in names
+
+
+@pytest.mark.timeout(900)
+def test_it_solves_and_runs_beside_a_project_with_our_folders_names(python: Path, tmp_path: Path) -> None:
+    for name in ("envs", "experiments", "skills", "configs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('somebody else is here')\n")
+
+    environment = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "SDG_COMPILING")}
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=800
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    sdg = partial(run, python.with_name("sdg"))
+    solved = json.loads(sdg("solve", "--level", "GoToLocal", "--seed", "7", "--json"))
+    assert (solved["outcome"], Path(tmp_path, solved["film"]).read_bytes()[:6]) == ("solved", b"GIF89a")
+    sdg("run", "--config", "tiny", "--out", "run", "--quiet")
+    assert (tmp_path / "run" / "report.html").is_file()
+    code = "import sdg, gymnasium; print(sdg.__file__, sdg.load(), gymnasium.make('sdg/GoToLocal-v0').spec.id)"
+    told = run(python, "-c", code)
+    assert told.startswith(str(python.parents[1]))
+    assert told.strip().endswith("sdg/GoToLocal-v0")

@@ -1,0 +1,37 @@
+"""What a skill is said to need and to bring about: facts that its members share, found by replaying them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdg.deduction.library_skills import Conditions, learn_conditions
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.skills.experience import Experience
+from sdg.skills.subgoal import CheckFunction, Subgoal
+
+PICK = Subgoal("pick it up", CheckFunction("check", "def check():\n    return get_carried() is not None\n"))
+
+
+def picked_up(seed: int) -> tuple[Experience, str] | None:
+    """An episode's one experience: the thing ahead is picked up, where there is one."""
+    world = BabyAIWorld("PickupLoc")
+    world.reset(seed)
+    for turns in range(4):
+        faced = world.perception().get_facing()
+        if faced is not None and faced.type != "door":
+            begun = Experience("", "PickupLoc", seed, 0, PICK, restore_actions=[0] * turns, actions=[3], confirmed=True)
+            return begun, f"{faced.name} #{faced.id}"
+        world.step(0)
+    return None
+
+
+def test_conditions_are_what_members_share() -> None:
+    members = [each for seed in range(60) if (each := picked_up(seed)) is not None][:4]
+    known = learn_conditions(members, domain=BABYAI)
+    assert {"nothing is carried", "the robot faces it"} <= set(known.before)
+    assert {"it is carried", "something is carried"} <= set(known.after)
+    assert "nothing is carried" not in known.after
+    assert learn_conditions(members[:2], domain=BABYAI) == Conditions(), "two are too few to say anything"
+    idle = [(replace(one, actions=[]), argument) for one, argument in members]
+    assert learn_conditions(idle, domain=BABYAI) == Conditions()

@@ -1,0 +1,84 @@
+"""The learned guards refuse what is next to hopeless, fast, and keep shut where they can't tell."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.perception import Observation
+from sdg.gate.chain import FailClosed
+from sdg.gate.learned import COMPLETENESS, FEASIBILITY, LearnedGuard, Network, load
+from sdg.gate.rules import Usage
+from sdg.gate.verdict import Command
+
+USAGES = {"go": Usage(asks=frozenset({".facing", "find_objects()"})), "odd": Usage()}
+
+
+def observed(level: str = "GoToLocal", seed: int = 3_000_777) -> Observation:
+    world = BabyAIWorld(level)
+    world.reset(seed)
+    seen = world.perception()
+    return Observation(seen.describe(), elements=tuple(seen.elements()), perception=seen)
+
+
+def test_the_shipped_guards_judge_a_thing_in_view_and_one_that_there_is_not() -> None:
+    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observed()
+    thing = next(each for each in now.elements if each.type != "door")  # type: ignore[attr-defined]
+    assert guard.feasible(Command("go", BABYAI.language.name_of(thing)), now).confidence > 0.7
+    assert not guard.complete(Command("go", "green door"), now, now).passed
+    assert guard.feasible(Command("odd"), now).passed, "nothing tells what it is for, so nothing was learned of it"
+
+
+def test_a_verdict_takes_less_than_a_millisecond() -> None:
+    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observed()
+    command = Command("go", now.elements[0].name)
+    took = []
+    for _ in range(200):
+        began = time.process_time()
+        guard.feasible(command, now)
+        took.append(time.process_time() - began)
+    assert sorted(took)[20] < 1e-3
+
+
+@pytest.mark.parametrize("command", [Command(""), Command("fly", "x"), Command("go", "the shiny thing")])
+def test_what_it_cannot_judge_is_refused(command: Command) -> None:
+    guard = FailClosed(LearnedGuard(USAGES, BABYAI.affordances))
+    assert not guard.feasible(command, observed()).passed
+    assert not guard.complete(command, observed(), observed()).passed
+    assert not guard.feasible(Command("go", "red ball"), Observation("a text alone")).passed
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"feasibility": 3}', "x" * 100])
+def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: str) -> None:
+    place = tmp_path / "guards.json"
+    place.write_text(text)
+    with pytest.raises(ValueError, match="sdg train-guards"):
+        load(place)
+    assert (
+        not FailClosed(LearnedGuard(USAGES, BABYAI.affordances, place=place))
+        .feasible(Command("go", "red ball"), observed())
+        .passed
+    )
+
+
+def test_networks_are_kept_as_plain_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    layers = ((rng.normal(size=(3, 4)), rng.normal(size=4)), (rng.normal(size=(4, 1)), rng.normal(size=1)))
+    network = Network(np.zeros(3), np.ones(3), layers, temperature=2.0)
+    place = tmp_path / "guards.json"
+    place.write_text(json.dumps({verb: network.plain() for verb in (FEASIBILITY, COMPLETENESS)}))
+    again = load(place)[FEASIBILITY]
+    for features in rng.normal(size=(20, 3)).astype(np.float32):
+        assert again.chance(features) == pytest.approx(network.chance(features), abs=1e-3)
+        assert 0 <= again.chance(1e6 * features) <= 1
+    with pytest.raises(ValueError, match="learned on 3 features"):
+        again.chance(np.zeros(5, np.float32))
+    place.write_text(place.read_text().replace("2.0", "2.0").replace('"biases": [', '"biases": [NaN, ', 1))
+    with pytest.raises(ValueError, match="finite"):
+        load(place)

@@ -1,0 +1,126 @@
+"""The guards of screens: shipped, fast, shut where they can't tell; a person's yes before what is final."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sdg.envs.perception import Observation
+from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.ui.tasks import UNSEEN
+from sdg.gate.chain import FailClosed, GuardChain
+from sdg.gate.learned import COMPLETENESS, FEASIBILITY
+from sdg.gate.registry import gate_of
+from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answered, located
+from sdg.gate.verdict import Command, Verdict
+
+ELEMENTS = (
+    ScreenElement(1, "text", "Name", (4, 10, 60, 30)),
+    ScreenElement(2, "textbox", "", (70, 8, 200, 34)),
+    ScreenElement(3, "checkbox", "", (4, 80, 30, 106)),
+    ScreenElement(4, "text", "apples", (40, 82, 100, 104)),
+    ScreenElement(5, "trash icon", "", (250, 10, 270, 34)),
+    ScreenElement(6, "button", "Send", (4, 200, 100, 240)),
+    ScreenElement(7, "button", "Cancel", (120, 200, 220, 240)),
+)
+BLANK = np.full((320, 320, 3), 255, np.uint8)
+NOW = Observation("", BLANK, ELEMENTS)
+
+
+def changed(number: int, **what: object) -> Observation:
+    """The screen with an element changed, in pixels too."""
+    picture, element = BLANK.copy(), ELEMENTS[number - 1]
+    x0, y0, x1, y1 = element.box
+    picture[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4] = 60
+    elements = tuple(replace(each, **what) if each is element else each for each in ELEMENTS)  # type: ignore[arg-type]
+    return Observation("", picture, elements)
+
+
+def test_what_is_there_is_feasible_and_what_is_not_is_refused() -> None:
+    guard = ScreenGuard()
+    for argument in ("the 'Cancel' button", "the checkbox beside 'apples'"):
+        assert guard.feasible(Command("click", argument), NOW).passed
+    for argument in ("the 'Checkout' button", "the link 'Previous page'"):
+        assert not guard.feasible(Command("click", argument), NOW).passed
+
+
+def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
+    guard, command = ScreenGuard(), Command("click", "the checkbox beside 'apples'")
+    assert guard.complete(command, NOW, changed(3, checked=True)).passed
+    assert not guard.complete(command, NOW, changed(7)).passed
+    typed = Command("type", "'abc' into the textbox beside 'Name'")
+    assert guard.complete(typed, NOW, changed(2, text="abc", focused=True)).passed
+
+
+def test_coordinates_pass_and_what_nothing_was_learned_of_too() -> None:
+    guard = ScreenGuard()
+    assert guard.feasible(Command("CLICK_COORDS", "50,220"), NOW).passed
+    assert guard.feasible(Command("CLICK_COORDS", "300,300"), NOW).passed, "bare ground may be what is meant"
+    assert guard.complete(Command("CLICK_COORDS", "16,92"), NOW, changed(3, checked=True)).passed
+    assert guard.feasible(Command("PRESS_KEY", "<Enter>"), NOW).passed
+
+
+def test_a_verdict_takes_less_than_50_milliseconds() -> None:
+    guard, command, after = ScreenGuard(), Command("click", "the 'Cancel' button"), changed(7)
+    took = []
+    for _ in range(20):
+        began = time.process_time()
+        guard.feasible(command, NOW)
+        guard.complete(command, NOW, after)
+        took.append(time.process_time() - began)
+    assert sorted(took)[5] < 0.1, "two verdicts"
+
+
+@pytest.mark.parametrize("argument", ["", "17", "a,b", "1,2,3"])
+def test_what_it_cannot_judge_is_refused(argument: str) -> None:
+    guard = FailClosed(ScreenGuard())
+    assert not guard.feasible(Command("CLICK_COORDS", argument), NOW).passed
+    assert not guard.feasible(Command("click", "the 'Cancel' button"), Observation("a text alone")).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [("click", "the 'Send' button"), ("CLICK_COORDS", "50,220"), ("click", "the trash icon"), ("click", "'Buy now'")],
+)
+def test_final_presses_need_a_yes(name: str, argument: str) -> None:
+    command = Command(name, argument)
+    assert not ConfirmGuard().feasible(command, NOW).passed
+    questions: list[str] = []
+    yes = ConfirmGuard(lambda question: bool(questions.append(question)) or True)
+    assert yes.feasible(command, NOW).passed
+    assert (yes.asked, len(questions)) == (1, 1)
+    assert str(command) in questions[0]
+    assert not ConfirmGuard(lambda question: "yes").feasible(command, NOW).passed  # type: ignore[arg-type,return-value]
+
+
+def test_nobody_is_asked_about_the_rest() -> None:
+    guard = ConfirmGuard()
+    for command in (
+        Command("click", "the 'Cancel' button"),
+        Command("CLICK_COORDS", "16,92"),
+        Command("TYPE_TEXT", "send"),
+    ):
+        assert guard.feasible(command, NOW).passed
+    assert guard.asked == 0
+    broken = GuardChain(rules=[ConfirmGuard(lambda question: 1 / 0 > 0)])
+    assert not broken.feasible(Command("click", "the 'Send' button"), NOW).passed
+
+
+def test_answers_have_the_paper_s_form() -> None:
+    assert answered(FEASIBILITY, Verdict(True, "")) == "<s_feasibility> 1 </s_feasibility>"
+    assert answered(COMPLETENESS, Verdict(False, "")) == "<s_completeness> 0 </s_completeness>"
+    assert (
+        located(Command("click", "the 'Send' button"), NOW) == "<locate_element> [4, 200, 100, 240] </locate_element>"
+    )
+
+
+def test_they_are_named_and_their_card_says_what_they_never_saw() -> None:
+    gate = gate_of(["screens", "confirm"], usages={}, resolve=lambda argument, elements: ())
+    assert gate.feasible(Command("click", "the 'Cancel' button"), NOW).passed
+    assert not gate.feasible(Command("click", "the 'Send' button"), NOW).passed
+    card = json.loads(PLACE.read_text(encoding="utf-8"))["card"]
+    assert not set(card["tasks"]) & {*UNSEEN, *card["held_out"]}

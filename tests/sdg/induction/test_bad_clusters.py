@@ -1,0 +1,32 @@
+"""A clustering that has little to do with what checks ask is let go, and that is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdg.experiments.bench.clusterings.measure import recorded_corpus, stand_in_corpus
+from sdg.induction.induce import Discovery, InduceSettings, discover
+from sdg.skills.clustering.kmeans import adjusted_rand
+from sdg.skills.experience import Experience
+
+
+def found(text: str) -> tuple[Discovery, float]:
+    corpus = stand_in_corpus(n_items=60, seed=0)
+    experiences = [Experience("x", "Open", 0, n, item.subgoal, (), ()) for n, item in enumerate(corpus.items)]
+    made = discover(experiences, [item.call for item in corpus.items], InduceSettings(text=text), seed=0)
+    return made, adjusted_rand(corpus.kinds, made.reviewed.labels)
+
+
+def test_names_alone_are_let_go_and_the_default_is_not() -> None:
+    bad, right = found("api")
+    assert "let go" in bad.doubt
+    assert bad.to_json()["doubt"] == bad.doubt
+    assert right > 0.7
+    good, _ = found("mix")
+    assert good.doubt == ""
+
+
+def test_every_recorded_subgoal_has_a_kind_and_a_translation() -> None:
+    corpus = recorded_corpus()
+    assert len(corpus.items) > 100
+    assert len(set(corpus.kinds)) == pytest.approx(14, abs=1)
