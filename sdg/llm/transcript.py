@@ -139,6 +139,43 @@ class Replayed:
         return said
 
 
+class RepliedInTurn:
+    """A model that gives the n-th question of an episode the n-th reply that it had, whatever is asked now.
+
+    An episode is known by the stage and the seed of its questions. For a transcript whose prompts have changed since:
+    what was answered then is carried out by today's code.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._turn, self._name = path, threading.Lock(), ""
+        self._kept: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
+        self._asked: dict[tuple[str, int | None], int] = {}
+        for entry in entries(path):
+            self._name = self._name or str(entry.get("model", ""))
+            self._kept.setdefault((str(entry["stage"]), entry["sampling"].get("seed")), []).append(entry)
+
+    @property
+    def name(self) -> str:
+        """The name of the model that was recorded."""
+        return self._name
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The episode's next reply. Raises ModelError where it has none left."""
+        episode = (sampling.stage, sampling.seed)
+        with self._turn:
+            number = self._asked.get(episode, 0)
+            self._asked[episode] = number + 1
+        kept = self._kept.get(episode, [])
+        if number >= len(kept):
+            raise ModelError(
+                f"The transcript {self._path} has {len(kept)} replies to {episode}, one more is asked for."
+            )
+        said = _said(kept[number])
+        if isinstance(said, str):
+            raise ModelError(said)
+        return said
+
+
 def entries(path: Path) -> Iterator[dict[str, Any]]:
     """The exchanges of a transcript, each message whole and with its `line`; a torn last line is passed over.
 
@@ -252,10 +289,11 @@ def _redacted(value: Any, hide: Callable[[str], str]) -> Any:
     return [_redacted(each, hide) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _make(settings: ModelSettings) -> Replayed:
+def _file(settings: ModelSettings) -> Path:
     path = settings.transcript
     assert path is not None, "the registry asks for it"
-    return Replayed(path / "transcript.jsonl" if path.is_dir() else path)
+    return path / "transcript.jsonl" if path.is_dir() else path
 
 
-PROVIDER = Provider(_make, needs=("transcript",))
+PROVIDER = Provider(lambda settings: Replayed(_file(settings)), needs=("transcript",))
+IN_TURN = Provider(lambda settings: RepliedInTurn(_file(settings)), needs=("transcript",))

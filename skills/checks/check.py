@@ -66,8 +66,8 @@ def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunctio
 def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
     """The check with what else it names, by more than its kind, widened to anything.
 
-    A subgoal such as "face a free cell next to the grey key while carrying the red ball" names two things; a skill
-    takes one. Whatever is carried when it is called, a question about the red ball would never be answered with yes.
+    A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill
+    takes one. Whatever is carried when it is called, a question about the red one would never be answered with yes.
     """
     if not language.anything or not is_description(argument, language):
         return check

@@ -11,7 +11,7 @@ import sdg
 from sdg.agents.agents import Task
 from sdg.envs.files import read_file
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench.models.recorded import About, Cell, Draw, keep
+from sdg.experiments.bench.models.recorded import UNKNOWN, About, Cell, Draw, keep
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import progress
 from sdg.experiments.config.assembly import model_settings, planner_of
@@ -81,7 +81,7 @@ def draw(asked: Asked, *, folder: Path, kept: Path, answerers: Mapping[str, str]
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
     """
     library = find_library(asked.library)
-    commit, checksum = revision(Path(sdg.__file__).resolve().parent) or "unknown", library_checksum(library)
+    commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
     model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
     composed = hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None
     held = {

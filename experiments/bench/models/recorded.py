@@ -27,6 +27,8 @@ from sdg.skills.strict_json import decode, loads
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
 COMPOSED = "composed.json"
 """The composed skills that programs had, where an interface has them."""
+UNKNOWN = "unknown"
+"""The commit of source that isn't in a repository."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""A kept draw, played again by its transcript, in the commit that it names: the same rows or an error."""
+"""A kept draw, played again by its transcript: the same rows or an error.
+
+In the commit that the draw names every question must be the one that was asked. Where that commit isn't at hand (an
+installed package, a history that was cut), today's code carries out what was answered then, reply by reply
+(`RepliedInTurn`); the tokens of prompts are then the draw's own.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,8 @@ from typing import Any
 
 import sdg
 from sdg.experiments.bench.models.draw import Asked, play, recipes
-from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, Draw, DrawnEpisode, drawn
-from sdg.experiments.cli.errors import CheckFailed, UserError
+from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, UNKNOWN, Draw, DrawnEpisode, drawn
+from sdg.experiments.cli.errors import CheckFailed
 from sdg.experiments.config.config import load
 from sdg.experiments.table.comparison import find_library
 from sdg.experiments.table.figures import open_folder
@@ -25,17 +30,23 @@ from sdg.llm.model import ModelError
 from sdg.run.provenance import revision
 
 ROOT = Path(sdg.__file__).resolve().parent.parent
+IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
 def replayed(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
     """The table's rows of the draw's finished episodes played again; those it didn't finish stay as they are.
 
-    Raises CheckFailed where a row differs, UserError where its commit isn't at hand.
+    Raises CheckFailed where a row differs.
     """
-    if revision(ROOT) not in (draw.about.commit, None):
-        return _elsewhere(draw, processes=processes)
+    here = (revision(ROOT) or UNKNOWN) == draw.about.commit
+    if not here and (source := _source(draw.about.commit)):
+        return _elsewhere(draw, source, processes=processes)
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        again = _play_again(draw, Path(scratch) / "run", processes=processes)
+        kind = "replay" if here else IN_TURN
+        again = _play_again(draw, Path(scratch) / "run", kind=kind, processes=processes)
+    if not here:
+        asked = {each.unit: each for each in draw.episodes}
+        again = [_with_prompts_of(each, asked[each.unit]) for each in again]
     same = {each.unit: each for each in again}
     found = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
     for before, after in zip(rows_of(draw), rows_of(found), strict=True):
@@ -44,9 +55,16 @@ def replayed(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int
     return [asdict(row) for row in rows_of(found)]
 
 
-def _play_again(draw: Draw, folder: Path, *, processes: int) -> list[DrawnEpisode]:
+def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
+    """An episode with the prompts' tokens of another."""
+    pairs = zip(again.programs, before.programs, strict=False)
+    programs = tuple(replace(now, prompt_tokens=then.prompt_tokens) for now, then in pairs)
+    return replace(again, programs=programs + again.programs[len(programs) :])
+
+
+def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
     config = load(draw.folder / CONFIG)
-    model = replace(config.model, kind="replay", transcript=str(draw.folder / TRANSCRIPT), cache=False)
+    model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
     finished = [each for each in draw.episodes if each.finished]
     cells = dict.fromkeys(each.cell for each in finished)
     asked = Asked(
@@ -70,17 +88,18 @@ def _play_again(draw: Draw, folder: Path, *, processes: int) -> list[DrawnEpisod
     return [drawn(row, who[row.unit]) for row in found]
 
 
-def _elsewhere(draw: Draw, *, processes: int) -> list[dict[str, Any]]:
-    """The rows as the draw's own commit plays them, from a copy of its source."""
-    commit = draw.about.commit
-    if commit.endswith("-dirty"):
-        raise UserError(f"the draw {draw.about.name} was made with source that isn't committed ({commit})")
+def _source(commit: str) -> bytes | None:
+    """A commit's source as a tar archive; None where it isn't at hand."""
+    try:
+        archive = ["git", "-C", str(ROOT), "archive", "--format=tar", commit]
+        return subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _elsewhere(draw: Draw, source: bytes, *, processes: int) -> list[dict[str, Any]]:
+    """The rows as another commit plays them, from a copy of its source."""
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        try:
-            archive = ["git", "-C", str(ROOT), "archive", "--format=tar", commit]
-            source = subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
-        except (OSError, subprocess.SubprocessError):
-            raise UserError(f"the draw {draw.about.name} needs commit {commit}, which isn't here: fetch it") from None
         with tarfile.open(fileobj=io.BytesIO(source)) as tar:
             tar.extractall(scratch, filter="data")
         command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--drawn"]

@@ -7,6 +7,7 @@ import multiprocessing
 import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +22,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.retry import Retried
 from sdg.llm.secrets import hider
-from sdg.llm.transcript import Recorded, Replayed, entries
+from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
 
 
 class Scripted:
@@ -62,6 +63,23 @@ def test_a_transcript_replays_what_was_said_in_order(tmp_path: Path) -> None:
     assert ask(replayed, "hi", seed=5) == "four"
     with pytest.raises(ModelError, match="has no reply"):
         ask(replayed, "never asked")
+
+
+def test_replies_can_be_given_in_turn_whatever_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one", "two", ModelError("down"), "four"), path)
+    for seed in (0, 5, 0, 0):
+        with suppress(ModelError):
+            ask(recorded, f"hi {seed}", seed=seed)
+    in_turn = RepliedInTurn(path)
+    assert [ask(in_turn, "other words"), ask(in_turn, "more", seed=5)] == ["one", "two"]
+    with pytest.raises(ModelError, match="down"):
+        ask(in_turn, "other")
+    assert ask(in_turn) == "four"
+    with pytest.raises(ModelError, match="has 3 replies"):
+        ask(in_turn)
+    with pytest.raises(ModelError, match="has 0 replies"):
+        ask(in_turn, seed=6)
 
 
 def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path) -> None:
