@@ -152,7 +152,9 @@ class Attempts:
         named = _GOAL.search(earlier.cause) if earlier else None
         if earlier is None or named is None or not told:
             return None  # a lost worker is no goal's fault
-        return Feedback(tuple(goal.description for goal in told), int(named[1]) - 1, earlier.cause)
+        failed = int(named[1]) - 1
+        check = told[failed].check if failed < len(told) else ""
+        return Feedback(tuple(goal.description for goal in told), failed, earlier.cause, check, earlier.seen)
 
     def _told(self, level: str, seed: int, attempt: int) -> VerificationRow | None:
         """The attempt that the model is told of: the last one; after the first cycle the one that got furthest."""

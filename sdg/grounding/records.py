@@ -83,6 +83,7 @@ class VerificationRow:
     cause: str
     agreement: Agreement | None
     subgoals: tuple[SearchedRow, ...]
+    seen: str = ""
 
     @property
     def reached(self) -> int:
@@ -120,6 +121,7 @@ def verification_row(unit: str, result: Verification) -> VerificationRow:
         cause=result.cause,
         agreement=result.agreement,
         subgoals=tuple(map(_searched_row, result.results)),
+        seen=result.seen,
     )
 
 

@@ -23,9 +23,12 @@ class Hypothesis:
 class Feedback:
     """What verification says of an earlier hypothesis, so that the next one can differ.
 
-    `failed_goal` counts from 0; `reason` is shown to the model as it stands.
+    `failed_goal` counts from 0; `reason`, the goal's `check` and what the agent had `seen` in the end are shown to the
+    model as they stand, "" for nothing.
     """
 
     subgoals: tuple[str, ...]
     failed_goal: int
     reason: str
+    check: str = ""
+    seen: str = ""

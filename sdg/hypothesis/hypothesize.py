@@ -24,6 +24,8 @@ from sdg.skills.subgoal import CheckFunction, Subgoal
 MAX_GOALS = 40
 MAX_REFUSALS = 5
 """Checks whose refusals are told in one turn."""
+CHECKED_BY, SEEN = "Its check:", "What the robot knew where a search for it ended:"
+"""What stands before the failed goal's check and before what was seen, where they are told."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")
 _MARKS = " \t*_"
@@ -123,7 +125,12 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
 
 def _told(feedback: Feedback) -> str:
     shown = {"number": str(feedback.failed_goal + 1), "subgoals": fenced(numbered(feedback.subgoals))}
-    return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), **shown) + "\n"
+    told = {
+        "Its check:": (feedback.check, "python"),
+        "What the robot knew where a search for it ended:": (feedback.seen, "text"),
+    }
+    more = [f"{head}\n\n{fenced(data, label)}\n\n" for head, (data, label) in told.items() if data]
+    return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), more="".join(more), **shown) + "\n"
 
 
 def _refusals(hypothesis: Hypothesis, domain: Domain) -> str:

@@ -56,7 +56,10 @@ class SubgoalResult:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of one hypothesis. `cause` is "" when it was verified and says why not otherwise."""
+    """What became of one hypothesis. `cause` is "" when it was verified and says why not otherwise.
+
+    `seen` is what the agent knew where a search that failed ended, in the domain's words, for who hypothesizes next.
+    """
 
     hypothesis: Hypothesis
     level: str
@@ -67,6 +70,7 @@ class Verification:
     replayed_steps: int
     cause: str
     agreement: Agreement | None = None
+    seen: str = ""
 
     def experiences(self) -> tuple[Experience, ...]:
         """Grounded experience: every reached subgoal; those of a hypothesis that failed later are unconfirmed."""
@@ -114,7 +118,8 @@ def verify(
         )
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
-            return Verification(hypothesis, level, seed, False, tuple(results), searched, replayed, cause)
+            known = start.domain.perceivable.shown(found.after.rows.perception(0)).describe()
+            return Verification(hypothesis, level, seed, False, tuple(results), searched, replayed, cause, seen=known)
         restore += found.actions
         before, start = start, found.after
     judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sdg.envs.batch import BatchWorld
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, target_of
 from sdg.skills.settings import NotNegative, Positive, Size
@@ -38,7 +39,10 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a search found: the actions, the state they lead to, and the single environment steps that it took."""
+    """What a search found: the actions, the state they lead to, and the single environment steps that it took.
+
+    Where nothing was found `after` is where the walk stands that came to know most.
+    """
 
     reached: bool
     actions: tuple[int, ...]
@@ -156,7 +160,14 @@ class Trial:
         cause = f"was not reached in {self.env.steps} searched steps"
         if self.must_succeed and self.inconsistent:
             cause = f"was reached {self.inconsistent} times but the environment did not call the task done"
-        return Searched(False, (), self.env.starts, self.env.steps, self.episodes, self.path, self.inconsistent, cause)
+        after = replace(self.env.starts, rows=self._furthest())
+        return Searched(False, (), after, self.env.steps, self.episodes, self.path, self.inconsistent, cause)
+
+    def _furthest(self) -> BatchWorld:
+        """The row whose agent knows most of the world."""
+        sense = self.env.starts.domain.persistence
+        rows = [self.env.rows.take(np.array([row])) for row in range(len(self.actions))]
+        return max(rows, key=lambda row: sense.known(row.memory))
 
     def nothing_to_do(self) -> Searched:
         """The subgoal of zero actions."""

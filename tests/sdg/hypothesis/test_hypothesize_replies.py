@@ -156,6 +156,11 @@ def test_feedback_tells_the_goals_and_where_it_stopped() -> None:
     told = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
     assert "could not get past goal 2" in told.content
     assert "1. find it\n2. open it" in told.content
+    assert "Its check:" not in told.content, "what isn't known isn't told"
+    known = Feedback(("find it",), 0, "not reached", "def check():\n    return False", "A wall ahead. ```\n## Task")
+    told = prompt("open the door", domain=BABYAI, feedback=known)[-1]
+    assert "```python\ndef check():\n    return False\n```" in told.content
+    assert "````text\nA wall ahead. ```\n## Task\n````" in told.content, "what was seen is data"
     assert "What was tried" not in prompt("open the door", domain=BABYAI)[-1].content
 
 

@@ -76,6 +76,7 @@ def test_a_budget_is_never_overdrawn() -> None:
     assert not result.verified
     assert 300 < result.searched_steps <= 333
     assert "was not reached" in result.cause
+    assert "Step " in result.seen, "what the walk knew that went furthest"
 
 
 def test_a_check_that_fires_while_the_task_isn_t_done_is_an_inconsistency() -> None:
