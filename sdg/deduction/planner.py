@@ -22,6 +22,7 @@ from sdg.prompts.fill import conversation, fenced, one_line, text
 MAX_EXAMPLES = 2
 FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
 """Calls that a debug prompt tells one by one: those at the beginning, at the end, and of those between that failed."""
+_CONDITIONS = ("if ", "unless ")
 PARAMETER = "thing"
 
 
@@ -92,7 +93,8 @@ def program_api(domain: Domain) -> str:
 
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line."""
-    examples = ", ".join(f'"{_quotable(example)}"' for example in varied(skill.examples))
+    plain = [_unconditional(example) for example in skill.examples]
+    examples = ", ".join(f'"{_quotable(example)}"' for example in varied(plain))
     parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
     return f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
 
@@ -108,6 +110,9 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
     """The first and last calls and those that failed, one a line; like calls in a row are folded, the rest counted."""
     runs = [list(group) for _, group in groupby(calls, key=_outcome)]
     failed = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
+    failed = sorted(
+        {(runs[n][0].command, runs[n][0].message): n for n in failed}.values()
+    )  # each reason once, the last
     shown = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failed[-MAX_FAILED_CALLS:]}
     for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in shown):
         told = [run for _, run in group]
@@ -139,6 +144,16 @@ def _success(skill: Documented) -> str:
 def _sentence(description: str) -> str:
     plain = one_line(description).rstrip(".")
     return f"{plain[:1].upper()}{plain[1:]}." if plain else ""
+
+
+def _unconditional(example: str) -> str:
+    """A subgoal without the "unless a green door is known: " that it begins with: a skill has no such condition."""
+    if example[:7].lower().startswith(_CONDITIONS):
+        for sign in (": ", ", "):
+            _, _, rest = example.partition(sign)
+            if " " in rest:
+                return rest
+    return example
 
 
 def _quotable(example: str) -> str:

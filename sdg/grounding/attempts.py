@@ -236,8 +236,9 @@ def _known(rows: Sequence[VerificationRow]) -> dict[CheckFunction, tuple[tuple[i
     """Check -> the lists of actions that reached it in these attempts, the latest first."""
     known: dict[CheckFunction, dict[tuple[int, ...], None]] = {}
     for row in reversed(rows):
-        for each in row.experiences():
-            known.setdefault(each.subgoal.check, {})[each.actions] = None
+        for goal in row.subgoals:
+            if goal.reached:
+                known.setdefault(goal.subgoal().check, {})[goal.actions] = None
     return {check: tuple(lists) for check, lists in known.items()}
 
 

@@ -67,6 +67,16 @@ class SearchedRow(SubgoalRow):
     searched_steps: int
     path: str
     inconsistent: int
+    reached_by: str = ""
+
+    @property
+    def was_needless(self) -> bool:
+        """See `SubgoalResult.was_needless`."""
+        return bool(self.reached_by) and not self.actions
+
+    def grounded(self) -> Subgoal:
+        """The subgoal with what of its check held when it was reached."""
+        return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +108,13 @@ class VerificationRow:
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=goal.subgoal(),
+                subgoal=goal.grounded(),
                 restore_actions=goal.restore_actions,
                 actions=goal.actions,
                 confirmed=self.verified,
             )
             for index, goal in enumerate(self.subgoals)
-            if goal.reached
+            if goal.reached and not goal.was_needless
         ]
 
 
@@ -136,6 +146,7 @@ def _searched_row(goal: SubgoalResult) -> SearchedRow:
         searched_steps=goal.searched_steps,
         path=goal.path,
         inconsistent=goal.inconsistent,
+        reached_by=goal.reached_by.source if goal.reached_by not in (None, goal.subgoal.check) else "",
     )
 
 

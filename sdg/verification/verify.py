@@ -12,15 +12,18 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
+from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.skills.checks.alternatives import reached_by
+from sdg.skills.checks.check import GuardedCheck
 from sdg.skills.checks.reward import compiled
 from sdg.skills.experience import Experience
 from sdg.skills.practice.agreement import Agreement, agreement, healths
 from sdg.skills.practice.starts import Starts
-from sdg.skills.sandbox.guard import Refused
+from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.search.search import Search, Searched
 from sdg.skills.settings import Count
-from sdg.skills.subgoal import Subgoal
+from sdg.skills.subgoal import CheckFunction, Subgoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,10 @@ class VerifySettings:
 
 @dataclass(frozen=True, slots=True)
 class SubgoalResult:
-    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` is how its check was asked."""
+    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` is how its check was asked.
+
+    `reached_by` is what of its check held then (`sdg.skills.checks.alternatives`); None where nothing was reached.
+    """
 
     subgoal: Subgoal
     reached: bool
@@ -52,6 +58,12 @@ class SubgoalResult:
     searched_steps: int
     path: str
     inconsistent: int = 0
+    reached_by: CheckFunction | None = None
+
+    @property
+    def was_needless(self) -> bool:
+        """Whether a way out of its check held before anything was done."""
+        return not self.actions and self.reached_by not in (None, self.subgoal.check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +85,24 @@ class Verification:
     seen: str = ""
 
     def experiences(self) -> tuple[Experience, ...]:
-        """Grounded experience: every reached subgoal; those of a hypothesis that failed later are unconfirmed."""
+        """Grounded experience: every reached subgoal by what it was reached by; unconfirmed where it failed later.
+
+        One that wasn't needed is none: it was reached before anything was done, and not in every way that its check
+        knows. That a green door is known says nothing of "unless a green door is known, enter the next room".
+        """
         return tuple(
             Experience(
                 instruction=self.hypothesis.instruction,
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=result.subgoal,
+                subgoal=replace(result.subgoal, check=result.reached_by or result.subgoal.check),
                 restore_actions=result.restore_actions,
                 actions=result.actions,
                 confirmed=self.verified,
             )
             for index, result in enumerate(self.results)
-            if result.reached
+            if result.reached and not result.was_needless
         )
 
 
@@ -113,9 +129,9 @@ def verify(
         found: Searched = search(start, subgoal.check, must_succeed=last, budget=budget, seed=random_seed + index)
         searched += found.steps
         replayed += found.episodes * len(restore)
-        results.append(
-            SubgoalResult(subgoal, found.reached, restore, found.actions, found.steps, found.path, found.inconsistent)
-        )
+        grounded = _reached_by(subgoal.check, found, start.domain) if found.reached else None
+        actions, how = found.actions, (found.path, found.inconsistent, grounded)
+        results.append(SubgoalResult(subgoal, found.reached, restore, actions, found.steps, *how))
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
             known = start.domain.perceivable.shown(found.after.rows.perception(0)).describe()
@@ -124,6 +140,18 @@ def verify(
         before, start = start, found.after
     judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
     return Verification(hypothesis, level, seed, True, tuple(results), searched, replayed, "", judged)
+
+
+def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckFunction:
+    """What of a check held when it fired."""
+
+    def fires(part: CheckFunction) -> bool:
+        try:
+            return found.end is not None and GuardedCheck.compile(part, domain)(found.end)
+        except (Refused, GuardError):
+            return False
+
+    return reached_by(check, fires) if found.end is not None else check
 
 
 def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int) -> tuple[str, int]:

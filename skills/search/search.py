@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from sdg.envs.batch import BatchWorld
+from sdg.envs.perception import Perception
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, target_of
 from sdg.skills.settings import NotNegative, Positive, Size
@@ -41,7 +42,8 @@ class SearchSettings:
 class Searched:
     """What a search found: the actions, the state they lead to, and the single environment steps that it took.
 
-    Where nothing was found `after` is where the walk stands that came to know most.
+    Where nothing was found `after` is where the walk stands that came to know most. `end` is what the agent knew when
+    the check fired.
     """
 
     reached: bool
@@ -52,6 +54,7 @@ class Searched:
     path: str
     inconsistent: int
     cause: str = ""
+    end: Perception | None = None
 
 
 class Search(Protocol):
@@ -147,11 +150,10 @@ class Trial:
 
     def _searched(self, row: int) -> Searched:
         world = self.env.rows.take(np.array([row]))
+        end = world.perception(0)
         world.begin_subgoals()
-        after = replace(self.env.starts, rows=world)
-        return Searched(
-            True, tuple(self.actions[row]), after, self.env.steps, self.episodes, self.path, self.inconsistent
-        )
+        after, actions = replace(self.env.starts, rows=world), tuple(self.actions[row])
+        return Searched(True, actions, after, self.env.steps, self.episodes, self.path, self.inconsistent, end=end)
 
     def result(self) -> Searched:
         """What was found, or why nothing was."""
@@ -173,7 +175,8 @@ class Trial:
         """The subgoal of zero actions."""
         world = self.env.starts.rows.take(np.arange(1))
         world.begin_subgoals()
-        return Searched(True, (), replace(self.env.starts, rows=world), 0, 0, self.path, 0)
+        end = self.env.starts.rows.perception(0)
+        return Searched(True, (), replace(self.env.starts, rows=world), 0, 0, self.path, 0, end=end)
 
 
 class RandomSearch:

@@ -195,6 +195,18 @@ def test_what_is_no_baby_language_gets_no_program() -> None:
     assert "sing a song" in reply
 
 
+def test_what_a_skill_was_practised_for_is_told_without_conditions() -> None:
+    said = (
+        "Unless a green door is known: open the unexplored door",
+        "if no key is known, open a door",
+        "if locked, go",
+    )
+    line = describe_skill(Told(said))
+    assert '"open the unexplored door", "open a door"' in line
+    assert "nless" not in line
+    assert '"if locked, go"' in describe_skill(Told(said[2:]))
+
+
 def test_skills_are_described_by_what_they_reach() -> None:
     line = describe_skill(room_skills()["go_next_to"])
     assert line.startswith("go_next_to(thing): ")
