@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import dataclass
 
 import pytest
 
@@ -193,6 +194,18 @@ def test_what_is_no_baby_language_gets_no_program() -> None:
     reply = MODEL.complete(PROMPTS.generate("sing a song", skills=tuple(room_skills().values()), limits=LIMITS)).text
     assert "```" not in reply
     assert "sing a song" in reply
+
+
+@dataclass(frozen=True)
+class Told:
+    """A skill as prompts tell it."""
+
+    examples: tuple[str, ...]
+    name: str = "open_unexplored_door"
+    description: str = "opens a door"
+    takes_argument: bool = False
+    parameters: tuple[str, ...] = ()
+    success_rate: float = 1.0
 
 
 def test_what_a_skill_was_practised_for_is_told_without_conditions() -> None:
