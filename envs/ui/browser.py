@@ -6,10 +6,12 @@ types an address, reaches nothing. A browser ends with the process that started 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib.util
 import os
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -96,20 +98,47 @@ def chromium() -> str | None:
     return os.environ.get("SDG_CHROMIUM") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+class _Driver(threading.local):
+    """Playwright for the browsers of a thread: it is one for all of them, and ends with the last."""
+
+    users = 0
+    playwright: Any = None
+
+    def begin(self) -> Any:
+        """Another browser begins."""
+        from playwright.sync_api import sync_playwright
+
+        if not self.users:
+            self.playwright = sync_playwright().start()
+        self.users += 1
+        return self.playwright
+
+    def end(self) -> None:
+        """A browser has ended."""
+        self.users -= 1
+        if not self.users:
+            self.playwright.stop()
+
+
+_DRIVER = _Driver()
+
+
 class Browser:
     """A browser with one page. Close it, or use it as a context manager. Raises NoBrowser where there is none."""
 
     def __init__(self) -> None:
         if missing := what_is_missing():
             raise NoBrowser(f"the UI needs {missing}")
-        from playwright.sync_api import Error, sync_playwright
+        from playwright.sync_api import Error
 
         self._error = Error
         self._pages = Path(_package("miniwob")) / "html"
-        self._playwright = sync_playwright().start()
+        self._chromium: Any = None
+        playwright = _DRIVER.begin()
+        self._is_open = True
         try:
             sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
-            self._chromium = self._playwright.chromium.launch(
+            self._chromium = playwright.chromium.launch(
                 executable_path=chromium(), args=FLAGS, chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
             )
             self._open_page()
@@ -135,6 +164,7 @@ class Browser:
     def another(self) -> Browser:
         """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
         other = copy.copy(self)
+        other._is_open = False  # closing it is the first one's business
         other._open_page()
         return other
 
@@ -146,9 +176,13 @@ class Browser:
 
     def close(self) -> None:
         """End the browser; doing it twice does no harm."""
-        playwright, self._playwright = self._playwright, None  # type: ignore[assignment]
-        if playwright is not None:
-            playwright.stop()
+        if not self._is_open:
+            return
+        self._is_open = False
+        with contextlib.suppress(self._error):  # it may be gone already
+            if self._chromium is not None:
+                self._chromium.close()
+        _DRIVER.end()
 
     def _allow(self, route: Any) -> None:
         address = urlsplit(route.request.url)

@@ -46,6 +46,18 @@ def test_a_seed_gives_the_same_pixels(browser: Browser, task: str) -> None:
     assert other.mission
 
 
+def test_browsers_live_side_by_side_and_end_in_any_order() -> None:
+    first, second = Browser(), Browser()
+    shown = [opened(each, "click-button", 3).screenshot() for each in (first, second)]
+    assert shown[0] == shown[1]
+    first.close()
+    first.close()
+    assert opened(second, "click-button", 3).screenshot() == shown[0], "the other one is not touched"
+    second.close()
+    with Browser() as third:
+        assert opened(third, "click-button", 3).screenshot() == shown[0]
+
+
 def test_the_strip_with_the_instruction_is_cut_off(browser: Browser) -> None:
     picture = opened(browser, "click-button", 1).render()
     assert picture.shape == (SCREEN, SCREEN, 3)
