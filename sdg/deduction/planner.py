@@ -147,7 +147,7 @@ def _sentence(description: str) -> str:
 
 
 def _unconditional(example: str) -> str:
-    """A subgoal without the "unless a green door is known: " that it begins with: a skill has no such condition."""
+    """A subgoal without the "unless ...: " that it begins with: a skill has no such condition."""
     if example[:7].lower().startswith(_CONDITIONS):
         for sign in (": ", ", "):
             _, _, rest = example.partition(sign)

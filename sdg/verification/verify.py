@@ -88,7 +88,7 @@ class Verification:
         """Grounded experience: every reached subgoal by what it was reached by; unconfirmed where it failed later.
 
         One that wasn't needed is none: it was reached before anything was done, and not in every way that its check
-        knows. That a green door is known says nothing of "unless a green door is known, enter the next room".
+        knows. That a thing is known says nothing of "unless it is known, look for it elsewhere".
         """
         return tuple(
             Experience(

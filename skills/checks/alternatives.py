@@ -1,15 +1,15 @@
 """A check that fires for several reasons, cut down to those that held when its subgoal was reached.
 
-Models write goals that are only sometimes needed ("unless a green door is known, enter the room behind the open door"),
-and checks that are lenient ("it faces the ball or holds it"):
+Models write goals that are only sometimes needed ("unless a green lamp is known, look into the drawer"),
+and checks that are lenient ("it faces the lamp or holds it"):
 
-    def check():                                          def check():
-        if find_objects("green door"):
-            return True                          ->
-        here = get_current_room()                             here = get_current_room()
-        return here not in get_rooms_visited_before()         return here not in get_rooms_visited_before()
+    def check():                                     def check():
+        if find("green lamp"):
+            return True                      ->
+        seen = looked_into()                             seen = looked_into()
+        return "drawer" in seen                          return "drawer" in seen
 
-A skill that was practised and asked with the left one would be done before it began wherever a green door is known.
+A skill that was practised and asked with the left one would be done before it began wherever a green lamp is known.
 The world has said what the subgoal was reached by: alternatives that didn't hold then are left out.
 """
 
