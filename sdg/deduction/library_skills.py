@@ -15,7 +15,7 @@ from sdg.envs.domain import Domain, Language
 from sdg.envs.domains import domain_of_data
 from sdg.envs.perception import Element
 from sdg.gate.rules import Usage
-from sdg.skills.checks.check import asked_about
+from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import canonical_source, core, signature
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import Skill as StoredSkill
@@ -228,12 +228,13 @@ def _witness(experience: Experience, argument: str, domain: Domain) -> _Witness:
     for action in experience.actions:
         world.step(action)
     after = world.perception()
+    named = argument if is_description(argument, domain.language) else ""
     return _Witness(
         _is_seen(argument, before.elements(), domain.language),
         _is_holding(before.elements()),
         _is_holding(after.elements()),
-        domain.facts(before, argument),
-        domain.facts(after, argument),
+        domain.facts(before, named),
+        domain.facts(after, named),
     )
 
 

@@ -18,7 +18,7 @@ from sdg.grounding.plan import Parallel, Plan, Progress
 from sdg.grounding.records import SkillRow
 from sdg.induction.induce import Discovery, Practice, discover, horizon_of, practise
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
-from sdg.induction.library_builder import library, templates, without_a_check
+from sdg.induction.library_builder import library, templates, without_a_skill
 from sdg.induction.rehearsal import Rehearse, Rehearsed, rehearsed
 from sdg.induction.translate import translate
 from sdg.llm.model import LanguageModel
@@ -87,7 +87,7 @@ class Learning:
         rows = self.practise(found)
         if not rows:
             raise RunError("no skill could be learned: nothing that was grounded leaves anything to be done")
-        for name, reason in without_a_check(found, self.plan.domain.language).items():
+        for name, reason in without_a_skill(found, rows, self.plan.domain.language).items():
             self.progress.note(f"no skill {name}: {reason}")
         learned = self._library(found, rows, reserved=reserved)
         if self.rehearse is None or self.plan.induce.rounds < AFTER_REHEARSALS:

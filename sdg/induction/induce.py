@@ -110,6 +110,8 @@ class Discovery:
     calls: Mapping[int, tuple[SkillCall, ...]]
     agreement: float = 1.0
     """adjusted Rand index between k-means' labels and the reviewed ones"""
+    rejected: frozenset[str] = frozenset()
+    """API names of subgoals that are in no cluster"""
 
     @property
     def doubt(self) -> str:
@@ -206,6 +208,7 @@ def discover(
         {label: tuple(members[label]) for label in sorted(members)},
         {label: tuple(calls_of[label]) for label in sorted(calls_of)},
         agreement,
+        frozenset(item.call.api for item, label in zip(items, reviewed.labels, strict=True) if label < 0),
     )
 
 

@@ -45,7 +45,7 @@ def library(
         if checks:
             taken = {entry.name for entry in entries.values()} | set(reserved)
             entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
-    missing = without_a_check(found, domain.language)
+    missing = without_a_skill(found, policies, domain.language)
     left_out = {LEFT_OUT: missing} if missing else {}
     usages = {entry.name: _usage(found.members[label], entry, domain) for label, entry in entries.items()}
     conditions = {
@@ -96,10 +96,17 @@ LEFT_OUT = "left out"
 """Key of a library's provenance: kind of subgoal -> why it is no skill."""
 
 
-def without_a_check(found: Discovery, language: Language) -> dict[str, str]:
-    """The kinds of subgoals whose checks can't be asked about anything else, and why."""
-    why = "each of its checks names other things of its own mission, so none can be asked about another"
-    return {found.name(label): why for label in found.members if not templates(found.members[label], language)}
+def without_a_skill(found: Discovery, learned: Collection[int], language: Language) -> dict[str, str]:
+    """The kinds of subgoals that became no skill, and why; `learned` are the clusters that have a policy."""
+    unlike = "its subgoals were too few, or their checks ask what those of no other ask"
+    nothing = "wherever it was to be practised it was so already"
+    tied = "each of its checks names other things of its own mission, so none can be asked about another"
+    clustered = {call.api for label in learned for call in found.calls[label]}
+    why = dict.fromkeys(found.rejected - clustered, unlike)
+    for label in found.members:
+        if label not in learned or not templates(found.members[label], language):
+            why[found.name(label)] = nothing if label not in learned else tied
+    return why
 
 
 def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
@@ -165,4 +172,4 @@ def _experience(member: Member) -> Experience:
     )
 
 
-__all__ = ["LEFT_OUT", "library", "templates", "without_a_check"]
+__all__ = ["LEFT_OUT", "library", "templates", "without_a_skill"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sdg.envs.domain import Domain
+from sdg.envs.domain import Domain, Language
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line
 from sdg.prompts.replies import leading_number, tidy
+from sdg.skills.checks.check import is_description
 from sdg.skills.subgoal import SkillCall
 
 BATCH = 40
@@ -119,4 +120,12 @@ def _asked(
     texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
     reply = model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text
-    return {texts[number - 1]: call for number, call in parse(reply, count=len(texts)).items()}
+    calls = parse(reply, count=len(texts))
+    return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
+
+
+def _about_a_thing(call: SkillCall, language: Language) -> SkillCall:
+    """The call with its argument in the domain's language: of "lamp at (2, -7)" the lamp."""
+    if not call.argument or is_description(call.argument, language):
+        return call
+    return SkillCall(call.api, next(iter(language.mentions(call.argument)), call.argument))

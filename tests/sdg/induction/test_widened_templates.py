@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+from sdg.deduction.library_skills import learn_usage
 from sdg.envs.babyai.domain import BABYAI
-from sdg.induction.library_builder import templates
+from sdg.induction.induce import Discovery
+from sdg.induction.library_builder import templates, without_a_skill
 from sdg.induction.translate import BATCH, translate
 from sdg.llm.model import Completion
+from sdg.skills.experience import Experience
 from sdg.skills.practice.fresh_starts import Member, Stage
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
 
 HOLDING = CheckFunction(
     "check",
@@ -16,6 +21,9 @@ HOLDING = CheckFunction(
     "    return carrying and len(find_objects('the blue box')) > 0\n",
 )
 ALONE = CheckFunction("check", "def check():\n    return len(find_objects('the blue box')) > 0\n")
+
+
+WALKED = Experience("go", "GoToLocal", 3, 0, Subgoal("go there", ALONE), (), (2,))
 
 
 def member(check: CheckFunction) -> Member:
@@ -34,6 +42,23 @@ def test_a_check_about_the_argument_alone_is_asked_as_it_is() -> None:
     assert [each.check for each in kept] == [ALONE]
 
 
+def test_every_kind_without_a_skill_has_a_reason() -> None:
+    broken = CheckFunction("check", "def check(:")
+    kinds = {0: ("discover", ALONE), 1: ("shut_door", ALONE), 2: ("match", broken)}
+    found = Discovery(
+        clustering=None,  # type: ignore[arg-type]
+        reviewed=None,  # type: ignore[arg-type]
+        members={label: (member(check),) for label, (_, check) in kinds.items()},
+        calls={label: (SkillCall(name, "blue box"),) for label, (name, _) in kinds.items()},
+        rejected=frozenset({"wander", "discover"}),
+    )
+    told = without_a_skill(found, {0, 2}, BABYAI.language)
+    assert told.keys() == {"shut_door", "match", "wander"}
+    assert "already" in told["shut_door"]
+    assert "other things" in told["match"]
+    assert "too few" in told["wander"]
+
+
 def test_later_batches_are_told_the_names_of_earlier_ones() -> None:
     asked: list[str] = []
 
@@ -49,3 +74,19 @@ def test_later_batches_are_told_the_names_of_earlier_ones() -> None:
     assert len(asked) == 2
     assert "in use" not in asked[0]
     assert "where the same is done: spot." in asked[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "argument"),
+    [("yellow box at (2, -7)", "yellow box"), ("the red or the blue key", "blue key"), ("corner", "corner")],
+)
+def test_an_argument_is_what_it_names(said: str, argument: str) -> None:
+    class Naming:
+        name = "naming"
+
+        def complete(self, messages, *, sampling):  # type: ignore[no-untyped-def]
+            return Completion(f"1. go_to | {said}", "x")
+
+    assert translate(["go there"], domain=BABYAI, model=Naming()) == (SkillCall("go_to", argument),)
+    usage = learn_usage([(WALKED, said)] * 3, domain=BABYAI, takes_argument=True)
+    assert not usage.grasps
