@@ -11,6 +11,7 @@ from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usa
 from sdg.envs.domain import Domain, Language
 from sdg.gate.rules import Usage
 from sdg.induction.induce import Discovery
+from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, mentioned, rewrite
 from sdg.skills.experience import Experience
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
@@ -115,7 +116,8 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
     Where every one does ("still carrying A"), the other things become any thing: so a kind of subgoal isn't
     lost for what its author took care of.
     """
-    asked = [CheckTemplate(member.stage.check, member.stage.argument) for member in members]
+    checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
+    asked = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
     widened = [_widened(each, language) for each in asked]
     anything = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
     return _ranked(asked, language) or _ranked(widened, language, beside=anything)

@@ -87,6 +87,17 @@ def _is_needed(assignment: ast.Assign, body: list[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in bound for statement in body for n in ast.walk(statement))
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def is_tied_to_its_layout(source: str) -> bool:
+    """Whether a check names places by numbers ("it stands at (-4, 0)", "in place 3"), which mean nothing elsewhere.
+
+    Whole numbers other than 0 and 1 are taken for such; a check that doesn't parse isn't tied to anything.
+    """
+    tree = _parse(source)
+    numbers = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)) if tree is not None else ()
+    return any(type(number) is int and number not in (0, 1) for number in numbers)
+
+
 def similarity(first: frozenset[str], second: frozenset[str]) -> float:
     """Jaccard similarity of two signatures in [0, 1]; two empty ones are alike."""
     union = first | second

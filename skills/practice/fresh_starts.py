@@ -17,6 +17,7 @@ import numpy as np
 from sdg.envs.batch import BatchWorld, Layouts
 from sdg.envs.domain import Domain, Language
 from sdg.skills.checks.reward import BatchReward
+from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, rewrite
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import play
@@ -101,6 +102,8 @@ def fresh_starts(
     """
     rng = np.random.default_rng(seed)
     playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
+    anywhere = [m for m in playable if not is_tied_to_its_layout(m.stage.check.source)]
+    playable = anywhere or playable
     if not playable:
         return None
     parts = []

@@ -42,6 +42,13 @@ def test_a_check_about_the_argument_alone_is_asked_as_it_is() -> None:
     assert [each.check for each in kept] == [ALONE]
 
 
+def test_a_check_tied_to_its_layout_is_asked_where_nothing_else_is_left() -> None:
+    source = "def check():\n    return any(b.position == (-4, 0) for b in find_objects('the blue box'))\n"
+    tied = CheckFunction("check", source)
+    assert [each.check for each in templates([member(tied), member(tied), member(ALONE)], BABYAI.language)] == [ALONE]
+    assert [each.check for each in templates([member(tied)], BABYAI.language)] == [tied]
+
+
 def test_every_kind_without_a_skill_has_a_reason() -> None:
     broken = CheckFunction("check", "def check(:")
     kinds = {0: ("discover", ALONE), 1: ("shut_door", ALONE), 2: ("match", broken)}

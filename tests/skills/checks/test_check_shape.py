@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdg.skills.checks.shape import ARGUMENT, OTHER, canonical_source, core, signature, similarity
+from sdg.skills.checks.shape import (
+    ARGUMENT,
+    OTHER,
+    canonical_source,
+    core,
+    is_tied_to_its_layout,
+    signature,
+    similarity,
+)
 
 LOOP = """
 def check_3():
@@ -105,3 +113,18 @@ def test_no_text_makes_it_fail(source: str, argument: str, description: str) -> 
     text = canonical_source(source, argument=argument, description=description, api=argument)
     assert isinstance(text, str)
     assert signature(core(text)) is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "tied"),
+    [
+        ("get_position() == (-4, 0)", True),
+        ("get_current_room() == 3", True),
+        ("get_position()[0] >= 2", True),
+        ("get_facing().distance == 1 and count_unseen_cells() == 0", False),
+        ("find_objects('red key')[0].held is True", False),
+        ("(", False),
+    ],
+)
+def test_numbers_tie_a_check_to_its_layout(answer: str, tied: bool) -> None:
+    assert is_tied_to_its_layout(f"def check():\n    return {answer}") is tied
