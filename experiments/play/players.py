@@ -89,7 +89,7 @@ class PlannerRecipe:
             self.agent,
             _Planners(model_of(self.model), self.sampling, world),
             self._skills(world),
-            gate_of=partial(_gate, self.guards, self.model),
+            gate_of=partial(gate_by_names, self.guards, self.model),
             settings=self.settings,
             restarts=self.restarts,
             composed=self._composed(),
@@ -190,7 +190,8 @@ class _Planners:
         )
 
 
-def _gate(guards: Sequence[str], model: ModelSettings, skills: Mapping[str, Skill], world: Domain) -> Gate:
+def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[str, Skill], world: Domain) -> Gate:
+    """The gate of `guards` over an agent's skills; `model` is asked where one of them is a language model's."""
     return gate_of(
         guards,
         usages={name: skill.usage for name, skill in skills.items()},

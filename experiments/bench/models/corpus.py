@@ -21,7 +21,7 @@ from sdg.envs.domains import domain
 from sdg.envs.files import read_file
 from sdg.experiments.bench import options
 from sdg.experiments.cli.errors import UserError
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import Job, Played, run_jobs
 from sdg.experiments.play.programs import ProgramRecipe
 from sdg.experiments.table.comparison import find_library, library_checksum
 from sdg.experiments.table.figures import cores, open_folder
@@ -74,10 +74,14 @@ def rows(
     *,
     settings: Annotated[Sequence[str], options.listed("settings of the file")] = ("S1", "P1"),
     library: options.Library = "",
+    guards: Annotated[Sequence[str], options.listed("who stands before each call, as in deduce.guards")] = ("rules",),
     out: options.Out = None,
     processes: options.Processes = 0,
 ) -> Iterator[dict[str, Any]]:
-    """A row an episode, then their sum. Raises UserError for a file that is none."""
+    """A row an episode, then their sum; `in_vain` are steps of calls that came to nothing.
+
+    Raises UserError for a file that is none.
+    """
     place = find_library(library)
     now = {name: int(option.takes_argument) for name, option in options_of(load_library(place)).items()}
     now |= {name: 0 for name in (domain().forgets,) if name}
@@ -85,15 +89,24 @@ def rows(
     jobs = []
     for each in found:
         replies = tuple(adapted(reply, now) for reply in each.replies)
-        recipe = ProgramRecipe(f"recorded-{each.setting}", place, replies)
+        recipe = ProgramRecipe(f"recorded-{each.setting}", place, replies, guards=tuple(guards))
         jobs.append(Job(recipe, Task(each.level, each.seed)))
-    with open_folder(out or Path("runs/recorded"), {"library": library_checksum(place)}, seed=0) as run:
+    with open_folder(
+        out or Path("runs/recorded"), {"library": library_checksum(place), "guards": list(guards)}, seed=0
+    ) as run:
         played = run_jobs(jobs, journal=run.journal("episodes"), processes=processes or cores())
     for then, row in zip(found, played, strict=True):
         yield {"setting": then.setting, "seed": then.seed, "instruction": then.instruction, "then": then.solved_then,
-               "now": bool(row.success), "steps": row.steps, "cause": row.cause}  # fmt: skip
+               "now": bool(row.success), "steps": row.steps, "in_vain": in_vain(row), "cause": row.cause}  # fmt: skip
+    lost = [row for then, row in zip(found, played, strict=True) if not then.solved_then]
     yield {"setting": "all", "episodes": len(found), "then": sum(each.solved_then for each in found),
-           "now": sum(bool(row.success) for row in played)}  # fmt: skip
+           "now": sum(bool(row.success) for row in played), "steps": sum(row.steps for row in played),
+           "in_vain": sum(map(in_vain, played)), "in_vain_where_lost_then": sum(map(in_vain, lost))}  # fmt: skip
+
+
+def in_vain(row: Played) -> int:
+    """Steps of an episode's calls that came to nothing."""
+    return sum(call["steps"] for each in row.trace for call in each["calls"] if not call["success"])
 
 
 def read_episodes(file: Path, *, settings: Sequence[str]) -> list[RecordedEpisode]:
