@@ -25,6 +25,7 @@ from sdg.experiments.play.episodes import Job, Played, run_jobs
 from sdg.experiments.play.programs import ProgramRecipe
 from sdg.experiments.table.comparison import find_library, library_checksum
 from sdg.experiments.table.figures import cores, open_folder
+from sdg.gate.registry import check_guards
 from sdg.skills.library.store import load_library
 from sdg.skills.sandbox.guard import Refused, extract_code
 from sdg.skills.strict_json import loads
@@ -82,6 +83,10 @@ def rows(
 
     Raises UserError for a file that is none.
     """
+    try:
+        check_guards(guards)
+    except ValueError as error:
+        raise UserError(str(error)) from None
     place = find_library(library)
     now = {name: int(option.takes_argument) for name, option in options_of(load_library(place)).items()}
     now |= {name: 0 for name in (domain().forgets,) if name}

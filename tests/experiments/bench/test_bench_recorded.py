@@ -41,6 +41,9 @@ def test_episodes_are_played_in_the_order_of_their_replies(tmp_path: Path) -> No
     assert len(each) == 1
     assert each[0]["steps"] > 0, "the second program was played after the first"
     assert total["then"] == 1
+    assert total["in_vain"] == each[0]["in_vain"] <= each[0]["steps"]
+    with pytest.raises(UserError, match="no guard 'nobody'"):
+        list(rows(file, guards=("nobody",), out=tmp_path / "out"))
     for bad in (tmp_path / "nothing", tmp_path / "empty"):
         (tmp_path / "empty").write_text("{}\n")
         with pytest.raises(UserError):
