@@ -103,7 +103,7 @@ def without_a_skill(found: Discovery, learned: Collection[int], language: Langua
     nothing = "wherever it was to be practised it was so already"
     tied = "each of its checks names other things of its own mission, so none can be asked about another"
     clustered = {call.api for label in learned for call in found.calls[label]}
-    why = dict.fromkeys(found.rejected - clustered, unlike)
+    why = dict.fromkeys(sorted(found.rejected - clustered), unlike)
     for label in found.members:
         if label not in learned or not templates(found.members[label], language):
             why[found.name(label)] = nothing if label not in learned else tied
