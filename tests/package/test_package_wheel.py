@@ -42,7 +42,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
     installed = [*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel]
-    done = subprocess.run(installed, capture_output=True, text=True, check=False)
+    own = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(installed, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (site,) = place.glob("lib/python*/site-packages")
     # A path in a .pth file is looked into after the environment's own; .pth files in it (an editable sdg) aren't read.
