@@ -1,9 +1,12 @@
 """ResponsibleTA's Table 2 for BabyAI: tasks of many steps by a planner that errs, without a gate, with half, with all.
 
 The planner is the stand-in; one command in four is replaced by a mistake. Which commands and which mistakes follow from
-the draw's seed alone, so they were settled before any guard was asked. Without a gate the planner believes that each
-command was carried out. With feasibility a refused command is planned again, which gives the one that was meant; with
-completeness so is one that didn't come about. A task ends after `REPLANS` such plans, or at the level's limit.
+the draw's seed alone, so they were settled before any guard was asked; some of them can be carried out from where the
+robot is, and came about (`mistakes_that_came_about`): no guard of feasibility could know those. Without a gate the
+planner believes that each command was carried out. With feasibility each command is asked about, the right ones too: a
+refused one is planned again, which gives the one that was meant; where that is refused as well, the planner is told.
+With completeness one that didn't come about is planned again, too. A task ends after `REPLANS` such plans, or at the
+level's limit.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class Draw:
 
     def lost(self, reason: str) -> dict[str, Any]:
         """What is kept of a draw whose process hung or died: a failure."""
-        return {"success": False, "valid": 0, "executed": 0}
+        return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
 
 
 def play(draw: Draw) -> dict[str, Any]:
@@ -62,7 +65,8 @@ def play(draw: Draw) -> dict[str, Any]:
     erring = Erring(robot, rollout, guards_of(rollout, skills, domain), draw)
     source = needed(extract_code(written(rollout, world.mission, skills)), ENTRY)
     run_program(Program(source, world.mission), Scope(robot, erring), budget=BUDGET)
-    return {"success": robot.ending.done, "valid": erring.valid, "executed": erring.executed}
+    return {"success": robot.ending.done, "valid": erring.valid, "executed": erring.executed,
+            "feasible": erring.feasible}  # fmt: skip
 
 
 class Erring(Recorder):
@@ -70,24 +74,29 @@ class Erring(Recorder):
 
     def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], draw: Draw) -> None:
         super().__init__(robot, rollout, guards, np.random.default_rng(draw.draw))
-        self.valid, self.executed = 0, 0
+        self.valid = self.executed = self.feasible = 0
         self._arm, self._replans = draw.arm, 0
 
     def execute(self, command: Command) -> Outcome:
         """The command or a mistake in its place; what the gate finds wrong is planned again. Raises EpisodeOver."""
-        said: Command | None = command
+        said = command
         if self._arm != "expert" and self._rng.random() < RATE:
             said = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
-        if said is not None and said != command and not self._passes(said):
-            said = None
-        if said is not None:
-            outcome = self._do(said, meant=command)
-            if said == command or outcome is not None:
-                return outcome or Outcome(command, False)
+        if not self._passes(said):
+            self._plan_again()
+            if said == command or not self._passes(command):
+                return Outcome(command, False, error="the gate refuses it")
+            said = command
+        outcome = self._do(said, meant=command)
+        if outcome is None:
+            self._plan_again()
+            outcome = self._do(command, meant=command)
+        return outcome or Outcome(command, False)
+
+    def _plan_again(self) -> None:
         self._replans += 1
         if self._replans > REPLANS:
             raise EpisodeOver
-        return self._do(command, meant=command) or Outcome(command, False)
 
     def _passes(self, command: Command) -> bool:
         if self._arm in ("expert", "baseline"):
@@ -106,6 +115,7 @@ class Erring(Recorder):
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
         self.valid += result.reached and command == meant
+        self.feasible += result.reached and command != meant
         if command == meant:
             return Outcome(command, result.reached, result.steps)
         if self._arm.endswith("completeness") and not self._is_over():
@@ -135,6 +145,8 @@ def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "world": "babyai", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4),
         "low": round(ends[0], 4), "high": round(ends[1], 4), "valid_steps": sum(row["valid"] for row in played),
-        "executed_steps": sum(row["executed"] for row in played), "invalid_share": round(float(invalid.mean()), 4),
-        "invalid_low": round(wrong[0], 4), "invalid_high": round(wrong[1], 4),
+        "executed_steps": sum(row["executed"] for row in played),
+        "mistakes_that_came_about": sum(row["feasible"] for row in played),
+        "invalid_share": round(float(invalid.mean()), 4), "invalid_low": round(wrong[0], 4),
+        "invalid_high": round(wrong[1], 4),
     }  # fmt: skip

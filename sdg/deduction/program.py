@@ -26,6 +26,9 @@ from sdg.skills.sandbox.guard.signature import NUMBER
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
+MAX_VAIN_CALLS = 15
+"""Skill calls that may come to nothing since anything new was seen; after so many a program goes nowhere."""
+
 SOURCE_BYTES = 16 * 1024
 """Of a program: many times what one over good skills needs."""
 
@@ -74,11 +77,11 @@ class TooManyCalls(BaseException):
 
 
 class HandBack(BaseException):
-    """The program has had its share of the steps: the rest is left for another one."""
+    """The program has had its share of the steps, or goes nowhere: the rest is left for another one."""
 
-    def __init__(self, line: int, *, steps: int) -> None:
+    def __init__(self, line: int, why: str) -> None:
         self.line = line
-        super().__init__(f"line {line}: stopped after {steps} steps, so that another program can use the rest")
+        super().__init__(f"line {line}: stopped {why}")
 
 
 class TooDeep(BaseException):
@@ -120,7 +123,7 @@ class Call:
 class Scope:
     """The names that a program may use, bound to one robot behind its executor; keeps the log of calls.
 
-    With `steps` the program is stopped after the first call that brings it to so many.
+    With `steps` the program is stopped after the first call that brings it to so many, and always when it goes nowhere.
     """
 
     def __init__(
@@ -134,8 +137,8 @@ class Scope:
         self.calls: list[Call] = []
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
-        self._idle = 0
-        self._robot, self._executor = robot, executor
+        self._idle = self._vain = 0
+        self._robot, self._executor, self._knew = robot, executor, robot.known()
         self._began, self._steps = len(robot.actions), steps
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
@@ -184,13 +187,21 @@ class Scope:
             raise EpisodeOver
         used = len(self._robot.actions) - self._began
         if self._steps is not None and used >= self._steps:
-            raise HandBack(line, steps=used)
+            raise HandBack(line, f"after {used} steps, so that another program can use the rest")
+        if self._goes_nowhere(outcome):
+            raise HandBack(line, f"after {used} steps: {self._vain} calls came to nothing since anything new was seen")
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
             raise TooManyCalls(line)
         if outcome.error:
             raise CommandError(outcome.error)
         return outcome.success
+
+    def _goes_nowhere(self, outcome: Outcome) -> bool:
+        known = self._robot.known()
+        self._vain = 0 if known != self._knew else self._vain + (outcome.steps > 0 and not outcome.success)
+        self._knew = known
+        return self._vain >= MAX_VAIN_CALLS
 
     def _argument(self, name: str, arguments: tuple[object, ...]) -> str:
         wanted = int(self._robot.skills[name].takes_argument)

@@ -5,6 +5,7 @@ A robot is never handed to generated code; programs reach it only through `sdg.g
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.perception import Element, Observation, Perception, Shown
 from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
+from sdg.gate.rules import without_clock
 from sdg.gate.verdict import Command
 from sdg.skills.checks.reward import compiled
 from sdg.skills.sandbox.guard import GuardError
@@ -26,6 +28,9 @@ PATIENCE = 12
 
 FRUITLESS_ATTEMPTS = 2
 """Attempts in a row, none of which showed anything new, after which such a skill is given up."""
+
+CIRCLES = 3
+"""Times that the same moment may come in an attempt at what lies elsewhere; then it goes in circles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +115,33 @@ class Robot:
             return SkillResult(True, 0, 0)
         fruitless = 0
         for attempt in range(1, self.attempts + 1):
-            seen = self._known()
+            seen = self.known()
             if self._attempt(skill, command, fires=fires):
                 return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
-            fruitless = fruitless + 1 if self._known() == seen else 0
+            fruitless = fruitless + 1 if self.known() == seen else 0
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         return SkillResult(False, len(self.actions) - began, attempt)
 
     def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
         """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
-        target, seen, idle = self.domain.language.row(command.argument), self._known(), 0
-        patience = self._sense.patience(self.perception(), command.argument)
+        target, seen, idle = self.domain.language.row(command.argument), self.known(), 0
+        patience, moments = self._sense.patience(self.perception(), command.argument), Counter[str]()
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return False
             self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
             if fires(self.perception()):
                 return True
-            seen, idle = self._known(), idle + 1 if self._known() == seen else 0
+            seen, idle = self.known(), idle + 1 if self.known() == seen else 0
             if idle >= PATIENCE and not self._is_seen(command):
                 return False
+            if patience is not None:
+                moments[now := without_clock(self.shown().describe())] += 1
+                if moments[now] == CIRCLES:
+                    return False
         return False
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
@@ -147,7 +156,8 @@ class Robot:
     def _place(self) -> Hashable:
         return self._sense.place(self.perception())
 
-    def _known(self) -> int:
+    def known(self) -> int:
+        """How much of the world is known, see `Persistence`; the same number: nothing new was seen."""
         return self._sense.known(self._world.memory)
 
     def _is_seen(self, command: Command) -> bool:

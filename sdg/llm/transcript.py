@@ -1,7 +1,7 @@
 """A transcript of every exchange as JSON lines, and the model that replays it.
 
-Prompts are long and nearly alike, and so are programs. A text is cut before each of its headings and functions; a long
-part of it is a line of its own, written once, and the exchanges name it by its digest:
+Prompts are long and nearly alike, and so are programs. A text is cut before each of its headings and functions, those
+of a numbered listing too; a long part is a line of its own, written once, and the exchanges name it by its digest:
 
     {"schema": 2, "part": "9f86d081884c7d65", "text": "## Skills\\n\\n..."}
     {"schema": 2, "key": "...", "messages": [{"role": "user", "content": [{"part": "9f86d081884c7d65"}, "## Task..."]}],
@@ -29,10 +29,10 @@ from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import hider
 
 SCHEMA = 2
-PART_CHARS = 200
+PART_CHARS = 60
 """Shortest part that is kept on a line of its own."""
 _PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
-_BORDER = re.compile(r"(?m)^(?=#|def )")
+_BORDER = re.compile(r"(?m)^(?=#|(?: *\d+ )?def )")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
 
 

@@ -29,6 +29,18 @@ DESCRIPTIONS = {
 }
 
 
+@dataclass
+class Constant:
+    """Always the same action, and a count of how often it was asked."""
+
+    action: int
+    asked: int = 0
+
+    def act(self, memory: object, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
+        self.asked += 1
+        return self.action
+
+
 class Walker:
     """Faces the nearest match and then does `final`; explores while there is no match, opening closed doors."""
 

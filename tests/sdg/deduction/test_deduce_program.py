@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, Program, ProgramResult, Scope, run_program
+from sdg.deduction.program import (
+    MAX_VAIN_CALLS,
+    NO_PROGRAM,
+    PROGRAM_ERROR,
+    REFUSED,
+    STOPPED,
+    Program,
+    ProgramResult,
+    Scope,
+    run_program,
+)
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
@@ -15,7 +25,7 @@ from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded
 from sdg.skills.library.composed import ComposedSkill
-from tests.shared.scripted_skills import scripted_skills
+from tests.shared.scripted_skills import Constant, ScriptedSkill, scripted_skills
 
 SEED = 2_000_000
 
@@ -234,3 +244,17 @@ def test_perception_cannot_be_rebound(name: str) -> None:
     assert ran.cause == NO_PROGRAM
     assert name in ran.error
     assert (ran.calls, robot.actions) == ((), [])
+
+
+def test_a_program_whose_calls_come_to_nothing_is_stopped() -> None:
+    world = BabyAIWorld("BossLevel")
+    world.reset(SEED)
+    spinning = {"go_next_to": ScriptedSkill("go_next_to", Constant(0), horizon=4)}
+    robot = Robot(world, spinning, domain=BABYAI, rng=np.random.default_rng(0), attempts=1)
+    loop = "def program():\n    for _ in range(99):\n        go_next_to(get_observed_objects()[0])\n"
+    ran = run_program(Program(loop, world.mission), Scope(robot, GatedExecutor(robot, OpenGate())), budget=20_000)
+    vain = [call for call in ran.calls if call.steps and not call.success]
+    assert ran.cause == STOPPED
+    assert len(vain) in (MAX_VAIN_CALLS, MAX_VAIN_CALLS + 1)
+    assert f"{MAX_VAIN_CALLS} calls came to nothing since anything new was seen" in ran.error
+    assert not robot.ending.over

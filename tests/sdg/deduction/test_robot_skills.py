@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sdg.deduction.robot import (
+    CIRCLES,
     FRUITLESS_ATTEMPTS,
     PATIENCE,
     Robot,
@@ -19,22 +20,10 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import IllegalCommand
 from sdg.gate.verdict import Command
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.scripted_skills import ScriptedSkill, Walker, scripted_skills
+from tests.shared.scripted_skills import Constant, ScriptedSkill, Walker, scripted_skills
 
 SEED = 2_000_000
 REASONS = BABYAI.persistence.reasons
-
-
-@dataclass
-class Constant:
-    """Always the same action, and a count of how often it was asked."""
-
-    action: int
-    asked: int = 0
-
-    def act(self, memory: object, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
-        self.asked += 1
-        return self.action
 
 
 def robot_in(level: str, seed: int = SEED, attempts: int = 5, **skills: ScriptedSkill) -> tuple[Robot, BabyAIWorld]:
@@ -206,3 +195,16 @@ def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes
     performed = robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
     assert (performed.reached, performed.note) == (False, REASONS["elsewhere"])
     assert performed.attempts < 5
+
+
+def test_an_attempt_at_what_lies_elsewhere_ends_when_it_goes_in_circles() -> None:
+    roaming = replace(spinning("return False", horizon=60), policy=Walker(None))
+    around = Constant(0)
+    turning = replace(spinning("return False", horizon=60), policy=around)
+    robot, world = robot_in("BossLevel", attempts=1, roam=roaming, discover=turning)
+    robot.perform(Command("roam", "the grey ball #39"))
+    here = world.perception().functions()["get_current_room"]()
+    seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
+    behind = next(thing for thing in seen if thing.room != here)
+    robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
+    assert around.asked == 4 * (CIRCLES - 1) + 1

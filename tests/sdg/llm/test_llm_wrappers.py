@@ -435,7 +435,7 @@ def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     assert [
         ask(replayed, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)
     ] == texts
-    assert json.loads(path.read_text().splitlines()[0])["model"].startswith("babylang (rule-based")
+    assert json.loads(path.read_text().splitlines()[-1])["model"].startswith("babylang (rule-based")
 
 
 def test_what_is_unavailable_is_asked_again_with_growing_pauses() -> None:
