@@ -26,8 +26,8 @@ from sdg.skills.sandbox.guard.signature import NUMBER
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
-MAX_VAIN_CALLS = 15
-"""Skill calls that may come to nothing since anything new was seen; after so many a program goes nowhere."""
+MAX_VAIN_CALLS, MAX_VAIN_STEPS = 15, 100
+"""Skill calls that came to nothing since anything new was seen, and their steps, with which a program goes nowhere."""
 
 SOURCE_BYTES = 16 * 1024
 """Of a program: many times what one over good skills needs."""
@@ -137,7 +137,7 @@ class Scope:
         self.calls: list[Call] = []
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
-        self._idle = self._vain = 0
+        self._idle, self._vain = 0, list[int]()
         self._robot, self._executor, self._knew = robot, executor, robot.known()
         self._began, self._steps = len(robot.actions), steps
 
@@ -189,7 +189,9 @@ class Scope:
         if self._steps is not None and used >= self._steps:
             raise HandBack(line, f"after {used} steps, so that another program can use the rest")
         if self._goes_nowhere(outcome):
-            raise HandBack(line, f"after {used} steps: {self._vain} calls came to nothing since anything new was seen")
+            raise HandBack(
+                line, f"after {used} steps: {len(self._vain)} calls came to nothing since anything new was seen"
+            )
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
             raise TooManyCalls(line)
@@ -199,9 +201,11 @@ class Scope:
 
     def _goes_nowhere(self, outcome: Outcome) -> bool:
         known = self._robot.known()
-        self._vain = 0 if known != self._knew else self._vain + (outcome.steps > 0 and not outcome.success)
-        self._knew = known
-        return self._vain >= MAX_VAIN_CALLS
+        if known != self._knew:
+            self._knew, self._vain = known, []
+        elif outcome.steps and not outcome.success:
+            self._vain.append(outcome.steps)
+        return len(self._vain) >= MAX_VAIN_CALLS and sum(self._vain) >= MAX_VAIN_STEPS
 
     def _argument(self, name: str, arguments: tuple[object, ...]) -> str:
         wanted = int(self._robot.skills[name].takes_argument)

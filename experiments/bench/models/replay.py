@@ -1,8 +1,8 @@
 """A kept draw, played again by its transcript: the same rows or an error.
 
-In the commit that the draw names every question must be the one that was asked. Where that commit isn't at hand (an
-installed package, a history that was cut), today's code carries out what was answered then, reply by reply
-(`RepliedInTurn`); the tokens of prompts are then the draw's own.
+In the commit that the draw names every question must be the one that was asked. Where that commit isn't at hand (a
+history that was cut), `EARLIER` carries out what was answered then, reply by reply (`RepliedInTurn`), and where neither
+is (an installed package), today's code; the tokens of prompts are then the draw's own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -30,6 +31,8 @@ from sdg.llm.model import ModelError
 from sdg.run.provenance import revision
 
 ROOT = Path(sdg.__file__).resolve().parent.parent
+EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
+"""The last commit whose robot is the one of the draws of 2026-11-22, whose own commits were cut from the history."""
 IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
@@ -89,12 +92,14 @@ def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[
 
 
 def _source(commit: str) -> bytes | None:
-    """A commit's source as a tar archive; None where it isn't at hand."""
-    try:
-        archive = ["git", "-C", str(ROOT), "archive", "--format=tar", commit]
-        return subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
+    """A commit's source as a tar archive, or `EARLIER`'s for one that was cut off; None where there is no history."""
+    for each in (commit, EARLIER) if re.fullmatch("[0-9a-f]{40}", commit) else ():
+        try:
+            archive = ["git", "-C", str(ROOT), "archive", "--format=tar", each]
+            return subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
+        except (OSError, subprocess.SubprocessError):
+            continue
+    return None
 
 
 def _elsewhere(draw: Draw, source: bytes, *, processes: int) -> list[dict[str, Any]]:
@@ -104,7 +109,7 @@ def _elsewhere(draw: Draw, source: bytes, *, processes: int) -> list[dict[str, A
             tar.extractall(scratch, filter="data")
         command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--drawn"]
         command += [str(draw.folder.resolve()), "--processes", str(processes)]
-        path = os.environ | {"PYTHONPATH": scratch}
+        path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (scratch, os.environ.get("PYTHONPATH"))))}
         done = subprocess.run(command, cwd=scratch, env=path, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CheckFailed(done.stderr.strip().rpartition("\n")[2].removeprefix("sdg: "))

@@ -52,11 +52,11 @@ def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> 
     assert list(rows(drawn=kept, replay=True, processes=1)) == drawn
 
     about = kept / "draw.json"
-    elsewhere = json.loads(about.read_text()) | {"commit": 40 * "0"}
+    elsewhere = json.loads(about.read_text()) | {"commit": "gone"}
     about.write_text(json.dumps(elsewhere))
     transcript = kept / "transcript.jsonl"
     transcript.write_text(transcript.read_text().replace("robot", "machine"))
-    gone = [row | {"commit": 40 * "0"} for row in drawn]
+    gone = [row | {"commit": "gone"} for row in drawn]
     assert list(rows(drawn=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
 
     told = [json.loads(line) for line in again.read_text().splitlines()]
