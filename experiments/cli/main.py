@@ -250,9 +250,10 @@ def train_guards(
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="where the guards go; sdg/gate/shipped")] = None,
     seed: Annotated[int, typer.Option(min=0, help="chooses layouts and mistakes")] = 0,
     processes: Annotated[int, typer.Option(min=0, help="rollouts side by side; 0: one for each core")] = 0,
-    world: Annotated[str, typer.Option(help="babyai, or ui for the guards of screens")] = "babyai",
+    world: Annotated[str, typer.Option(help="babyai; ui: guards of screens; text: what is sensitive")] = "babyai",
 ) -> None:
     """Train the learned guards of the gate from rollouts of a library's skills (five minutes on two cores)."""
+    from sdg.experiments.bench.privacy import training as tagger
     from sdg.experiments.cli.errors import UserError
     from sdg.experiments.gate import screen_guards
     from sdg.experiments.gate.training import train
@@ -260,8 +261,11 @@ def train_guards(
     if world == "ui":
         print(screen_guards.train(to=to, seed=seed))
         return
+    if world == "text":
+        print(tagger.train(to=to, seed=seed, processes=processes))
+        return
     if world != "babyai":
-        raise UserError(f"there are no guards for the world {world!r:.60}; there are babyai and ui")
+        raise UserError(f"there are no guards for the world {world!r:.60}; there are babyai, ui and text")
     print(train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))
 
 

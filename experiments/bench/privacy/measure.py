@@ -4,10 +4,8 @@
 
 Rows of `masking`: of the characters of sensitive values in `n` instructions the share that is hidden (`masked`), of
 all others the share that is (`over_masked`), and of the values those that are hidden whole. `development` is what
-rules were made from; `paraphrased in
-development` has other formats and names, none of which the gazetteer has, and templates that were held out until the
-second evaluation (docs/decisions.md, "Privacy"); in the third set the gazetteer may have the names. The fourth is by a
-hand that had seen neither rules nor sets, the same 500 instructions at every seed: the figure that is held out.
+rules were made from and the tagger learned from, and so are `paraphrased in development` and the third set. The others
+are by hands that had seen neither rules nor sets, the same 500 instructions each at every seed: the held-out figures.
 Rows of `leaks`: a path, and how many of the canary values sent through a task were found in it; rows of
 `placeholders`: forms filled in by a rule-based stand-in for a model, which is no figure of an agent, with and without
 placeholders.
@@ -71,7 +69,8 @@ def masking(recognisers: tuple[Recogniser, ...], *, count: int, seed: int) -> It
         "development": development.instructions,
         "paraphrased in development": held_out.instructions,
         "the same, names of the gazetteer as well": partial(held_out.instructions, known=True),
-        "another hand's": _by_another_hand,
+        "another hand's": partial(_by_hand, "another_hand"),
+        "a further hand's": partial(_by_hand, "further_hand"),
     }
     for name, make in sets.items():
         counted, _ = measure(make(count, seed), lambda text: find(text, recognisers))
@@ -79,7 +78,7 @@ def masking(recognisers: tuple[Recogniser, ...], *, count: int, seed: int) -> It
         yield {
             "world": "text",
             "guard": "privacy",
-            "kind": "rules",
+            "kind": "learned",
             "what": "masking",
             "set": name,
             "masked": round(counted.hidden / counted.sensitive, 4),
@@ -92,8 +91,8 @@ def masking(recognisers: tuple[Recogniser, ...], *, count: int, seed: int) -> It
         }
 
 
-def _by_another_hand(count: int, seed: int) -> list[Instruction]:
-    lines = gzip.decompress((Path(__file__).parent / "another_hand.jsonl.gz").read_bytes()).splitlines()[:count]
+def _by_hand(name: str, count: int, seed: int) -> list[Instruction]:
+    lines = gzip.decompress((Path(__file__).parent / f"{name}.jsonl.gz").read_bytes()).splitlines()[:count]
     rows = [json.loads(line) for line in lines]
     return [Instruction(row["text"], tuple(Span(*value) for value in row["values"])) for row in rows]
 
@@ -102,7 +101,7 @@ def placeholders(recognisers: tuple[Recogniser, ...], *, tasks: int, seed: int) 
     """The same forms without and with placeholders."""
     rng = random.Random(seed)
     makers = development.values(rng)
-    wanted = [_form(rng, makers) for _ in range(tasks)]
+    wanted = [form_of(rng, makers) for _ in range(tasks)]
     for protect in (False, True):
         solved, steps = 0, 0
         for values in wanted:
@@ -125,7 +124,8 @@ def placeholders(recognisers: tuple[Recogniser, ...], *, tasks: int, seed: int) 
         }
 
 
-def _form(rng: random.Random, makers: Mapping[str, Any]) -> dict[str, str]:
+def form_of(rng: random.Random, makers: Mapping[str, Any]) -> dict[str, str]:
+    """Fields of a form and what goes into them: three that are sensitive, two that aren't."""
     fields = rng.sample(sorted(FIELDS), 3)
     plain = rng.sample(sorted(PLAIN), 2)
     return {name: makers[FIELDS[name]]() for name in fields} | {name: rng.choice(PLAIN[name]) for name in plain}

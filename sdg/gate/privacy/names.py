@@ -31,6 +31,8 @@ _VERBS = LISTS["verbs"]
 _SMALL_CUES = LISTS["small_cues"]
 _SMALL_WORDS = LISTS["small_words"]
 _COMMON_FIRST = LISTS["common_first"]
+_NO_FIRST = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS
+_NO_LAST = _NO_NAMES | _VERBS | _PARTICLES
 _SMALL_NAME = re.compile(
     r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
 )
@@ -55,7 +57,7 @@ def names(text: str) -> Iterable[Span]:
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a row at the beginning of a sentence is what the sentence is about, and not an order: "Meet Ann"."""
     first, owns = lowered(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
-    if owns or first in census()[0] - _COMMON_FIRST or is_unheard_of(first):
+    if owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first):
         return True
     after = text[run[-1][1] : run[-1][1] + 20].split()
     return bool(after) and len(run) > 1 and after[0].lower() in _VERBS
@@ -66,7 +68,7 @@ def _is_name(words: list[str], before: str) -> bool:
     if before in _TITLES:
         return True
     if len(words) > 1:
-        listed = words[0] in first and words[-1] in last - _NO_NAMES
+        listed = words[0] in first and words[-1] in last and words[-1] not in _NO_NAMES
         return listed or before not in _NO_NAME_CUES or all(map(is_unheard_of, words))
     if words[0] in _COMMON_FIRST:
         return before in _STRONG_CUES | {"with", "for"}
@@ -99,7 +101,8 @@ def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -
     """Whether a word such as "June" is a first name and the last word behind it a surname that is no common word."""
     first, last = census()
     end = lowered(text, run[-1])
-    return lowered(text, word) in first and word != run[-1] and end in last - _NO_NAMES and is_rare(end)
+    surname = end in last and end not in _NO_NAMES and is_rare(end)
+    return surname and word != run[-1] and lowered(text, word) in first
 
 
 def _small_names(text: str) -> Iterator[Span]:
@@ -107,11 +110,11 @@ def _small_names(text: str) -> Iterator[Span]:
     first, last = census()
     for match in _SMALL_NAME.finditer(text):
         cue, one, two = match["cue"].lower(), match["first"], match["last"]
-        listed = one in first - _COMMON_FIRST - _NO_NAMES - _SMALL_WORDS
+        listed = one in first and one not in _NO_FIRST
         if one in _VERBS | _NO_NAME_CUES:
             continue
         strange = is_unheard_of(one)
-        surname = bool(two) and (two in last - _NO_NAMES - _VERBS - _PARTICLES or (strange and is_unheard_of(two)))
+        surname = bool(two) and ((two in last and two not in _NO_LAST) or (strange and is_unheard_of(two)))
         if surname and (listed or strange):
             yield Span(match.start("first"), match.end("last"), "person_name", 0.55)
         elif cue in _STRONG_CUES and (strange or (listed and not is_word(one))):
@@ -124,7 +127,8 @@ def _is_surname(text: str, word: tuple[int, int], part: list[tuple[int, int]]) -
     """Whether a word such as "New" follows a first name directly."""
     first, last = census()
     said = lowered(text, word)
-    return bool(part) and text[word[0]].isupper() and said in last and lowered(text, part[-1]) in first - _COMMON_FIRST
+    before = lowered(text, part[-1]) if part else ""
+    return text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST
 
 
 def _is_name_word(word: str) -> bool:

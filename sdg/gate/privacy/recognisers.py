@@ -1,8 +1,8 @@
 """Where a text holds something sensitive: recognisers, each of which finds spans, and how their spans are settled.
 
-Presidio's pattern recognisers know what has a format (cards, IBANs, e-mail, telephones); `sdg.gate.privacy.rules` knows
-what only its context gives away (passwords, user names, addresses) and names. A model for named entities joins them as
-`module:attribute`.
+Presidio's pattern recognisers know what has a format (cards, IBANs, e-mail, telephones), `sdg.gate.privacy.rules` what
+only its context gives away (passwords, user names, addresses), `names` people; `tagger` has learned what all of these
+are worth together. A model for named entities joins it as `module:attribute`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,7 @@ Recogniser = Callable[[str], Iterable[Span]]
 
 RECOGNISERS = Registry[Recogniser](
     "recogniser",
-    {
-        "presidio": "sdg.gate.privacy.recognisers:presidio",
-        "context": "sdg.gate.privacy.rules:context",
-        "names": "sdg.gate.privacy.names:names",
-    },
+    {"learned": "sdg.gate.privacy.tagger:tagged"},
 )
 
 KINDS = {

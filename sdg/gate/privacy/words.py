@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +19,9 @@ def _words() -> Mapping[str, frozenset[str]]:
 
 
 LISTS = _words()
+_SPLIT = re.compile(r"[-'’]")
+_PLACES = frozenset({"cities", "city_names", "countries", "states", "provinces", "towns", "regions"})
+"""What providers of the package `faker` call their lists of places."""
 _WORD = re.compile(r"#?[^\W_]+(?:['’./-][^\W_]+)*\.?|,", re.UNICODE)
 STREET_STEMS = re.compile(
     r"(?:stra(?:ß|ss)e|str|weg|gasse|platz|allee|damm|ring|ufer|chaussee|gatan|gata|vägen|väg|gränd|stigen|torget|straat|laan"
@@ -51,9 +56,13 @@ def before_word(text: str, start: int) -> str:
 
 def lowered(text: str, word: tuple[int, int]) -> str:
     """Without case, accents and a genitive's end."""
-    said = unicodedata.normalize("NFKD", text[word[0] : word[1]].lower())
-    plain = "".join(letter for letter in said if not unicodedata.combining(letter))
-    return plain.removesuffix("'s").removesuffix("’s").strip(".")
+    return plain(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
+
+
+def plain(word: str) -> str:
+    """Without case and accents."""
+    said = unicodedata.normalize("NFKD", word.lower())
+    return "".join(letter for letter in said if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=10_000)
@@ -95,3 +104,47 @@ def census() -> tuple[frozenset[str], frozenset[str]]:
         return frozenset(line.split()[0].lower() for line in (folder / name).read_text("ascii").splitlines())
 
     return read("dist.female.first") | read("dist.male.first"), read("dist.all.last")
+
+
+@lru_cache(maxsize=10_000)
+def commonness(word: str) -> float:
+    """How common a word of English is, in halves on the scale of `wordfreq` (the 0 to 8); -1 for what is no word."""
+    from wordfreq import zipf_frequency
+
+    return int(2 * zipf_frequency(word, "en", wordlist="small")) / 2 if word.isalpha() else -1.0
+
+
+@lru_cache(maxsize=1)
+def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
+    from faker.providers import address, person
+
+    first, last, places = set[str](), set[str](), set[str]()
+    for module in pkgutil.iter_modules(person.__path__):
+        for name, said in _lists_of(f"{person.__name__}.{module.name}"):
+            if "first_name" in name:
+                first |= said
+            elif "last_name" in name or "surname" in name:
+                last |= said
+    for module in pkgutil.iter_modules(address.__path__):
+        for name, said in _lists_of(f"{address.__name__}.{module.name}"):
+            if name in _PLACES or "countr" in name:
+                places |= said
+    return frozenset(first), frozenset(last), frozenset(places)
+
+
+def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
+    provider = importlib.import_module(module).Provider
+    for name in dir(provider):
+        items = getattr(provider, name)
+        if isinstance(items, list | tuple | dict) and "format" not in name:
+            words = {part for item in items if isinstance(item, str) for part in plain(item).replace("-", " ").split()}
+            yield name, {each for each in words if len(each) > 2}
+
+
+@lru_cache(maxsize=10_000)
+def lists_of(word: str) -> str:
+    """What lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
+    parts, (first, last), world = {word, *_SPLIT.split(word)}, census(), _worldwide()
+    listed = {"F": (first, world[0]), "L": (last, world[1]), "P": (world[2],)}
+    return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
