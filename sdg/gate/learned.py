@@ -20,7 +20,7 @@ SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
 """The guards that come with the package; `sdg train-guards` makes them anew."""
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
-REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.1, COMPLETENESS: 0.5}
+REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}
 """Chances below which a verdict is no: a try costs a few dozen steps, a call that is refused may be the only way."""
 _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned of it", 0.5, "learned")
 
