@@ -114,7 +114,7 @@ class PlannerRecipe:
         if self.skills == SCRIPTED:
             from sdg.experiments.baselines.scripted_skills import room_skills
 
-            return room_skills()
+            return {**primitive_skills(world, beside_skills=True), **room_skills()}
         from sdg.deduction.library_skills import options_of, random_options_of
         from sdg.skills.library.store import load_library
 

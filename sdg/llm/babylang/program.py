@@ -13,14 +13,14 @@ from functools import cache
 from importlib.resources import files
 
 from sdg.llm.babylang import grammar, reading, relative
-from sdg.llm.babylang.by_hand.offered import ACTIONS, PERCEPTION, SKILLS
+from sdg.llm.babylang.by_hand.offered import ACTIONS, BESIDE_SKILLS, PERCEPTION, SKILLS
 from sdg.llm.babylang.grammar import Clause
 from sdg.llm.babylang.names import PERCEPTION as PARTS
 from sdg.llm.babylang.names import cast
 from sdg.llm.babylang.skills import ARITY, DOOR, by_kind, primitives
 
-MAX_BYTES = 7_500
-"""Of a program; one that would be longer is indented by single blanks."""
+MAX_BYTES = 7_900
+"""Of a program; one that would be longer is indented by single blanks, and has none behind commas if need be."""
 
 _OPENING = 'notes = {"known": {}, "stuck": [], "looked": [], "tried": []}'
 _CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up", "put": "bring"}
@@ -48,7 +48,7 @@ def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = Fa
     names = cast(perception, PARTS)
     kinds = by_kind(offered)
     if not kinds and (actions := primitives(offered)):
-        knows_enough = (PERCEPTION | {"front_position", "unseen"}) <= set(names) and set(actions) >= ACTIONS
+        knows_enough = (PERCEPTION | {"unseen"}) <= set(names) and set(actions) >= ACTIONS
         over = _over_steps if knows_enough else _over_actions
         return _block(_fitted(over(clauses, names | actions)))
     enters_ahead = any(function.name == kinds.get("enter") and function.arity == 0 for function in offered)
@@ -63,6 +63,7 @@ def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = Fa
     if enters_ahead:
         source = f"{_ENTER_AHEAD}    return {kinds['enter']}()\n\n\n{source}"
         kinds["enter"] = "enter_ahead"
+    names |= primitives(offered)
     return _block(_fitted(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
 
 
@@ -122,6 +123,11 @@ def _over_skills(
             own.append(_use(theirs, kind, skills=(ours, doors), careful=careful))
         else:
             renamed[theirs] = ours
+    for part in BESIDE_SKILLS:
+        if part in names:
+            renamed[part] = names[part]
+        else:
+            own.append(f"def {part}():\n    return None")
     clashing = {name: f"{name}_now" for name in _DEFINED.findall(source) if name in taken and name != "program"}
     return _used("\n\n\n".join([*own, _renamed(source, clashing | renamed)]))
 
@@ -130,10 +136,10 @@ _DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
 def _fitted(source: str) -> str:
-    """The source, indented by single blanks where it would be too long otherwise."""
-    if len(source.encode()) <= MAX_BYTES:
-        return source
-    return re.sub(r"^(?:    )+", lambda match: " " * (len(match.group()) // 4), source, flags=re.MULTILINE)
+    """The source, with as many blanks less as it takes not to be too long."""
+    if len(source.encode()) > MAX_BYTES:
+        source = re.sub(r"^(?:    )+", lambda match: " " * (len(match.group()) // 4), source, flags=re.MULTILINE)
+    return source if len(source.encode()) <= MAX_BYTES else source.replace(", ", ",")
 
 
 def _used(source: str) -> str:
@@ -146,7 +152,7 @@ def _used(source: str) -> str:
         if name in bodies and name not in needed:
             needed.add(name)
             waiting += re.findall(r"\b(\w+)\(", bodies[name])
-    return "\n\n\n".join(part.strip() for name, part in bodies.items() if name in needed)
+    return "\n\n".join(part.strip() for name, part in bodies.items() if name in needed)
 
 
 def _renamed(source: str, names: Mapping[str, str]) -> str:

@@ -150,8 +150,11 @@ SKILLS = {
 }  # fmt: skip
 """Kind of subgoal -> the planner's name for the skill that reaches it."""
 
-PERCEPTION = frozenset({"find", "carried", "facing", "position", "is_free", "room"})
+PERCEPTION = frozenset({"find", "carried", "facing", "position", "front_position", "is_free", "room"})
 """Parts of a prompt's perception (`sdg.llm.babylang.names.PERCEPTION`) without which the planner can't work."""
+
+BESIDE_SKILLS = ("right", "lay")
+"""Parts of PRIMITIVES that the planner calls beside skills, where they are offered."""
 
 ACTIONS = frozenset({"left", "right", "forward", "grab", "lay", "toggle"})
 """Parts that primitive actions play (`sdg.llm.babylang.skills.PRIMITIVES`)."""

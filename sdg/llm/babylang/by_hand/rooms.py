@@ -16,11 +16,14 @@ from sdg.llm.babylang.by_hand.offered import (
     carried,
     facing,
     find,
+    front_position,
     is_free,
+    lay,
     lift,
     look_for,
     look_round,
     position,
+    right,
     room,
     set_beside,
     step_through,
@@ -92,93 +95,93 @@ def plan(ends: Collection[Cell], notes: Notes) -> list[Any]:
 def go(met: list[Thing], notes: Notes) -> None:
     """Past the first door or object on the way."""
     first, here = met[0], room()
-    passed = cross(first) if first.type == "door" else clear(first)
-    if not passed and room() == here:
+    if not (cross(first) if first.type == "door" else clear(first)) and room() == here:
         notes["stuck"].append(first.id)
 
 
 def cross(door: Thing) -> bool:
-    """Through a door; what lies beyond it leads on where the skill fails."""
+    """Through a door."""
     if not walk_to(door):
         return False
     if facing().status != "open":
         return unlatch(door)
-    here, (x, y), (a, b) = room(), position(), door.position
-    beyond = []
+    (x, y), (a, b) = position(), door.position
     for thing in there("object"):
-        c, d = thing.position
-        if (c, d) == (a + a - x, b + b - y):
+        if thing.position == (a + a - x, b + b - y):
             return clear(thing, door.position)
-        if (c - a) * (a - x) + (d - b) * (b - y) > 0:
-            beyond.append(thing)
-    if not step_through(door) and walk_to(door):
-        walk_to(beyond[0]) if beyond else step_through(door)
-    return room() != here
+    return step_through(door)
 
 
 def stand_before(thing: Thing, spot: Cell | None) -> bool:
     """What lies right behind a door is reached from the doorway."""
-    doors = [door for door in there("door") if door.position == spot != position()]
-    return all(walk_to(door) for door in doors) and walk_to(thing)
+    return all(walk_to(door) for door in there("door") if door.position == spot != position()) and walk_to(thing)
 
 
 def clear(thing: Thing, spot: Cell | None = None) -> bool:
     """Carry an object out of the way, or along."""
-    unload(thing)
-    if not (stand_before(thing, spot) and lift(thing)):
-        return False
     put_aside([thing.position])
-    return True
+    return stand_before(thing, spot) and lift(thing) and (put_aside([thing.position]) or True)
 
 
-def apart(thing: Thing, spots: Collection[Cell]) -> bool:
-    return all(abs(thing.position[0] - x) + abs(thing.position[1] - y) > 2 for x, y in spots)
+def apart(cell: Cell, spots: Collection[Cell], most: int) -> bool:
+    return all(abs(cell[0] - x) + abs(cell[1] - y) > most for x, y in spots)
 
 
 def put_aside(spots: Collection[Cell] = ()) -> bool:
-    """Not close to the spots and best not to a door."""
-    tried = []
-    for _turn in range(4):
+    """Beside the robot where that serves; not close to the spots and best not to a door."""
+    clear_of = [*spots, *doorways()]
+    sides = [cell for cell in beside(position()) if is_free(cell) and apart(cell, clear_of, 1)]
+    for _ in range(5):
+        if hand() < 0:
+            return True
+        if front_position() in sides:
+            lay()
+        elif sides:
+            right()
+    for far in (clear_of, spots, ()):
         cells = floor((), doorways())
-        things = [thing for thing in there("object") if hand() >= 0 and thing.id not in tried and apart(thing, spots)]
-        near = [thing for thing in things if any(cell in cells for cell in beside(thing.position))]
-        for thing in ([thing for thing in near if apart(thing, doorways())] + near)[:1]:
-            tried.append(thing.id)
+        near = [thing for thing in there("object") if any(cell in cells for cell in beside(thing.position))]
+        for thing in [thing for thing in near if apart(thing.position, far, 2)][:2]:
             if turn_beside(thing) and set_beside(thing):
                 return True
     return False
 
 
-def unload(thing: Thing) -> None:
-    if hand() >= 0 and not put_aside([thing.position]):
-        put_aside()
-
-
 def unlock(door: Thing, notes: Notes) -> bool:
-    """Fetch the key of a locked door and open it."""
-    key, held = door.color + " key", carried()
+    """Fetch the key of a locked door and open it; what lies in the way may cost the hand the key."""
     notes["tried"].append(door.id)
-    if (held is None or held.name != key) and not take(key, notes):
-        return False
-    return reach("door #" + str(door.id), notes) is not None and unlatch(door)
+    for _ in range(8):
+        held = carried()
+        if held is not None and held.name == door.color + " key":
+            found = reach("door #" + str(door.id), notes, True, True)
+            if hand() == held.id:
+                return found is not None and unlatch(door)
+        elif not take(door.color + " key", notes):
+            return False
+    return False
 
 
 def explore(what: str, notes: Notes) -> bool:
     """One step of a search through rooms; False when nothing is left."""
     here = room()
     if here not in notes["looked"]:
+        known = find(what)
+        for _ in range(0 if notes["looked"] else 3):
+            if not find(what):
+                right()
+        if find(what) and not known:
+            return True
         # where there is no door, the thing must be here
-        seen = look_round() if there("door") else look_for(what)
-        things = [thing for thing in there("object") if thing.room == here and thing.picked_up_at < 0]
-        things = [thing for thing in things if thing.type != "door"]
+        seen = look_round() if there("door") or known else look_for(what)
+        things = [it for it in there("object") if it.room == here and it.type != "door" and it.picked_up_at < 0]
         if room() == here and (seen or not things):
             notes["looked"].append(here)
         elif room() == here:
             clear(things[0])
         return True
     survey(notes)
-    doors = [door for door in there("door") if door.id not in notes["stuck"]]
-    new = [door for door in doors if sum([cell in notes["known"] for cell in beside(door.position)]) < 2]
+    new = [door for door in there("door") if sum([cell in notes["known"] for cell in beside(door.position)]) < 2]
+    new = [door for door in new if door.id not in notes["stuck"]]
     ends = {cell: door for door in new if door.status != "locked" for cell in beside(door.position)}
     route = plan(ends, notes)
     if route:
@@ -188,29 +191,29 @@ def explore(what: str, notes: Notes) -> bool:
     return any(there(door.color + " key") and unlock(door, notes) for door in locked)
 
 
-def reach(what: str, notes: Notes, face: bool = True) -> Thing | None:
-    """Come to a thing that fits; returns its record."""
-    held = hand()
-    for _turn in range(60):
+def reach(what: str, notes: Notes, face: bool = True, keep: bool = False) -> Thing | None:
+    """Come to a thing that fits; returns its record. With `keep` it ends where the hand was changed."""
+    held, failed = hand(), []
+    for _ in range(60):
         if find(what) and not there(what):
             put_aside()
-        if not face and hand() != held:
+        if keep and hand() != held:
             return None
-        ends: dict[Cell, Thing] = {}
-        here = room()
-        doors = [] if face else doorways()
-        for thing in there(what):
-            if thing.id not in notes["stuck"]:
-                for cell in beside(thing.position):
-                    if cell not in doors:
-                        ends.setdefault(cell, thing)
+        here, doors = room(), [] if face else doorways()
+        fit = [thing for thing in there(what) if thing.id not in notes["stuck"]]
+        ends = {cell: thing for thing in fit[::-1] for cell in beside(thing.position) if cell not in doors}
         route = plan(ends, notes)
-        if len(route) == 1:
+        if any(thing.type != "door" for thing in route[1:]) and here not in notes["looked"]:
+            # what was not seen yet may be a way round
+            explore(what, notes)
+        elif len(route) == 1:
             thing = ends[route[0]]
-            if not face or stand_before(thing, route[0]):
+            if face and not stand_before(thing, route[0]):
+                if room() == here or thing.id in failed:
+                    notes["stuck"].append(thing.id)
+                failed.append(thing.id)
+            else:
                 return thing
-            if room() == here:
-                notes["stuck"].append(thing.id)
         elif route:
             go(route[1:], notes)
         elif not explore(what, notes):
@@ -223,7 +226,7 @@ def reach(what: str, notes: Notes, face: bool = True) -> Thing | None:
 def take(what: str, notes: Notes) -> bool:
     thing = reach(what, notes)
     if thing is not None and hand() >= 0:
-        unload(thing)
+        put_aside([thing.position])
         thing = reach(what, notes)
     return thing is not None and lift(thing)
 
@@ -236,12 +239,12 @@ def open_up(what: str, notes: Notes) -> bool:
 
 
 def bring(what: str, place: str, notes: Notes) -> bool:
-    for _turn in range(8):
+    for _ in range(8):
         if hand() in [thing.id for thing in find(what)] or take(what, notes):
-            thing = reach(place, notes, False)
+            thing = reach(place, notes, False, True)
             if thing is not None:
                 if turn_beside(thing) and set_beside(thing):
                     return True
-                near = beside(thing.position)
-                any(clear(other) for other in there("object") if other.type != "door" and other.position in near)
+                near = [other for other in there("object") if other.position in beside(thing.position)]
+                any(clear(other) for other in near if other.type != "door")
     return False

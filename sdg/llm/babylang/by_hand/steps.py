@@ -29,23 +29,19 @@ from sdg.llm.babylang.by_hand.rooms import beside, doorways, floor, hand
 
 def face(cell: Cell) -> bool:
     """Turn to the cell next to the robot's own, by the shorter way."""
-    for _ in range(3):
+    for _ in range(2):
         (x, y), (a, b) = position(), front_position()
-        if (a, b) == cell:
-            return True
-        if (a - x) * (cell[1] - y) > (b - y) * (cell[0] - x):
-            left()
-        else:
-            right()
+        if (a, b) != cell:
+            left() if (a - x) * (cell[1] - y) > (b - y) * (cell[0] - x) else right()
     return front_position() == cell
 
 
-def travel(ends: Collection[Cell], walls: Collection[Cell] = ()) -> bool:
+def travel(ends: Collection[Cell]) -> bool:
     """Walk to the nearest of the ends; new views may show that the way is longer."""
     for _ in range(30):
         if position() in ends:
             return True
-        origin = floor((), walls, ends)
+        origin = floor((), (), ends)
         path = [cell for cell in origin if cell in ends][:1]
         if not path:
             return False
@@ -72,11 +68,8 @@ def lift(thing: Thing) -> bool:
 def turn_beside(thing: Thing) -> bool:
     doors = doorways()
     spots = [cell for cell in beside(thing.position) if is_free(cell) and cell not in doors]
-    for cell in floor():
-        for spot in beside(cell):
-            if spot in spots and spot != cell and travel([cell]):
-                return face(spot)
-    return False
+    travel([cell for spot in spots for cell in beside(spot)])
+    return any(face(spot) for spot in spots if spot in beside(position()))
 
 
 def set_beside(thing: Thing) -> bool:
@@ -87,10 +80,9 @@ def set_beside(thing: Thing) -> bool:
 def unlatch(door: Thing) -> bool:
     if not walk_to(door):
         return False
-    was_open = facing().status == "open"
-    toggle()
-    if was_open:
+    if facing().status == "open":
         toggle()
+    toggle()
     return facing().status == "open"
 
 
@@ -98,21 +90,20 @@ def look_round() -> bool:
     """Turn about, and again from where the room is deeper, until all of it was seen."""
     for part in (2, 1, 4, 3):
         for _ in range(4):
-            if unseen() == 0:
+            if not unseen():
                 return True
             right()
         cells = list(floor((), doorways()))
         travel([cells[(len(cells) - 1) * part // 4]])
-    return unseen() == 0
+    return not unseen()
 
 
 def look_for(thing: str) -> bool:
-    return bool(find(thing)) or look_round() or bool(find(thing))
+    return bool(find(thing)) or look_round()
 
 
-def step_through() -> bool:
+def step_through(door: Thing) -> bool:
     here = room()
-    for _ in range(2):
-        if is_free(front_position()):
-            forward()
+    forward()
+    forward()
     return room() != here
