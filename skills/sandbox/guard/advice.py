@@ -31,7 +31,6 @@ _WORDS: dict[str, str] = {
     "Yield": "yield is not allowed: build and return a list.",
     "YieldFrom": "yield is not allowed: build and return a list.",
     "With": "with is not allowed: there is nothing to open or to close.",
-    "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
 _SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
@@ -64,6 +63,11 @@ def statement(node: ast.AST) -> str:
         return imported(node)
     name = type(node).__name__
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
+
+
+def is_module(name: str) -> bool:
+    """Whether a module, or the package that it belongs to, is one that models import."""
+    return name.partition(".")[0] in MODULES
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> str:

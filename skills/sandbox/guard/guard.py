@@ -36,9 +36,9 @@ from sdg.skills.sandbox.guard.meter import (
     Meter,
 )
 from sdg.skills.sandbox.guard.operators import Operators
-from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
+from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
 from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse, resolved
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
 from sdg.skills.sandbox.guard.table import EXCEPTIONS
 from sdg.skills.sandbox.guard.weave import Weaver
 
@@ -100,18 +100,16 @@ class Guard:
             raise Refused("The code is nested too deeply.") from None
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        variables = names_bound(tree)
+        kept = {name for name, signature in self.signatures.items() if not signature.weak}
         weaver = Weaver(
+            tree,
             fields=self.fields,
             functions=self.signatures,
             errors={**EXCEPTIONS, **self.errors},
-            kept={name for name, signature in self.signatures.items() if not signature.weak} | set(self.errors),
-            imported=(imported := resolved(tree, variables | set(self.signatures))),
-            variables=variables,
+            kept=kept | self.errors.keys(),
+            variables=names_bound(tree),
         )
         found = entry_of(tree, entry, weaver.refuse)
-        if found:
-            check_top(tree, weaver.refuse, imported)
         weaver.truth = found if self.returns is bool else ""
         is_static = all(map(_is_static, tree.body))
         woven = weaver.visit(tree)
@@ -227,41 +225,23 @@ def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
     names = {f".{name}": function for name, function in operators.calls.items()} | helpers.calls
     names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
 
-    def is_field(value: Any, name: str) -> bool:
-        return type(value) in guard.records and name in guard.fields and hasattr(value, name)
-
     names |= {
-        ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
+        ".tick": meter.tick, ".counted": meter.counted, ".caught": meter.caught, ".key": meter.key,
         ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".set": names["set"], ".dict": names["dict"],
-        ".lazy": lambda items: Lazy(items, meter), ".missing": object(),
-        ".generator": lambda made: lambda *values, **words: Lazy(made(*values, **words), meter),
-        ".shown": formats.shown, ".joined": formats.joined,
-        ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
-        ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
-        ".deeper": lambda function: _deeper(function, meter),
+        ".lazy": lambda items: Lazy(items, meter), ".shown": formats.shown, ".joined": formats.joined,
+        ".error": lambda kind, *text: kind(*map(meter.text, text)), 
     }  # fmt: skip
     return names
-
-
-def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """A lambda with its depth counted."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        meter.enter(2)
-        try:
-            return function(*arguments, **named)
-        finally:
-            meter.depth -= 1
-
-    return call
 
 
 def _is_static(statement: ast.stmt) -> bool:
     """Whether a statement of the module may be run once for all: nothing that it makes can be changed."""
     if isinstance(statement, ast.FunctionDef):
         defaults = [*statement.args.defaults, *statement.args.kw_defaults]
-        return all(default is None or is_literal(default) for default in defaults)
-    return isinstance(statement, ast.Pass) or is_constant(getattr(statement, "value", None))
+        return all(default is None or is_constant(default) for default in defaults)
+    return isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom) or is_constant(
+        getattr(statement, "value", statement)
+    )
 
 
 def _compile(tree: ast.Module) -> CodeType:

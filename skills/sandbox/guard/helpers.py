@@ -94,6 +94,8 @@ class Helpers:
             "str": lambda value="": meter.text(value),
             "sum": self.sum,
             ".type": self.type_of,
+            ".getattr": self.field,
+            ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
             ".merged": self.merged,
             ".getter": self.getter,
         }
@@ -125,7 +127,7 @@ class Helpers:
             "format": {str: Formats(self._meter).format}, "join": {str: self.join}, "replace": {str: self.replace},
             "sort": {list: self.sort}, "update": {dict: self.update, defaultdict: self.update, Counter: self.recount},
             "most_common": {Counter: self.most_common}, "is_integer": {int: lambda number: True},
-            "get": dict.fromkeys(self._meter.records, _field),
+            "get": dict.fromkeys(self._meter.records, self.field),
         }  # fmt: skip
         for kind, rows in METHOD_ROWS.items():
             for letters, names in rows.items():
@@ -241,6 +243,12 @@ class Helpers:
 
         return extreme
 
+    def field(self, value: Any, name: Any, default: Any = None) -> Any:
+        """`getattr(value, "name", default)`, and `record.get("name")`: models take records for dicts."""
+        if type(value) in self._meter.records and type(name) is str and name in type(value).__dataclass_fields__:
+            return getattr(value, name)
+        return default
+
     # Methods --------------------------------------------------------------------------------------------------------
 
     def getter(self, receiver: Any) -> Method:
@@ -315,12 +323,6 @@ class Helpers:
         rows = itertools.groupby(range(len(values)), marks.__getitem__)
         groups = [(mark, [values[place] for place in places]) for mark, places in rows]
         return Lazy(((mark, Lazy(group, self._meter)) for mark, group in groups), self._meter)
-
-
-def _field(record: Any, name: Any, default: Any = None) -> Any:
-    """`record.get("name")`: models take records for dicts."""
-    is_field = type(name) is str and name in type(record).__dataclass_fields__
-    return getattr(record, name, default) if is_field else default
 
 
 def _index(items: Any, *wanted: Any) -> int:

@@ -69,8 +69,21 @@ class Meter:
             raise self.too_deep
         self.depth += 1
 
-    def leave(self) -> None:
-        self.depth -= 1
+    def counted(self, units: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorator of a function of generated code: each call costs `units`, and is one inside the others."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **named: Any) -> Any:
+                self.enter(units)
+                try:
+                    value = function(*arguments, **named)
+                    return Lazy(value, self) if type(value) is GeneratorType else value
+                finally:
+                    self.depth -= 1
+
+            return call
+
+        return decorate
 
     def caught(self, error: Exception) -> None:
         """What generated code handles loses its history, which could grow without end. Where the interpreter itself

@@ -33,9 +33,9 @@ class Operators:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._percent = Formats(meter).percent
-        self.calls: dict[str, Callable[..., Any]] = {
-            "in": self.contains, "notin": lambda item, inside: not self.contains(item, inside), "item": self.item,
-            "put": self.put, "delete": self.delete, "slice": slice, "unary": self.unary,
+        self.calls: dict[str, Any] = {
+            "in": self.contains, "notin": lambda item, inside: not self.contains(item, inside), "items": Items(meter),
+            "slice": slice, "unary": self.unary,
         }  # fmt: skip
         for name in BINARY.values():
             self.calls[name] = self._binary(name, getattr(operator, name))
@@ -120,8 +120,21 @@ class Operators:
             return any(meter.tick(2) and (other is item or self.calls["eq"](other, item)) for other in inside)
         return item in inside
 
-    def item(self, value: Any, index: Any) -> Any:
-        """`value[index]`, of a slice too."""
+    def unary(self, name: str, value: Any) -> Any:
+        """`-value`, `+value` and `~value`: of a Counter they make a new one."""
+        if type(value) is Counter:
+            self._meter.tick(8 * len(value))
+        return -value if name == "USub" else +value if name == "UAdd" else ~value
+
+
+class Items:
+    """The items of all values: `items[value, index]` stands for `value[index]`, wherever that stands."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def __getitem__(self, place: tuple[Any, Any]) -> Any:
+        value, index = place
         kind = type(value)
         if kind in DICTS:
             self._meter.key(index, len(value))
@@ -133,8 +146,8 @@ class Operators:
             return getattr(value, index)
         return value[index]
 
-    def put(self, new: Any, value: Any, index: Any) -> None:
-        """`value[index] = new`."""
+    def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
+        value, index = place
         if type(value) in DICTS:
             self._meter.key(index, len(value))
             self._meter.tick(6)
@@ -146,19 +159,13 @@ class Operators:
             self._meter.tick(len(value) >> 3)
         value[index] = new
 
-    def delete(self, value: Any, index: Any) -> None:
-        """`del value[index]`."""
+    def __delitem__(self, place: tuple[Any, Any]) -> None:
+        value, index = place
         if type(value) in DICTS:
             self._meter.key(index, len(value))
         else:
             self._meter.tick(len(value) >> 4)
         del value[index]
-
-    def unary(self, name: str, value: Any) -> Any:
-        """`-value`, `+value` and `~value`: of a Counter they make a new one."""
-        if type(value) is Counter:
-            self._meter.tick(8 * len(value))
-        return -value if name == "USub" else +value if name == "UAdd" else ~value
 
 
 class Heaps:

@@ -8,12 +8,14 @@ from typing import Any
 
 from sdg.skills.sandbox.guard.formats import LONG_FORMAT, is_short_format
 from sdg.skills.sandbox.guard.operators import BINARY, COMPARE
-from sdg.skills.sandbox.guard.syntax import call
+from sdg.skills.sandbox.guard.syntax import call, load
 
 MAX_STARS = 8
 MAX_FORMATTED = 32
 _UNCALLABLE = (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr)
 _PLAIN = (str, bool, float, int, type(None), type(Ellipsis))
+
+_MATCH = "match is not allowed: use if / elif / else."
 
 Rule = tuple[type[ast.AST] | tuple[type[ast.AST], ...], Callable[[Any], Any], str]
 
@@ -61,6 +63,27 @@ REFUSED: tuple[Rule, ...] = (
         "a finally inside a finally is not allowed: write it in a function of its own",
     ),
     (
+        ast.Try,
+        lambda node: any(isinstance(part, ast.Yield) for part in ast.walk(node)),
+        "yield is not allowed inside try: build and return a list.",
+    ),
+    (
+        (ast.Tuple, ast.List),
+        lambda node: isinstance(node.ctx, ast.Store) and any(map(is_starred, _patterns(node))),
+        "a star inside a nested pattern is not allowed: unpack it in a line of its own",
+    ),
+    (
+        (ast.For, ast.comprehension),
+        lambda node: any(isinstance(part, ast.Subscript) for part in ast.walk(node.target)),
+        "only names can be bound by a loop: assign to items in its body",
+    ),
+    (ast.MatchAs, lambda node: node.name or node.pattern, _MATCH),
+    (
+        ast.MatchValue,
+        lambda node: not isinstance(node.value, ast.Constant | ast.UnaryOp),
+        _MATCH,
+    ),
+    (
         ast.Delete,
         lambda node: not all(isinstance(target, ast.Subscript | ast.Name) for target in node.targets),
         "del is allowed for variables and items of your own lists and dicts only",
@@ -69,7 +92,7 @@ REFUSED: tuple[Rule, ...] = (
 """Kinds of nodes, what must not be true of them, and what is said when it is."""
 
 NAMES_BOUND: dict[type[ast.AST], str] = {
-    ast.FunctionDef: "name", ast.arg: "arg", ast.ExceptHandler: "name", ast.Nonlocal: "names"
+    ast.FunctionDef: "name", ast.arg: "arg", ast.ExceptHandler: "name", ast.Nonlocal: "names", ast.keyword: "arg",
 }  # fmt: skip
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
 """Fields with names that a node binds, and with type hints, which are judged and dropped."""
@@ -79,8 +102,18 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.UnaryOp: lambda node: node
     if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant)
     else call(".unary", ast.Constant(value=type(node.op).__name__), node.operand),
-    ast.Subscript: lambda node: call(".item", node.value, node.slice),
+    ast.Subscript: lambda node: ast.Subscript(
+        value=load(".items"), slice=ast.Tuple(elts=[node.value, node.slice], ctx=ast.Load()), ctx=node.ctx
+    ),
     ast.Slice: lambda node: call(".slice", *map(_or_none, (node.lower, node.upper, node.step))),
+    ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
+    ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
+    ast.GeneratorExp: lambda node: call(".lazy", node),
+    ast.SetComp: lambda node: call(".set", ast.ListComp(elt=node.elt, generators=node.generators)),
+    ast.DictComp: lambda node: call(
+        ".dict",
+        ast.ListComp(elt=ast.Tuple(elts=[node.key, node.value], ctx=ast.Load()), generators=node.generators),
+    ),
     ast.Set: lambda node: call(".set", ast.List(elts=node.elts, ctx=ast.Load())),
     ast.Dict: lambda node: ast.Dict(
         keys=[key if key is None or isinstance(key, ast.Constant) else call(".key", key) for key in node.keys],
@@ -108,6 +141,15 @@ def compared(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
     if isinstance(op, ast.Is | ast.IsNot) and not is_text:
         return ast.Compare(left=left, ops=[op], comparators=[right])
     return call(f".{COMPARE.get(type(op).__name__) or ('eq' if isinstance(op, ast.Is) else 'ne')}", left, right)
+
+
+def is_starred(target: ast.expr) -> bool:
+    """Whether C code would take all there is apart."""
+    return any(isinstance(part, ast.Starred) for part in ast.walk(target))
+
+
+def _patterns(node: ast.Tuple | ast.List) -> list[ast.expr]:
+    return [item for item in node.elts if isinstance(item, ast.Tuple | ast.List)]
 
 
 def _stars(node: ast.AST) -> int:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from sdg.skills.sandbox.guard import advice
 from sdg.skills.sandbox.guard.errors import Refused
-from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 
 MAX_SOURCE_BYTES = 8 * 1024
 """Unless a guard is told otherwise."""
@@ -23,7 +22,6 @@ _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.With: 2,
     ast.Try: 3,
 }  # fmt: skip
-_HINTS = frozenset({"typing", "__future__", "collections.abc"})
 
 FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Module: ("body", "type_ignores"),
@@ -42,6 +40,12 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Try: ("body", "handlers", "orelse", "finalbody"),
     ast.ExceptHandler: ("type", "name", "body"),
     ast.Assert: ("test", "msg"),
+    ast.Match: ("subject", "cases"),
+    ast.match_case: ("pattern", "guard", "body"),
+    ast.MatchValue: ("value",),
+    ast.MatchSingleton: ("value",),
+    ast.MatchOr: ("patterns",),
+    ast.MatchAs: ("pattern", "name"),
     ast.Nonlocal: ("names",),
     ast.Expr: ("value",),
     ast.Pass: (),
@@ -119,44 +123,6 @@ def _bound_nesting(tree: ast.AST) -> None:
             for node, blocks in level
             for child in ast.iter_child_nodes(node)
         ]
-
-
-def resolved(tree: ast.Module, shadowed: Collection[str]) -> dict[str, str]:
-    """What the names of imports stand for, by name, and `module.member` for members of a module that was imported.
-
-    Imports of what there is, of what only type hints need, and of what nothing uses become `pass`; others stay, for the
-    weaver to refuse. `shadowed` are names that the source binds or the host gives.
-    """
-    found: dict[str, str] = {}
-    used = set(loads(tree))
-    for node in ast.walk(tree):
-        for body in (block for _, block in ast.iter_fields(node) if isinstance(block, list)):
-            for place, statement in enumerate(body):
-                names = _imported(statement, used)
-                if names is not None and names.keys().isdisjoint(shadowed):
-                    found |= names
-                    body[place] = ast.copy_location(ast.Pass(), statement)
-    members = {f".x_{module}.{name}" for module, names in MODULES.items() for name in names}
-    return found | {member: member for member in members}
-
-
-def _imported(node: ast.stmt, used: Collection[str]) -> dict[str, str] | None:
-    """What the names of one import stand for, None where it is no import that this guard can do without."""
-    if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "level", False):
-        return None
-    found: dict[str, str] = {}
-    for alias in node.names:
-        module = node.module if isinstance(node, ast.ImportFrom) else None
-        name, bound = alias.name, alias.asname or alias.name
-        if name in MODULES.get(module or "", ()) or (module, name) == ("contextlib", "suppress"):
-            found[bound] = f".x_{module}.{name}"
-        elif module is None and name in MODULES:
-            found[bound] = f".x_{name}"
-        elif {module, name} & _HINTS:
-            continue
-        elif bound in used or (module or name).partition(".")[0] not in advice.MODULES:
-            return None
-    return found
 
 
 def loads(node: ast.AST) -> Iterator[str]:
