@@ -12,17 +12,16 @@ _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
-class Formats:
-    """Formatting for one piece of generated code."""
+class Formats(Meter):
+    """A meter that writes texts of several values."""
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
+    __slots__ = ()
 
     def joined(self, *parts: str) -> str:
         """The pieces of an f-string as one text."""
         size = sum(map(len, parts))
         fit(size, "characters")
-        self._meter.tick(2 + (size >> 4))
+        self.tick(2 + (size >> 4))
         return "".join(parts)
 
     def shown(self, value: Any, conversion: int = -1, spec: str = "") -> str:
@@ -30,16 +29,16 @@ class Formats:
         if not spec or conversion != -1 or type(value) not in NUMBERS:
             if spec and conversion == -1 and type(value) is not str:
                 raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
-            value = self._meter.text(value, _CONVERSIONS[conversion])
+            value = self.text(value, _CONVERSIONS[conversion])
         if not is_short_format(spec):
             raise ValueError(LONG_FORMAT)
-        self._meter.tick(96 if type(value) is float else 8 + self._meter.weigh(value, shown=True) if spec else 0)
+        self.tick(96 if type(value) is float else 8 + self.weigh(value, shown=True) if spec else 0)
         return format(value, spec)
 
     def format(self, template: str, *values: Any, **named: Any) -> str:
         """`template.format(...)` with `{}`, `{0}`, `{name}` and a short format after a colon."""
         pieces, numbers, rest = [], iter(range(len(values))), template.replace("{{", "\0").replace("}}", "\1")
-        self._meter.tick(len(template) >> 2)
+        self.tick(len(template) >> 2)
         while "{" in rest:
             before, _, rest = rest.partition("{")
             field, closed, rest = rest.partition("}")
@@ -57,9 +56,9 @@ class Formats:
             if not is_short_format(spec):
                 raise ValueError(LONG_FORMAT)
         given = values if type(values) is tuple else (values,)
-        self._meter.weigh(given, shown=True)
-        self._meter.tick((len(template) >> 2) + 96 * len(given))
-        out = template % tuple(each if type(each) in SCALARS else _Shown(self._meter.text(each)) for each in given)
+        self.weigh(given, shown=True)
+        self.tick((len(template) >> 2) + 96 * len(given))
+        out = template % tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
         fit(len(out), "characters")
         return out
 

@@ -13,6 +13,8 @@ functions and record types it is given and nothing of any world. Compiled code n
 from __future__ import annotations
 
 import ast
+import heapq
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -22,7 +24,6 @@ from typing import Any
 from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
-from sdg.skills.sandbox.guard.formats import Formats
 from sdg.skills.sandbox.guard.helpers import BUILTINS, Helpers
 from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import (
@@ -32,14 +33,11 @@ from sdg.skills.sandbox.guard.meter import (
     SOURCE,
     UNITS_PER_STEP,
     Exhausted,
-    Lazy,
-    Meter,
 )
-from sdg.skills.sandbox.guard.operators import Operators
 from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
 from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
 from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
-from sdg.skills.sandbox.guard.table import EXCEPTIONS
+from sdg.skills.sandbox.guard.table import EXCEPTIONS, HEAP
 from sdg.skills.sandbox.guard.weave import Weaver
 
 __all__ = [
@@ -131,10 +129,9 @@ class Guarded:
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._meter = Meter(guard.records)
+        self._meter = Helpers(guard.records)
         self._border = Border(self._meter)
-        self._names: dict[str, Any] = {"__builtins__": {}, SOURCE: source}
-        self._names.update(_furnish(self._meter, guard))
+        self._names: dict[str, Any] = _furnish(self._meter, guard) | {"__builtins__": {}, SOURCE: source}
         for name, signature in guard.signatures.items():
             self._names[name] = self._border.wrap(signature)
         self._code = None if is_static else code
@@ -218,20 +215,28 @@ class Guarded:
             return None
 
 
-def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
+def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
-    operators, formats = Operators(meter), Formats(meter)
-    helpers = Helpers(meter, operators)
-    names = {f".{name}": function for name, function in operators.calls.items()} | helpers.calls
-    names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
-
-    names |= {
-        ".tick": meter.tick, ".counted": meter.counted, ".caught": meter.caught, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".set": names["set"], ".dict": names["dict"],
-        ".lazy": lambda items: Lazy(items, meter), ".shown": formats.shown, ".joined": formats.joined,
-        ".error": lambda kind, *text: kind(*map(meter.text, text)), 
+    calls = helpers.calls
+    calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
+        ".tick": helpers.tick, ".counted": helpers.counted, ".caught": helpers.caught, ".key": helpers.key,
+        ".text": helpers.text, ".star": helpers.bulk, ".rows": helpers.rows, ".set": calls["set"],
+        ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown, ".joined": helpers.joined,
+        ".error": lambda kind, *text: kind(*map(helpers.text, text)),
     }  # fmt: skip
-    return names
+    woven = {**calls, "__builtins__": {}}
+    exec(_HEAPQ, woven)
+    return calls | {f".x_heapq.{name}": woven[name] for name in HEAP}
+
+
+def _heapq() -> CodeType:
+    """The functions of heapq, from its own Python: each comparison is charged as one of generated code."""
+    tree = ast.parse(inspect.getsource(heapq))
+    tree.body = [node for node in tree.body if getattr(node, "name", "") in (*HEAP, "_siftdown", "_siftup")]
+    weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
+    woven = weaver.visit(tree)
+    weaver.report()
+    return _compile(woven, heapq.__name__)
 
 
 def _is_static(statement: ast.stmt) -> bool:
@@ -244,11 +249,11 @@ def _is_static(statement: ast.stmt) -> bool:
     )
 
 
-def _compile(tree: ast.Module) -> CodeType:
+def _compile(tree: ast.Module, name: str = FILENAME) -> CodeType:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile(ast.fix_missing_locations(tree), FILENAME, "exec", dont_inherit=True, optimize=0)
+            return compile(ast.fix_missing_locations(tree), name, "exec", dont_inherit=True, optimize=0)
     except SyntaxError as error:
         raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
@@ -256,3 +261,5 @@ def _compile(tree: ast.Module) -> CodeType:
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"
+
+_HEAPQ = _heapq()

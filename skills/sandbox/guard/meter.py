@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from types import GeneratorType
 from typing import Any
 
@@ -35,7 +35,8 @@ NUMBERS: frozenset[type] = frozenset({int, float, bool})
 VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
 SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
-CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | SETS | DICTS
+HASHED: frozenset[type] = SETS | DICTS
+CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
 
 
 class Meter:
@@ -99,7 +100,7 @@ class Meter:
             self.tick(value.__sizeof__() >> 4)
         return value
 
-    def weigh(self, value: object, *, shown: bool = False) -> int:
+    def weigh(self, value: Any, *, shown: bool = False, levels: int = MAX_DEPTH) -> int:
         """Charge every node of a nested value, shared ones as often as C code would meet them; how many there are.
 
         Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process. Where
@@ -107,41 +108,22 @@ class Meter:
         would tell addresses. Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is
         left, TypeError for what has no text.
         """
-        trail: list[Any] = [iter((value,))]
-        size = told = 0
-        while trail:
-            for part in trail[-1]:
-                kind = type(part)
-                size += 1 + (self._shown(part) if shown else len(part) >> 4 if kind is str else kind in self.records)
-                if size - told > 256:
-                    self.tick(size - told)
-                    told = size
-                    if shown:
-                        fit(size, "characters")
-                if kind in CONTAINERS or (shown and isinstance(part, Exception)):
-                    if len(trail) > MAX_DEPTH:
-                        raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
-                    trail.append(_parts(part))
-                    break
-            else:
-                trail.pop()
-        self.tick(size - told)
-        return size
-
-    def _shown(self, part: Any) -> int:
-        """About how many characters a part has as text, those of its own parts aside."""
-        kind = type(part)
-        if kind is str:
-            return len(part)
-        if kind is int:
-            if part.bit_length() > MOST["bits"]:
-                raise ValueError("the number is too large to be written")
-            return part.bit_length() >> 2
-        if kind is Counter:  # in the order of its counts
-            self.tick(24 * len(part))
-        if kind is defaultdict or not (kind in self.plain or isinstance(part, Exception)):
+        kind, is_error = type(value), shown and isinstance(value, Exception)
+        if levels < 0:
+            raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
+        if shown and not is_error and (kind not in self.plain or kind is defaultdict):
             raise TypeError(f"a {kind.__name__} cannot be turned into text")
-        return 2
+        size = 1 + shown + (len(value) >> (not shown) * 4 if kind is str else kind in self.records)
+        size += value.bit_length() >> 2 if shown and kind is int else 0
+        parts = value.args if is_error else value if kind in CONTAINERS else ()
+        if not shown and parts and kind not in DICTS and NUMBERS.issuperset(map(type, parts)):
+            size, parts = size + len(parts), ()
+        self.tick(size + (24 * len(value) if shown and kind is Counter else 0))  # written in the order of its counts
+        for part in chain.from_iterable(value.items()) if kind in DICTS else parts:
+            size += self.weigh(part, shown=shown, levels=levels - 1)
+            if shown:
+                fit(size, "characters")
+        return size
 
     def key(self, value: Any, among: int = 0) -> Any:
         """The value, charged for being looked up `among` so many keys. Raises `TooLarge` for a number that is too long.
@@ -158,8 +140,7 @@ class Meter:
         elif kind is slice:  # from Python 3.12 on it has a hash, of whatever it holds
             raise TypeError("a slice cannot be a key")
         elif kind in CONTAINERS and not (kind is tuple and len(value) < 6 and all(map(self._is_own_key, value))):
-            size = self.weigh(value)
-            self.tick(among * size >> 6)
+            self.tick(among * self.weigh(value) >> 6)
         return value
 
     def _is_own_key(self, part: Any) -> bool:
@@ -175,11 +156,10 @@ class Meter:
 
     def bulk(self, items: Iterable[Any]) -> list[Any]:
         """A new list of the items, as many as one operation may have, four times that where each was counted."""
-        if type(items) in CONTAINERS or type(items) in (range, str):
-            fit(len(items), "items")  # type: ignore[arg-type]
-        counted = 4 if type(items) in (Lazy, GeneratorType) else 1
-        out = list(islice(items, counted * MOST["items"] + 1))
-        fit(len(out) // counted, "items")
+        most = MOST["items"] * (4 if type(items) in (Lazy, GeneratorType) else 1)
+        out = list(islice(items, most + 1))
+        if len(out) > most:
+            fit(len(out), "items")
         self.tick(1 + (len(out) << 1 if type(items) in (range, str) else len(out) >> 1))
         return out
 
@@ -190,7 +170,7 @@ class Meter:
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
         """str(value) or another text of plain data, bounded."""
         if type(value) is not str:
-            self.weigh(value.args if isinstance(value, Exception) else value, shown=True)
+            self.weigh(value, shown=True)
         out = write(value)
         fit(len(out), "characters")
         self.tick(len(out) >> 4)
@@ -225,13 +205,6 @@ class Lazy:
             return item
         finally:
             meter.depth -= 1
-
-
-def _parts(value: Any) -> Any:
-    """Iterator over what C code visits in a container or an exception."""
-    if type(value) in DICTS:
-        return (part for pair in value.items() for part in pair)
-    return iter(value.args if isinstance(value, Exception) else value)
 
 
 def fit(size: int, what: str) -> None:
