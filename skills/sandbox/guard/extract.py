@@ -6,12 +6,12 @@ It looks at each line once and uses no regular expressions: a model that degener
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from sdg.skills.sandbox.guard.errors import Refused
+from sdg.skills.sandbox.guard.syntax import parse
 
 MAX_REPLY_CHARS = 64_000
 MAX_REPLY_LINES = 4_000
@@ -184,11 +184,7 @@ def _refuse_prose(code: str) -> None:
 
 def parsed(code: str) -> ast.Module | None:
     """The tree of what is Python of a length that anybody reads, None for the rest."""
-    if len(code) > MAX_PARSED_CHARS:
-        return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse(code, at_most=MAX_PARSED_CHARS)
+    except Refused:
         return None

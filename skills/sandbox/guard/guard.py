@@ -15,13 +15,12 @@ from __future__ import annotations
 import ast
 import heapq
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from types import CodeType
 from typing import Any
 
-from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
+from sdg.skills.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
 from sdg.skills.sandbox.guard.helpers import BUILTINS, Helpers
@@ -35,8 +34,7 @@ from sdg.skills.sandbox.guard.meter import (
     Exhausted,
 )
 from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
-from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, compiled, parse
 from sdg.skills.sandbox.guard.table import EXCEPTIONS, HEAP
 from sdg.skills.sandbox.guard.weave import Weaver
 
@@ -77,7 +75,10 @@ class Guard:
         budget_steps: int = BUDGET_STEPS,
         source_bytes: int = MAX_SOURCE_BYTES,
     ) -> None:
-        self.signatures = signatures_of(functions)
+        self.signatures = {
+            name: given if isinstance(given, Signature) else Signature.of(name, given)
+            for name, given in functions.items()
+        }
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
         self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
@@ -112,7 +113,9 @@ class Guard:
         is_static = all(map(_is_static, tree.body))
         woven = weaver.visit(tree)
         weaver.report()
-        return Guarded(self, source=source, entry=found, code=_compile(woven), is_static=is_static)
+        return Guarded(
+            self, source=source, entry=found, code=compiled(ast.fix_missing_locations(woven)), is_static=is_static
+        )
 
 
 class Guarded:
@@ -236,7 +239,7 @@ def _heapq() -> CodeType:
     weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
     woven = weaver.visit(tree)
     weaver.report()
-    return _compile(woven, heapq.__name__)
+    return compiled(ast.fix_missing_locations(woven), name=heapq.__name__)
 
 
 def _is_static(statement: ast.stmt) -> bool:
@@ -247,17 +250,6 @@ def _is_static(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom) or is_constant(
         getattr(statement, "value", statement)
     )
-
-
-def _compile(tree: ast.Module, name: str = FILENAME) -> CodeType:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(ast.fix_missing_locations(tree), name, "exec", dont_inherit=True, optimize=0)
-    except SyntaxError as error:
-        raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
-    except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"

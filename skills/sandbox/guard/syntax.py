@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from sdg.skills.sandbox.guard import advice
 from sdg.skills.sandbox.guard.errors import Refused
+from sdg.skills.sandbox.guard.meter import FILENAME
 
 MAX_SOURCE_BYTES = 8 * 1024
 """Unless a guard is told otherwise."""
@@ -85,27 +87,25 @@ OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 
 def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     """The tree of a source text. Raises `Refused` for more bytes than `at_most`, no Python, or deep nesting."""
-    if not isinstance(source, str):
-        raise Refused("The code must be text.")
-    try:
-        size = len(source.encode())
-    except UnicodeEncodeError:
-        raise Refused("The code contains characters that are not valid text.") from None
+    size = len(source.encode(errors="replace"))
     if size > at_most:
         shorter = "leave out comments and what isn't called"
         raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
-    if "\0" in source:
-        raise Refused("The code contains a null character.")
+    tree = compiled(source, flags=ast.PyCF_ONLY_AST)
+    _bound_nesting(tree)
+    return tree
+
+
+def compiled(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
+    """What Python makes of a text or a tree. Raises `Refused` for what it makes nothing of."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            return compile(code, name, "exec", flags, dont_inherit=True, optimize=0)
     except SyntaxError as error:
         raise Refused(advice.syntax(error), line=error.lineno or 0) from None
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+    except (ValueError, TypeError, RecursionError, MemoryError, OverflowError) as error:
         raise Refused(f"This cannot be read as Python: {str(error)[:200] or 'nested too deeply'}.") from None
-    _bound_nesting(tree)
-    return tree
 
 
 def _bound_nesting(tree: ast.AST) -> None:
