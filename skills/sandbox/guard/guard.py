@@ -49,6 +49,12 @@ _ADDRESS = " at 0x"
 """Where something lies in memory, as an error about a function tells it: it differs from run to run."""
 
 
+_HINTS = {
+    "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
+    "'NoneType' object": "it is None here: ask `is not None` first",
+}  # fmt: skip
+
+
 def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
     """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
 
@@ -195,15 +201,9 @@ class Guarded:
 
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
-        text = str(error.args[0])[:200] if error.args and type(error.args[0]) is str else ""
-        if not isinstance(error, TypeError | AttributeError):
-            return ""
-        if "function'" in text or "'method'" in text:
-            return ": call the function first, as in name()"
-        if "'NoneType' object" in text:
-            return ": it is None here: ask `is not None` first"
-        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in text), None)
-        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}" if record else ""
+        text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
+        signs = {f"{record.__name__!r} object": _attributes(record) for record in self._meter.records} | _HINTS
+        return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
 
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
@@ -216,6 +216,10 @@ class Guarded:
             return self._border.plain(value)
         except Exception:
             return None
+
+
+def _attributes(record: type) -> str:
+    return f"it has attributes only, which are {', '.join(field.name for field in fields(record))}"
 
 
 def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:

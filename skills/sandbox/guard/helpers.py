@@ -45,7 +45,7 @@ class Helpers(Operators):
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: self._sought(part, first),
             "l": lambda part, first: self._counted(part),
-            "c": lambda part, first: part if type(part) is list else self._counted(part),
+            "c": lambda part, first: part,
         }
         self.calls |= self._builtins() | self._modules()
         for where, rows in FUNCTIONS.items():

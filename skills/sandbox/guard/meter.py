@@ -1,4 +1,4 @@
-"""The budget of generated code, and the walks that charge it before C code runs over a value.
+"""The budget of generated code, the walks that charge it before C code runs over a value, and texts made of values.
 
 A budget is counted in units of which a step has 24: about a node of the syntax tree, half a microsecond of work or
 twenty bytes. What every helper does is charged by the sizes of what it is given and of what it makes.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, count, islice
+from string import Formatter
 from types import GeneratorType
 from typing import Any
 
@@ -37,6 +38,10 @@ DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
 SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
 HASHED: frozenset[type] = SETS | DICTS
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
+
+LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
+_SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class Meter:
@@ -176,6 +181,51 @@ class Meter:
         self.tick(len(out) >> 4)
         return out
 
+    def joined(self, *parts: str) -> str:
+        """The pieces of an f-string as one text."""
+        size = sum(map(len, parts))
+        fit(size, "characters")
+        self.tick(2 + (size >> 4))
+        return "".join(parts)
+
+    def shown(self, value: Any, conversion: int = -1, spec: str = "") -> str:
+        """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
+        if not spec or conversion != -1 or type(value) not in NUMBERS:
+            if spec and conversion == -1 and type(value) is not str:
+                raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
+            value = self.text(value, _CONVERSIONS[conversion])
+        if not is_short_format(spec):
+            raise ValueError(LONG_FORMAT)
+        self.tick(96 if type(value) is float else 8 + self.weigh(value, shown=True) if spec else 0)
+        return format(value, spec)
+
+    def format(self, template: str, *values: Any, **named: Any) -> str:
+        """`template.format(...)` with `{}`, `{0}`, `{name}`, a conversion and a short format."""
+        self.tick(len(template) >> 2)
+        pieces, given, numbers = list[str](), dict(enumerate(values)) | named, count()
+        for before, name, spec, conversion in Formatter().parse(template):
+            pieces.append(before)
+            if name is None:
+                continue
+            wanted = int(name) if name.isdecimal() else name or next(numbers)
+            if wanted not in given:
+                raise ValueError("format takes {}, {0} or {name} only: use an f-string, such as f'{name} {number}'")
+            pieces.append(self.shown(given[wanted], ord(conversion) if conversion else -1, spec or ""))
+        return self.joined(*pieces)
+
+    def percent(self, template: str, values: Any) -> str:
+        """`template % values` with short formats, each for one value."""
+        for place in template.replace("%%", "").split("%")[1:]:
+            spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
+            if not is_short_format(spec):
+                raise ValueError(LONG_FORMAT)
+        given = values if type(values) is tuple else (values,)
+        self.weigh(given, shown=True)
+        self.tick((len(template) >> 2) + 96 * len(given))
+        out = template % tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
+        fit(len(out), "characters")
+        return out
+
 
 class Exhausted(BaseException):
     """The interpreter ran out of stack or memory under generated code, which must not go on with it."""
@@ -212,3 +262,17 @@ def fit(size: int, what: str) -> None:
     if size > MOST[what]:
         told = size if size < 10**9 else "over 10**9"
         raise TooLarge(f"the result would have {told} {what}; at most {MOST[what]} are allowed")
+
+
+class _Shown(str):
+    """A text that is its own repr, for `%r`."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def is_short_format(spec: str) -> bool:
+    """A width and a precision of two digits at most; a character to fill with may stand first."""
+    body = spec[1:] if spec[1:2] in tuple("<>^=") else spec
+    digits = "".join(sign if sign.isdecimal() else " " for sign in body).split()
+    return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.formats import Formats
-from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, HASHED, MOST, NUMBERS, SCALARS, SETS, Lazy, fit
+from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, HASHED, MOST, NUMBERS, SCALARS, SETS, Lazy, Meter, fit
 
 BINARY = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
@@ -28,7 +27,7 @@ _GROWTH: dict[str, Callable[[int, int], int]] = {
 """Bits of a whole number that an operator makes of two."""
 
 
-class Operators(Formats):
+class Operators(Meter):
     """A meter with the operators of one piece of generated code: `calls` has them by the names of the weaver's tables.
 
     `operators[value, index]` stands for `value[index]`, wherever that stands.

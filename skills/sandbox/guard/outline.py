@@ -117,9 +117,9 @@ def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
         refuse(node, f"{name} is a constant, and nothing lasts from one call to the next: make it inside the function")
 
 
-def is_constant(node: ast.AST) -> bool:
+def is_constant(node: ast.AST | None) -> bool:
     """A value that nothing can change: it is made once."""
-    return all(map(_is_plain, ast.walk(node))) and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
+    return node is not None and all(isinstance(part, _CONSTANT) and _is_plain(part) for part in ast.walk(node))
 
 
 def _is_plain(node: Any) -> bool:

@@ -10,7 +10,7 @@ all that follow); what is made is charged by its size.
     n  a number that quadratic arithmetic may touch       e  a number of at most three digits
     x  a text that is taken to pieces                     t  looked for in the first argument, or a width
     l  iterated over, each item counted
-    c  the same, but for lists: one item is taken for each that is given
+    c  the same, where one item is taken for each that is given
 """
 
 from __future__ import annotations

@@ -22,8 +22,20 @@ from sdg.skills.sandbox.guard.helpers import BUILTINS, METHODS
 from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import UNITS_PER_STEP
 from sdg.skills.sandbox.guard.operators import BINARY
-from sdg.skills.sandbox.guard.rules import HINTS, NAMES_BOUND, REFUSED, WOVEN, compared, is_starred
-from sdg.skills.sandbox.guard.syntax import FIELDS, OPERATORS, call, load, loads, store
+from sdg.skills.sandbox.guard.syntax import (
+    FIELDS,
+    HINTS,
+    NAMES_BOUND,
+    OPERATORS,
+    REFUSED,
+    WOVEN,
+    call,
+    compared,
+    is_starred,
+    load,
+    loads,
+    store,
+)
 from sdg.skills.sandbox.guard.table import PLAIN_TYPES
 
 NODES_PER_STEP = UNITS_PER_STEP
@@ -34,7 +46,6 @@ _WEIGHTS: dict[type, int] = {
     ast.Call: CALL_NODES, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 16, ast.ListComp: 8,
     ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
-_HINT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
 _HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
 _SUPPRESS = ".x_contextlib.suppress"
 _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() for name in names)
@@ -132,7 +143,6 @@ class Weaver(ast.NodeTransformer):
         for name in [bound] if isinstance(bound, str) else bound:
             self._check_name(node, name, bound=not isinstance(node, ast.keyword))
         if type(node) in HINTS:
-            self._check_hint(getattr(node, HINTS[type(node)]))
             setattr(node, HINTS[type(node)], None)
         return True
 
@@ -144,14 +154,6 @@ class Weaver(ast.NodeTransformer):
             self.refuse(node, advice.private(name))
         if bound and name in self._kept:
             self.refuse(node, f"{name} is given and cannot be redefined: choose another name")
-
-    def _check_hint(self, node: ast.expr | None) -> None:
-        """A type hint is never compiled; it is a plain one."""
-        for part in ast.walk(node) if node is not None else ():
-            if not isinstance(part, _HINT):
-                self.refuse(node, "a type hint must be a plain type")
-            elif isinstance(part, ast.Name | ast.Attribute):
-                self._check_name(part, part.id if isinstance(part, ast.Name) else part.attr)
 
     def _temporary(self) -> str:
         self._temporaries += 1
