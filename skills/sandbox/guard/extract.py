@@ -125,13 +125,10 @@ def _dedented(lines: list[str]) -> str:
 
 
 def _defined(line: str) -> str:
-    if "def" not in line:
-        return ""
-    words = line.strip(_BLANKS)
-    words = words[5:].lstrip(_BLANKS) if words.startswith("async") else words
-    name, bracket, _ = words[4:].partition("(")
-    name = name.strip(_BLANKS)
-    return name if words.startswith(("def ", "def\t")) and bracket and name.isidentifier() else ""
+    head, bracket, _ = line.partition("(")
+    words = head.split()
+    is_named = bool(bracket) and words[:-1] in (["def"], ["async", "def"]) and words[-1].isidentifier()
+    return words[-1] if is_named else ""
 
 
 def _mentions_function(text: str) -> bool:

@@ -10,6 +10,8 @@ import itertools
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
+from functools import reduce
+from itertools import chain, repeat
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
@@ -59,12 +61,11 @@ class Helpers(Operators):
     def _looked(self, function: Method, letters: str) -> Method:
         """A function of C with its arguments looked at as its letters say."""
         looks, rest = [self._looks[letter] for letter in letters], self._looks[letters[-1]]
-        is_lazy = letters[-1] in "lc" or function is itertools.repeat
+        is_lazy = letters[-1] in "lc" or function is repeat
 
         def call(*arguments: Any, **words: Any) -> Any:
             first = arguments[0] if arguments else None
-            seen = [look(part, first) for look, part in zip(looks, arguments)]  # noqa: B905
-            seen += [rest(part, first) for part in arguments[len(looks) :]]
+            seen = [look(part, first) for part, look in zip(arguments, chain(looks, repeat(rest)), strict=False)]
             value = function(*seen, **{word: rest(part, first) for word, part in words.items()})
             return self.lazy(value) if is_lazy else bounded(self.made(value))
 
@@ -78,7 +79,7 @@ class Helpers(Operators):
         """Those that no row describes."""
         return {
             "callable": lambda value: isinstance(value, _CALLABLE),
-            "dict": self.make_dict,
+            "dict": lambda *items, **named: self.built({}, *items, **named),
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
             "max": self._extreme(max),
@@ -94,15 +95,17 @@ class Helpers(Operators):
             ".getattr": self.field,
             ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
             ".merged": self.merged,
-            ".getter": self.getter,
+            ".getter": lambda receiver: lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default),
         }
 
     def _modules(self) -> dict[str, Any]:
         sort = self.sorted
         return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
-            ".x_math.prod": self.prod,
-            ".x_collections.Counter": self.counter,
-            ".x_collections.defaultdict": self.make_defaultdict,
+            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
+            ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
+            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
+                defaultdict(factory), *items, **named
+            ),
             ".x_collections.deque": lambda items=(), maxlen=None: self.tick(48) and deque(self.bulk(items), maxlen),
             ".x_heapq.nlargest": lambda n, items, key=None: sort(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: sort(items, key=key)[: max(0, n)],
@@ -158,8 +161,10 @@ class Helpers(Operators):
         self.keys([pair[0] for pair in pairs if pair])
         return pairs
 
-    def make_dict(self, items: Iterable[Any] = (), /, **named: Any) -> dict[Any, Any]:
-        return dict(self.pairs(items), **named)
+    def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
+        """A new dict, Counter or defaultdict with what it is made of."""
+        self.calls[".m_update"](made, *items, **named)
+        return made
 
     def merged(self, items: Any) -> Any:
         """What `{**items}` and `f(**items)` may merge."""
@@ -208,9 +213,7 @@ class Helpers(Operators):
             raise TypeError("sum takes no texts: write ''.join(texts)")
         if NUMBERS.issuperset(map(type, [start, *values])):
             return bounded(sum(values, start))
-        for value in values:
-            start = self.calls[".add"](start, value)
-        return start
+        return reduce(self.calls[".add"], values, start)
 
     def _extreme(self, function: Method) -> Method:
         def extreme(*items: Any, key: Any = None, default: Any = _MISSING) -> Any:
@@ -228,12 +231,6 @@ class Helpers(Operators):
         return getattr(value, name) if is_field else default
 
     # Methods --------------------------------------------------------------------------------------------------------
-
-    def getter(self, receiver: Any) -> Method:
-        """`receiver.get` as a function of its own: never the method itself."""
-        if type(receiver) not in DICTS:
-            raise AttributeError(f"a value of type {type(receiver).__name__} has no method get()")
-        return lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default)
 
     def join(self, text: str, parts: Any) -> str:
         items = self.bulk(parts)
@@ -264,19 +261,6 @@ class Helpers(Operators):
         items.update(self.pairs(more), **words)
 
     # Modules --------------------------------------------------------------------------------------------------------
-
-    def prod(self, items: Iterable[Any], *, start: Any = 1) -> Any:
-        for item in self.bulk(items):
-            start = self.calls[".mul"](start, item)
-        return start
-
-    def counter(self, items: Any = (), /, **words: Any) -> Any:
-        count: Any = Counter()
-        self.recount(count, items, **words)
-        return count
-
-    def make_defaultdict(self, factory: Any = None, items: Any = (), /, **words: Any) -> Any:
-        return defaultdict(factory, self.make_dict(items, **words))  # type: ignore[call-overload]
 
     def recount(self, count: Any, items: Any = (), /, **words: Any) -> None:
         """`count.update(items)`: pairs of a dict are added up, other items counted."""

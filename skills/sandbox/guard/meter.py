@@ -69,7 +69,9 @@ class Meter:
 
     def enter(self, units: int) -> None:
         """One more call inside the others."""
-        self.tick(units)
+        self.left -= units
+        if self.left < 0:
+            raise BudgetStop
         if self.depth >= MAX_CALL_DEPTH:
             self.too_deep = RecursionError(f"more than {MAX_CALL_DEPTH} calls inside one another")
             raise self.too_deep
