@@ -22,6 +22,7 @@ from sdg.skills.sandbox.guard.table import FUNCTIONS, HEAP, METHOD_ROWS, PLAIN_T
 
 Method = Callable[..., Any]
 
+_SIZED = CONTAINERS | {range}
 _MISSING: Any = object()
 _CALLABLE = (FunctionType, MethodType, BuiltinMethodType)
 
@@ -38,7 +39,6 @@ class Helpers(Operators):
             "s": lambda part, first: part if tick(_size(part)) else None,
             "w": lambda part, first: part if self.weigh(part) else None,
             "o": lambda part, first: part if tick(len(part) >> 6) else None,
-            "i": lambda part, first: self._walked(part),
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
@@ -66,7 +66,8 @@ class Helpers(Operators):
         def call(*arguments: Any, **words: Any) -> Any:
             first = arguments[0] if arguments else None
             seen = [look(part, first) for part, look in zip(arguments, chain(looks, repeat(rest)), strict=False)]
-            value = function(*seen, **{word: rest(part, first) for word, part in words.items()})
+            words = {word: rest(part, first) for word, part in words.items()} if words else words
+            value = function(*seen, **words)
             return self.lazy(value) if is_lazy else bounded(self.made(value))
 
         return function if letters == "." and not isinstance(function, type) else call
@@ -86,6 +87,7 @@ class Helpers(Operators):
             "min": self._extreme(min),
             "pow": self.pow,
             "print": lambda *values, sep=" ", end="", flush=False: None,
+            "range": lambda *bounds: range(*bounds),
             "repr": lambda value: self.text(value, repr),
             "reversed": lambda items: self.lazy(reversed(items)),
             "sorted": self.sorted,
@@ -132,13 +134,6 @@ class Helpers(Operators):
         return table
 
     # How arguments are looked at ------------------------------------------------------------------------------------
-
-    def _walked(self, items: Any) -> Any:
-        """What C code may run over once."""
-        if type(items) in CONTAINERS or type(items) in (range, str):
-            fit(len(items) if type(items) is range else 0, "items")
-            self.tick(len(items) >> 3)
-        return items
 
     def _sought(self, part: Any, text: str) -> Any:
         self.tick(search_cost(text, part))
@@ -287,7 +282,10 @@ class Helpers(Operators):
 
 
 def _size(part: Any) -> int:
-    return 0 if type(part) in NUMBERS else len(part) >> 3 if type(part) is str else 2 * len(part)
+    """What going over a value once costs, 0 for what counts itself."""
+    if type(part) is range:
+        fit(len(part), "items")
+    return len(part) >> 3 if type(part) is str else 2 * len(part) if type(part) in _SIZED else 0
 
 
 def _index(items: Any, *wanted: Any) -> int:
