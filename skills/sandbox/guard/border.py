@@ -87,7 +87,7 @@ def fields_of(records: Iterable[type]) -> tuple[str, ...]:
             annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
             if field.name.startswith("_") or field.name in _TAKEN or not field.name.isascii():
                 raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
-            if not _FLAT.issuperset(annotation.split()):
+            if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
                 raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
             names[field.name] = None
     return tuple(names)

@@ -68,13 +68,13 @@ class Helpers(Operators):
             seen = [look(part, first) for part, look in zip(arguments, chain(looks, repeat(rest)), strict=False)]
             words = {word: rest(part, first) for word, part in words.items()} if words else words
             value = function(*seen, **words)
-            return self.lazy(value) if is_lazy else bounded(self.made(value))
+            return self.lazy(value, width=len(arguments)) if is_lazy else bounded(self.made(value))
 
         return function if letters == "." and not isinstance(function, type) else call
 
-    def lazy(self, items: Iterable[Any]) -> Lazy:
+    def lazy(self, items: Iterable[Any], *, width: int = 0) -> Lazy:
         self.tick(4)
-        return Lazy(items, self)
+        return Lazy(items, self, width=width)
 
     def _builtins(self) -> dict[str, Method]:
         """Those that no row describes."""

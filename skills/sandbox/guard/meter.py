@@ -239,20 +239,21 @@ class Lazy:
     Without it a chain of 50,000 generators ends the process, and any() over one that is long by now costs nothing.
     """
 
-    __slots__ = ("_items", "_meter")
+    __slots__ = ("_items", "_meter", "_units")
 
-    def __init__(self, items: Iterable[Any], meter: Meter) -> None:
-        self._items, self._meter = iter(items), meter
+    def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
+        """`width` is how many iterables C code takes something of for each item."""
+        self._items, self._meter, self._units = iter(items), meter, 2 + width
 
     def __iter__(self) -> Lazy:
         return self
 
     def __next__(self) -> Any:
         meter = self._meter
-        meter.enter(2)
+        meter.enter(self._units)
         try:
             item = next(self._items)
-            if type(item) is tuple:  # made by C code as wide as there were stars
+            if type(item) is tuple:  # as wide as C code was asked for
                 meter.tick(len(item))
             return item
         finally:
