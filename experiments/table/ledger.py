@@ -12,8 +12,12 @@ BURNT: Mapping[int, str] = {
     41: "Table 1 of 22 November 2026",
     90: "the skills' own figures",
     92: "Table 1 of 22 November 2026, of the library with new names",
+    97: "a threshold of the learned guard",
+    111: "a threshold of the learned guard",
     777: "development",
     888: "development",
+    7001: "the planner of 23 November 2026",
+    7002: "a threshold of the learned guard",
 }
 """User seed -> what it was looked at for; the ledger in docs/decisions.md says when."""
 
