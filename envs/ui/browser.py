@@ -133,6 +133,7 @@ class Browser:
 
         self._error = Error
         self._pages = Path(_package("miniwob")) / "html"
+        self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
         self._chromium: Any = None
         playwright = _DRIVER.begin()
         self._is_open = True
@@ -197,7 +198,8 @@ class Browser:
         try:
             if self._task != task:
                 self._task = ""
-                self.page.goto((self._pages / "miniwob" / f"{task_name(task)}.html").as_uri())
+                name = task if task in self.pages else task_name(task)
+                self.page.goto((self._pages / "miniwob" / f"{name}.html").as_uri())
                 self.page.wait_for_selector("#sync-task-cover", state="visible")
                 self.page.evaluate(_PRELOAD)
                 self._task = task
