@@ -29,9 +29,9 @@ from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
 
 FIRST_SEED = 1_000_000
 """Seeds of training begin here; evaluated ones are small numbers."""
-PER_TASK, MADE_UP = 14, 700
-EPOCHS, BATCH, RATE = 10, 8, 3e-3
-SHIFT = 20
+PER_TASK, MADE_UP = 14, 1400
+EPOCHS, BATCH, RATE = 11, 8, 3e-3
+SHIFT, ZOOM = 20, 1.35
 Labelled = tuple[np.ndarray, Sequence[TrueElement]]
 
 
@@ -162,17 +162,26 @@ def train(data: Sequence[Labelled], *, epochs: int = EPOCHS, seed: int = 0, say:
 
 
 def moved(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random.Generator) -> Labelled:
-    """The screenshot shifted by up to `SHIFT` pixels each way, its border drawn on; what leaves it is cut off."""
+    """The screenshot at another size and place, at times its colours swapped; what leaves the screen is cut off.
+
+    Half of the pictures are enlarged or made smaller by up to `ZOOM`; all are shifted by up to `SHIFT` pixels each way.
+    """
+    zoom = float(np.exp(rng.uniform(-1, 1) * np.log(ZOOM))) if rng.random() < 0.5 else 1.0
     dx, dy = (int(value) for value in rng.integers(-SHIFT, SHIFT + 1, 2))
-    shifted = np.pad(picture, ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
-    shifted = shifted[SHIFT - dy : SHIFT - dy + SCREEN, SHIFT - dx : SHIFT - dx + SCREEN]
+    if rng.random() < 0.3:
+        picture = picture[..., rng.permutation(3)]
+    frame = (1 / zoom, 0, -dx / zoom, 0, 1 / zoom, -dy / zoom)
+    ground = tuple(int(value) for value in np.median(picture[-1], axis=0))
+    drawn = Image.fromarray(picture).transform(
+        (SCREEN, SCREEN), Image.Transform.AFFINE, frame, Image.Resampling.BILINEAR, fillcolor=ground
+    )
     kept = []
     for element in elements:
-        x0, y0, x1, y1 = element.box
+        x0, y0, x1, y1 = (round(value * zoom) for value in element.box)
         box = max(x0 + dx, 0), max(y0 + dy, 0), min(x1 + dx, SCREEN), min(y1 + dy, SCREEN)
         if box[2] - box[0] >= 6 and box[3] - box[1] >= 6:
             kept.append(replace(element, box=box))
-    return shifted, kept
+    return np.asarray(drawn), kept
 
 
 def main(out: Path) -> None:
@@ -218,7 +227,7 @@ def card(data: Sequence[Labelled]) -> dict[str, Any]:
         "first_seed": FIRST_SEED,
         "labels": "boxes of the DOM (`sdg.envs.ui.boxes`), for training alone",
         "elements": dict(counts.most_common()),
-        "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE, "shift": SHIFT},
+        "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE, "shift": SHIFT, "zoom": ZOOM},
     }
 
 
