@@ -237,7 +237,7 @@ def _unfenced(stretch: str) -> list[str]:
             found[-1].append(line)
         elif found:
             found.append([])
-    return ["\n".join(lines).rstrip() for lines in found if lines]
+    return [source for lines in found if functions_in(source := "\n".join(lines).rstrip())]
 
 
 def _check_name(source: str, number: int) -> str:
