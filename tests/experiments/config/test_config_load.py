@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,23 @@ def test_every_fault_is_listed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(write(tmp_path, "name: a\nsed: 1\nverify: {search: {horizon: 0}}\n"))
     assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["3", "2"]
+
+
+def test_a_file_of_strange_keys_is_refused_in_a_moment(tmp_path: Path) -> None:
+    (path := tmp_path / "strange.yaml").write_text("\n".join(f"k{number}: 1" for number in range(19_000)))
+    began = time.process_time()
+    with pytest.raises(ConfigError, match="and 18971 more faults") as caught:
+        load(path)
+    assert time.process_time() - began < 20, "reading it takes two seconds, telling all its faults took minutes"
+    assert len(str(caught.value)) < 20_000
+
+
+def test_a_long_name_is_told_short(tmp_path: Path) -> None:
+    for text in (f"name: a\n{'k' * 99_000}: 1", f"name: !<{'t' * 99_000}> a", f"? {'k' * 99} \n? {'k' * 99}"):
+        (path := tmp_path / "long.yaml").write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load(path)
+        assert len(str(caught.value)) < 1_000
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
