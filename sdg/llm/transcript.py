@@ -31,6 +31,9 @@ from sdg.llm.secrets import hider
 SCHEMA = 2
 PART_CHARS = 60
 """Shortest part that is kept on a line of its own."""
+MAX_EXCHANGE_CHARS = 1 << 24
+MAX_REPLIES_CHARS = 1 << 28
+"""What one exchange and all replies of a transcript may come to: a part that is named often makes much of little."""
 _PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
 _BORDER = re.compile(r"(?m)^(?=#|(?: *\d+ )?def )")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
@@ -186,6 +189,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise ModelError(f"The transcript {path} can't be read: {error.strerror or error}.") from error
     parts: dict[str, str] = {}
+    told = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -196,6 +200,9 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             entry["line"] = number
         if entry is None and number < len(lines):
             raise ModelError(f"Line {number} of the transcript {path} is no exchange of schema {SCHEMA}.")
+        told += len(entry["reply"]["text"]) if entry and "reply" in entry else 0
+        if told > MAX_REPLIES_CHARS:
+            raise ModelError(f"The replies of the transcript {path} have more than {MAX_REPLIES_CHARS} characters.")
         if entry:
             yield entry
 
@@ -209,10 +216,9 @@ def answers_once(path: Path) -> bytes:
     for line in read_file(path.resolve()).split(b"\n"):
         try:
             entry = json.loads(line)
-            name = entry.get("part") or json.dumps([entry["key"], entry["reply"]["text"]])
-        except (ValueError, KeyError, TypeError, RecursionError):
+            kept.setdefault(entry.get("part") or json.dumps([entry["key"], entry["reply"]["text"]]), line)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a failure, or torn
-        kept.setdefault(name, line)
     return b"".join(line + b"\n" for line in kept.values())
 
 
@@ -226,7 +232,8 @@ def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:
             parts[str(entry["part"])] = str(entry["text"])
             return {}
         if isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
-            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts))
+            left = [MAX_EXCHANGE_CHARS]
+            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts, left))
             _said(whole)
             return whole
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -265,8 +272,13 @@ def _named(piece: str, parts: dict[str, str]) -> dict[str, str]:
     return {"part": digest}
 
 
-def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str]) -> str:
-    return "".join(piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces)
+def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str], left: list[int]) -> str:
+    """A text of its pieces. Raises ValueError for more characters than are `left` to its exchange."""
+    texts = [piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces]
+    left[0] -= sum(map(len, texts))
+    if left[0] < 0:
+        raise ValueError("an exchange of too many characters")
+    return "".join(texts)
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

@@ -97,8 +97,6 @@ SECRET_ADDRESSES = [
     "https://gateway.example/hunter2hunter2hunter2hunter2/v1",
     "https://gateway.example/v1;key=sk-hunter2hunter2",
     "https://gateway.example/%73k-hunter2hunter2/v1",
-    "https://gateway.example:hunter2/v1",
-    "https://gateway.example:99999/hunter2/v1",
 ]
 
 
