@@ -19,7 +19,7 @@ from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
 from sdg.gate.verdict import Command
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.sandbox.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200

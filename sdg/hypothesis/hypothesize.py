@@ -17,7 +17,7 @@ from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
 from sdg.prompts.sources import needed
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.subgoal import CheckFunction, Subgoal
 

@@ -13,9 +13,9 @@ class CannotLower(Exception):
     """This source has no lowered form; the message says why. Internal: `lower` returns `NotLowerable`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Label:
-    number: int
+    """A place in a program, jumped to before it is known."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,9 @@ class Assembler:
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, int | Label, int | Label, int | Label]] = []
-        self.places: dict[int, int] = {}
+        self.places: dict[Label, int] = {}
         self.slots: list[Hashable] = []
         self.faults = 0
-        self._labels = 0
         self._registers = 0
         self._orders = 0
 
@@ -77,12 +76,8 @@ class Assembler:
             self.faults += 1
         self.lines.append((op, a, b, c))
 
-    def label(self) -> Label:
-        self._labels += 1
-        return Label(self._labels)
-
     def place(self, label: Label) -> None:
-        self.places[label.number] = len(self.lines)
+        self.places[label] = len(self.lines)
 
     def register(self) -> int:
         if self._registers >= m.N_REGISTERS:
@@ -117,9 +112,7 @@ class Assembler:
         """The instructions, labels resolved to relative jumps."""
         done = []
         for place, line in enumerate(self.lines):
-            a, b, c = (
-                self.places[part.number] - place - 1 if isinstance(part, Label) else int(part) for part in line[1:]
-            )
+            a, b, c = (self.places[part] - place - 1 if isinstance(part, Label) else int(part) for part in line[1:])
             done.append((line[0], a, b, c))
         return tuple(done)
 

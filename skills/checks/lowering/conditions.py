@@ -36,6 +36,7 @@ class Conditions:
         self._machine = writer.machine
 
     def condition(self, node: ast.expr, label: Label, *, when: bool) -> None:
+        """Jump to `label` if the truth of an expression is `when`, else go on behind it."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self._w.condition(node.operand, label, when=not when)
         elif isinstance(node, ast.BoolOp):
@@ -55,7 +56,7 @@ class Conditions:
             for part in node.values:
                 self._w.condition(part, label, when=when)
             return
-        end = self._asm.label()
+        end = Label()
         with self._scope.branch():
             for part in node.values[:-1]:
                 self._w.condition(part, end, when=not when)
@@ -63,6 +64,7 @@ class Conditions:
         self._asm.place(end)
 
     def truthy(self, value: Value, label: Label, *, when: bool) -> None:
+        """The same for a value that is written already."""
         if value.kind == "none" or (value.kind in ("text", *_NUMBERS) and not value.registers):
             self._always(bool(value.constant), label, when=when)
         elif value.kind == "object" and value.nullable:
@@ -91,7 +93,7 @@ class Conditions:
             register = self._asm.fresh("int", m.COUNT, source.slot, 1).registers[0]
             self._asm.emit(m.JUMP_NE_C if when else m.JUMP_EQ_C, register, 0, label)
             return
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(value, lambda element: self._asm.emit(m.JUMP, c=found))
         self._end_search(found, label, when=when)
 
@@ -106,7 +108,7 @@ class Conditions:
             raise CannotLower("any and all take one list")
         sought = isinstance(node.func, ast.Name) and node.func.id == "any"
         when = when is sought
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(
             self._w.value(node.args[0]),
             lambda element: self.truthy(element, found, when=sought),
@@ -125,7 +127,7 @@ class Conditions:
         if len(node.ops) == 1:
             self._one(node.ops[0], self._w.value(values[0]), values[1], label=label, when=when)
             return
-        end = label if not when else self._asm.label()
+        end = label if not when else Label()
         left = self._w.value(values[0])
         for place, op in enumerate(node.ops):
             last = place + 1 == len(node.ops)
@@ -165,6 +167,7 @@ class Conditions:
         self._asm.emit(jump, *((b, a) if swapped else (a, b)), label)
 
     def equal(self, left: Value, right: Value, label: Label, *, when: bool) -> None:
+        """Jump to `label` if whether two values are equal is `when`."""
         parameters, texts = self._machine.parameters, self._machine.texts
         if right.kind in texts or (right.kind == "object" and left.kind == "none"):
             left, right = right, left
@@ -201,7 +204,7 @@ class Conditions:
             self._numbers(ast.Eq, a, c, label=label, when=False)
             self._numbers(ast.Eq, b, d, label=label, when=False)
             return
-        end = self._asm.label()
+        end = Label()
         self._numbers(ast.Eq, a, c, label=end, when=False)
         self._numbers(ast.Eq, b, d, label=label, when=True)
         self._asm.place(end)
@@ -226,6 +229,6 @@ class Conditions:
             return
         if inside.kind == "pair":
             inside = Value("items", constant=halves(inside))
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(inside, lambda element: self.equal(item, element, found, when=True))
         self._end_search(found, label, when=when)

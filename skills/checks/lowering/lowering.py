@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.check_machine import N_SLOTS, TRUE, CheckMachine
+from sdg.envs.check_machine import N_SLOTS, CheckMachine
 from sdg.skills.checks.lowering.code import CannotLower, Value
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
@@ -69,23 +69,19 @@ def _lower(tree: ast.Module, name: str | None, machine: CheckMachine) -> Lowered
     function = functions.pop(name) if name in functions else None
     if function is None:
         raise CannotLower("it has no function to lower")
-    _bound_work(function, machine.most_things)
+    if _work(function, depth=0, things=machine.most_things) > _MOST_STEPS:
+        raise CannotLower("its loops could spend the budget")
     kinds: dict[str, Value] = {}
     for _ in range(_PASSES):
         writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
-        code = writer.write()
+        written = writer.write()
         if not writer.changed:
-            return Lowered(code, writer.targets)
+            return Lowered(*written)
     raise CannotLower("its variables change what they hold")
 
 
-def _bound_work(function: ast.FunctionDef, things: int) -> None:
-    """Only what cannot spend the interpreted check's budget, even with as many things as there can be."""
-    if _work(function, depth=0, things=things) > _MOST_STEPS:
-        raise CannotLower("its loops could spend the budget")
-
-
 def _work(node: ast.AST, *, depth: int, things: int) -> int:
+    """Steps of the interpreted check's budget that its loops may spend with as many things as there can be."""
     loops = isinstance(node, ast.For | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp)
     depth += len(getattr(node, "generators", [0])) if loops else 0
     steps = (1 + size_of([node]) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
@@ -112,9 +108,6 @@ class Batch:
         for program in programs:
             self.add(program)
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
     def add(self, program: Lowered) -> int:
         """The number of a program, new or known."""
         number = self._known.get(program.code)
@@ -130,15 +123,10 @@ class Batch:
         n = len(program_of)
         if targets.shape != (n, N_SLOTS, 4) or n > self.machine.rows_of(memory):
             raise ValueError(f"targets must be ({n}, {N_SLOTS}, 4) for {n} rows, not {targets.shape}")
-        if n and not -1 <= int(program_of.min()) <= int(program_of.max()) < len(self):
-            raise ValueError(f"programs are numbered 0 to {len(self) - 1}")
+        if n and not -1 <= int(program_of.min()) <= int(program_of.max()) < len(self.starts):
+            raise ValueError(f"programs are numbered 0 to {len(self.starts) - 1}")
         out = np.zeros(n, np.int8)
         numbers, parameters = program_of.astype(np.int64, copy=False), targets.astype(np.int16, copy=False)
         scratch = np.empty(self.machine.scratch, np.int64)
         self.machine.run(memory, self.code, self.starts, numbers, parameters, scratch, out)
         return out
-
-    def evaluate(self, memory: Any, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """bool (n,): whether each row's check is true. One that raises is false."""
-        true: np.ndarray = self.outcomes(memory, program_of, targets) == TRUE
-        return true

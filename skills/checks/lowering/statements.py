@@ -36,18 +36,13 @@ class Statements:
             self._scope.bind(ast.Name(id=name, ctx=ast.Store()), self._w.value(expression))
         self._function = function
 
-    def write(self) -> tuple[tuple[int, int, int, int], ...]:
-        """The whole program: facts that loops read, then the function."""
+    def write(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[Hashable, ...]]:
+        """The whole program, facts that loops read before the function, and its parameters."""
         if not self._block(self._function.body):
             self._asm.emit(m.RETURN, m.FAULT)
         body = self._asm.finish()
         before = [(op, register, b, c) for (op, b, c), register in self._scope.prologue.items()]
-        return (*before, *body)
-
-    @property
-    def targets(self) -> tuple[Hashable, ...]:
-        """The parameters of the program."""
-        return tuple(self._asm.slots)
+        return (*before, *body), tuple(self._asm.slots)
 
     def _block(self, body: Sequence[ast.stmt]) -> bool:
         """Write statements; whether control never goes on behind them."""
@@ -82,7 +77,7 @@ class Statements:
             self._scope.restore(saved)
             if kind != "bool":
                 raise CannotLower(f"it returns a {kind}, not True or False")
-        no = self._asm.label()
+        no = Label()
         with self._scope.branch():
             self._w.condition(node.value, no, when=False)
         self._asm.emit(m.RETURN, m.TRUE)
@@ -92,7 +87,7 @@ class Statements:
 
     def _if(self, node: ast.If) -> bool:
         scope = self._scope
-        otherwise, end = self._asm.label(), self._asm.label()
+        otherwise, end = Label(), Label()
         before = set(scope.assigned), set(scope.nonnull)
         self._w.condition(node.test, otherwise, when=False)
         self._scope.learn(node.test, holds=True)
@@ -113,7 +108,7 @@ class Statements:
 
     def _for(self, node: ast.For) -> bool:
         values = self._w.value(node.iter)
-        end = self._asm.label()
+        end = Label()
         repeated = {
             part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
         }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.code import CannotLower, Stream, Value, joined, parts, width
+from sdg.skills.checks.lowering.code import CannotLower, Label, Stream, Value, joined, parts, width
 
 if TYPE_CHECKING:
     from sdg.skills.checks.lowering.writer import Writer
@@ -35,6 +35,7 @@ class Values:
         }  # fmt: skip
 
     def value(self, node: ast.expr) -> Value:
+        """Write an expression and say where its value is."""
         writer = self._writers.get(type(node))
         if writer is None:
             raise CannotLower(f"{type(node).__name__} has no lowered form")
@@ -130,7 +131,7 @@ class Values:
 
     def truth(self, node: ast.expr) -> Value:
         """A condition as a bool in a register."""
-        register, end = self._asm.register(), self._asm.label()
+        register, end = self._asm.register(), Label()
         self._asm.emit(m.LOAD, register, 1)
         with self._scope.branch():
             self._w.condition(node, end, when=True)
@@ -145,7 +146,7 @@ class Values:
         if kind.kind in ("stream", "items", "text", m.NUMBERS):
             raise CannotLower(f"a conditional {kind.kind} has no lowered form")
         registers = tuple(self._asm.register() for _ in range(width(kind.kind)))
-        otherwise, end = self._asm.label(), self._asm.label()
+        otherwise, end = Label(), Label()
         with self._scope.branch():
             self._w.condition(node.test, otherwise, when=False)
             self._asm.copy(self._w.value(node.body), registers)

@@ -17,7 +17,7 @@ from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.check_machine import FALSE, FAULT, TRUE
 from sdg.experiments.adversarial.fuzz_guard import splice
-from sdg.skills.checks.check import GuardedCheck, with_argument
+from sdg.skills.checks.check import GuardedCheck, compiled, with_argument
 from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.subgoal import CheckFunction
@@ -78,7 +78,7 @@ def outcomes(program: Lowered, memory: Memory) -> list[int]:
 def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memory) -> None:
     program = lower(check, MACHINE)
     assert isinstance(program, Lowered), program
-    assert outcomes(program, states) == interpreted(GuardedCheck.compile(check, BABYAI), states)
+    assert outcomes(program, states) == interpreted(compiled(check, BABYAI), states)
 
 
 def test_the_states_tell_checks_apart(states: Memory) -> None:
@@ -106,7 +106,7 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     for _ in range(400):
         check = CheckFunction("check", splice(rng.choice(LOWERED).source, rng.choice(LOWERED).source, rng))
         try:
-            guarded = GuardedCheck.compile(check, BABYAI)
+            guarded = compiled(check, BABYAI)
         except Refused:
             continue
         program = lower(check, MACHINE)
@@ -139,20 +139,20 @@ def test_a_new_argument_needs_no_new_program(states: Memory) -> None:
     assert isinstance(second, Lowered)
     assert first.code == second.code
     assert first.targets != second.targets
-    assert outcomes(second, states) == interpreted(GuardedCheck.compile(other, BABYAI), states)
+    assert outcomes(second, states) == interpreted(compiled(other, BABYAI), states)
 
 
 def test_many_programs_in_one_call(states: Memory) -> None:
     programs = [program for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)]
     batch = Batch(MACHINE, programs)
-    assert len(batch) <= len(programs)
+    assert len(batch.starts) <= len(programs)
     n = len(states.steps)
     rng = np.random.default_rng(0)
     chosen = rng.integers(-1, len(programs), n)
     numbers = np.array([batch.add(programs[k]) if k >= 0 else -1 for k in chosen])
     targets = np.stack([slots_of(programs[k].targets if k >= 0 else ()) for k in chosen])
     alone = [outcomes(programs[k], states)[row] == TRUE if k >= 0 else False for row, k in enumerate(chosen)]
-    assert batch.evaluate(states, numbers, targets).tolist() == alone
+    assert (batch.outcomes(states, numbers, targets) == TRUE).tolist() == alone
 
 
 def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
@@ -161,9 +161,9 @@ def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
     batch = Batch(MACHINE, [program])
     targets = np.repeat(slots_of(program.targets)[None], 2, 0)
     with pytest.raises(ValueError, match="programs are numbered"):
-        batch.evaluate(states, np.array([0, 7]), targets)
+        batch.outcomes(states, np.array([0, 7]), targets)
     with pytest.raises(ValueError, match="targets must be"):
-        batch.evaluate(states, np.array([0]), targets)
+        batch.outcomes(states, np.array([0]), targets)
 
 
 @pytest.mark.parametrize(
