@@ -25,8 +25,13 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     lent = {name: part for other in reversed(others) for part in _parts(other) for name in _lends(part[0])}
     wanted = needed_names(entry, [node for node, _ in (*lent.values(), *parts)])
     added = dict.fromkeys(lent[name] for name in lent if name in wanted and name not in found)
-    kept = [part for part in parts if not _is_spare(part[0], entry) and
-            (not isinstance(part[0], ast.FunctionDef) or part[0].name in wanted)]  # fmt: skip
+    kept = [
+        part
+        for part in parts
+        if not (isinstance(part[0], ast.ImportFrom) and part[0].module in {"typing", "__future__"})
+        and starts(part[0]) != entry
+        and (not isinstance(part[0], ast.FunctionDef) or part[0].name in wanted)
+    ]
     if not added and len(kept) == len(parts):
         return source
     return "\n\n\n".join(text for _, text in [*added, *kept]) + "\n"
@@ -44,11 +49,6 @@ def _lends(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [name.asname or name.name.partition(".")[0] for name in node.names]
     return names_at_top(node) if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
-
-
-def _is_spare(node: ast.stmt, entry: str) -> bool:
-    is_hint = isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"}
-    return is_hint or starts(node) == entry
 
 
 def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
