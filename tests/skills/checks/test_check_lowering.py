@@ -21,7 +21,7 @@ from sdg.skills.checks.check import GuardedCheck, compiled, with_argument
 from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.walks import walk
+from tests.shared.walks import copy_rows, walk
 
 MACHINE = BABYAI.machine
 CHECKS = json.loads((Path(__file__).parents[2] / "data" / "checks.json").read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def states() -> Memory:
             if rng.random() < 0.02:
                 memories.forget_visited_rooms(world.memory, 0)
             if rng.random() < 0.2 and row < 240:
-                memories.copy_rows(world.memory, [0], memory, [row])
+                copy_rows(world.memory, [0], memory, [row])
                 row += 1
         if row == 240:
             return memory
@@ -101,7 +101,7 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     """Random mixtures of the corpus: whatever is lowered at all agrees."""
     rng = random.Random(11)
     few = memories.create(16)
-    memories.copy_rows(states, np.arange(0, 240, 15), few, np.arange(16))
+    copy_rows(states, np.arange(0, 240, 15), few, np.arange(16))
     agreed = 0
     for _ in range(400):
         check = CheckFunction("check", splice(rng.choice(LOWERED).source, rng.choice(LOWERED).source, rng))
