@@ -6,11 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.calls import halves
-from sdg.skills.checks.lowering.code import CannotLower, Label, Value
+from sdg.skills.checks.lowering.code import NUMBERS, CannotLower, Label, Value, halves
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.lowering.writer import Writer
+    from sdg.skills.checks.lowering.statements import Statements
 
 _JUMPS: dict[type, tuple[int, int]] = {
     ast.Eq: (m.JUMP_EQ_C, m.JUMP_NE_C), ast.NotEq: (m.JUMP_NE_C, m.JUMP_EQ_C), ast.Lt: (m.JUMP_LT_C, m.JUMP_GE_C),
@@ -23,13 +22,12 @@ _REGISTER_JUMPS: dict[int, tuple[int, bool]] = {
 }  # fmt: skip
 """The same between two registers, and whether they are swapped."""
 _MIRRORED: dict[type, type] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
-_NUMBERS = frozenset({"int", "bool"})
 
 
 class Conditions:
     """Writes conditions."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Statements) -> None:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
@@ -65,7 +63,7 @@ class Conditions:
 
     def truthy(self, value: Value, label: Label, *, when: bool) -> None:
         """The same for a value that is written already."""
-        if value.kind == "none" or (value.kind in ("text", *_NUMBERS) and not value.registers):
+        if value.kind == "none" or (value.kind in ("text", *NUMBERS) and not value.registers):
             self._always(bool(value.constant), label, when=when)
         elif value.kind == "object" and value.nullable:
             self._asm.emit(m.JUMP_GE_C if when else m.JUMP_LT_C, value.registers[0], 0, label)
@@ -149,7 +147,7 @@ class Conditions:
             self.equal(left, right, label, when=when is isinstance(op, ast.Is))
         elif isinstance(op, ast.Eq | ast.NotEq):
             self.equal(left, right, label, when=when is isinstance(op, ast.Eq))
-        elif left.kind in _NUMBERS and right.kind in _NUMBERS:
+        elif left.kind in NUMBERS and right.kind in NUMBERS:
             self._numbers(type(op), left, right, label=label, when=when)
         else:
             raise CannotLower(f"an order of {left.kind} and {right.kind} has no lowered form")
@@ -172,7 +170,7 @@ class Conditions:
         if right.kind in texts or (right.kind == "object" and left.kind == "none"):
             left, right = right, left
         jumps = (m.JUMP_EQ, m.JUMP_EQ_C) if when else (m.JUMP_NE, m.JUMP_NE_C)
-        if left.kind in _NUMBERS and right.kind in _NUMBERS:
+        if left.kind in NUMBERS and right.kind in NUMBERS:
             self._numbers(ast.Eq, left, right, label=label, when=when)
         elif left.kind == right.kind == "pair":
             self._pairs(left, right, label, when=when)
@@ -210,7 +208,7 @@ class Conditions:
         self._asm.place(end)
 
     def _within(self, item: Value, inside: Value, label: Label, *, when: bool) -> None:
-        if inside.kind == m.NUMBERS and item.kind in _NUMBERS:
+        if inside.kind == m.NUMBERS and item.kind in NUMBERS:
             found = self._asm.fresh("bool", m.BIT, inside.registers[0], self._asm.load(item))
             self.truthy(found, label, when=when)
         elif inside.kind in self._machine.texts and item.kind == "text":

@@ -10,7 +10,7 @@ from sdg.envs import check_machine as m
 from sdg.skills.checks.lowering.code import CannotLower, Label, Source, Stream, Value, joined, width
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.lowering.writer import Writer
+    from sdg.skills.checks.lowering.statements import Statements
 
 _MAX_UNROLLED = 8
 _MAX_NESTED = 2
@@ -22,7 +22,7 @@ class Loops:
     """Writes loops. A body is a function that is told the element; `inside` bodies get a comprehension's element
     expression instead, in the scope in which it stands."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Statements) -> None:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
