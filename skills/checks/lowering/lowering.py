@@ -44,40 +44,33 @@ class NotLowerable:
     reason: str
 
 
-def lower(check: CheckFunction | str, machine: CheckMachine) -> Lowered | NotLowerable:
+def lower(check: CheckFunction, machine: CheckMachine) -> Lowered | NotLowerable:
     """Lower a check's source. It must be source that the guard accepted: here nothing is refused, only left alone."""
-    source = check if isinstance(check, str) else check.source
-    name = None if isinstance(check, str) else check.name
     try:
-        return _lower(parse(source), name, machine)
+        tree = parse(check.source)
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        constants: dict[str, ast.expr] = {}
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                constants[node.targets[0].id] = node.value
+            elif not isinstance(node, ast.FunctionDef | ast.Expr):
+                return NotLowerable("it has more than functions and constants")
+        function = functions.pop(check.name, None)
+        if function is None:
+            return NotLowerable("it has no function to lower")
+        if _work(function, depth=0, things=machine.most_things) > _MOST_STEPS:
+            return NotLowerable("its loops could spend the budget")
+        kinds: dict[str, Value] = {}
+        for _ in range(_PASSES):
+            writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
+            written = writer.write()
+            if not writer.changed:
+                return Lowered(*written)
+        return NotLowerable("its variables change what they hold")
     except CannotLower as error:
         return NotLowerable(str(error))
     except Refused as error:
         return NotLowerable(f"it is refused: {error}")
-
-
-def _lower(tree: ast.Module, name: str | None, machine: CheckMachine) -> Lowered:
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    constants: dict[str, ast.expr] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            constants[node.targets[0].id] = node.value
-        elif not isinstance(node, ast.FunctionDef | ast.Expr):
-            raise CannotLower("it has more than functions and constants")
-    called = {part.id for f in functions.values() for part in ast.walk(f) if isinstance(part, ast.Name)}
-    name = name if name is not None else next((n for n in functions if n not in called), None)
-    function = functions.pop(name) if name in functions else None
-    if function is None:
-        raise CannotLower("it has no function to lower")
-    if _work(function, depth=0, things=machine.most_things) > _MOST_STEPS:
-        raise CannotLower("its loops could spend the budget")
-    kinds: dict[str, Value] = {}
-    for _ in range(_PASSES):
-        writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
-        written = writer.write()
-        if not writer.changed:
-            return Lowered(*written)
-    raise CannotLower("its variables change what they hold")
 
 
 def _work(node: ast.AST, *, depth: int, things: int) -> int:
@@ -100,13 +93,11 @@ def slots_of(targets: Sequence[Any]) -> np.ndarray:
 class Batch:
     """Programs side by side for one call of the kernel. Equal programs are kept once."""
 
-    def __init__(self, machine: CheckMachine, programs: Sequence[Lowered] = ()) -> None:
+    def __init__(self, machine: CheckMachine) -> None:
         self.machine = machine
         self.code = np.zeros((0, 4), np.int32)
         self.starts = np.zeros(0, np.int64)
         self._known: dict[tuple[tuple[int, int, int, int], ...], int] = {}
-        for program in programs:
-            self.add(program)
 
     def add(self, program: Lowered) -> int:
         """The number of a program, new or known."""

@@ -52,18 +52,17 @@ class Statements:
 
     def _block(self, body: Sequence[ast.stmt]) -> bool:
         """Write statements; whether control never goes on behind them."""
-        return any(self._statement(statement) for statement in body)
-
-    def _statement(self, node: ast.stmt) -> bool:
         writers: dict[type, Callable[..., bool]] = {
             ast.Return: self._return, ast.If: self._if, ast.For: self._for, ast.Assign: self._assign,
             ast.Expr: self._expression, ast.AugAssign: self._augment, ast.AnnAssign: self._annotated,
             ast.Pass: lambda node: False, ast.Break: self._break, ast.Continue: self._continue,
         }  # fmt: skip
-        writer = writers.get(type(node))
-        if writer is None:
-            raise CannotLower(f"{type(node).__name__} has no lowered form")
-        return writer(node)
+        for node in body:
+            if type(node) not in writers:
+                raise CannotLower(f"{type(node).__name__} has no lowered form")
+            if writers[type(node)](node):
+                return True
+        return False
 
     def _expression(self, node: ast.Expr) -> bool:
         if not isinstance(node.value, ast.Constant):

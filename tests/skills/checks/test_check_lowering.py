@@ -70,7 +70,8 @@ def interpreted(check: GuardedCheck, memory: Memory) -> list[int]:
 
 def outcomes(program: Lowered, memory: Memory) -> list[int]:
     n = len(memory.steps)
-    batch = Batch(MACHINE, [program])
+    batch = Batch(MACHINE)
+    batch.add(program)
     return batch.outcomes(memory, np.zeros(n, np.int64), np.repeat(slots_of(program.targets)[None], n, 0)).tolist()
 
 
@@ -144,8 +145,8 @@ def test_a_new_argument_needs_no_new_program(states: Memory) -> None:
 
 def test_many_programs_in_one_call(states: Memory) -> None:
     programs = [program for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)]
-    batch = Batch(MACHINE, programs)
-    assert len(batch.starts) <= len(programs)
+    batch = Batch(MACHINE)
+    assert len({batch.add(program) for program in programs}) == len(batch.starts) <= len(programs)
     n = len(states.steps)
     rng = np.random.default_rng(0)
     chosen = rng.integers(-1, len(programs), n)
@@ -158,7 +159,8 @@ def test_many_programs_in_one_call(states: Memory) -> None:
 def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
     program = lower(LOWERED[0], MACHINE)
     assert isinstance(program, Lowered)
-    batch = Batch(MACHINE, [program])
+    batch = Batch(MACHINE)
+    batch.add(program)
     targets = np.repeat(slots_of(program.targets)[None], 2, 0)
     with pytest.raises(ValueError, match="programs are numbered"):
         batch.outcomes(states, np.array([0, 7]), targets)
