@@ -6,7 +6,7 @@ A robot is never handed to generated code; programs reach it only through `sdg.g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
 from sdg.gate.verdict import Command
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.sandbox.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200
@@ -116,8 +116,14 @@ class Robot:
         fruitless = 0
         for attempt in range(1, self.attempts + 1):
             seen = self.known()
-            if self._attempt(skill, command, fires=fires):
-                return SkillResult(True, len(self.actions) - began, attempt)
+            for action in self._attempt(skill, command):
+                result = self._world.step(action)
+                self.actions.append(np.asarray(action).tolist())
+                self._snapshot = self._functions = None
+                lost = result.terminated and not result.success
+                self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
+                if fires(self.perception()):
+                    return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
             fruitless = fruitless + 1 if self.known() == seen else 0
@@ -125,24 +131,24 @@ class Robot:
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         return SkillResult(False, len(self.actions) - began, attempt)
 
-    def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
-        """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
+    def _attempt(self, skill: Skill, command: Command) -> Iterator[Any]:
+        """The actions of one try, at most the skill's horizon; it ends early where there is nothing left to look for.
+
+        Each is chosen when the one before it has been carried out.
+        """
         target, seen, idle = self.domain.language.row(command.argument), self.known(), 0
         patience, moments = self._sense.patience(self.perception(), command.argument), Counter[str]()
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
-                return False
-            self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
-            if fires(self.perception()):
-                return True
+                return
+            yield skill.policy.act(self._world.memory, 0, target, self._rng)
             seen, idle = self.known(), idle + 1 if self.known() == seen else 0
             if idle >= PATIENCE and not self._is_seen(command):
-                return False
+                return
             if patience is not None:
                 moments[now := without_clock(self.shown().describe())] += 1
                 if moments[now] == CIRCLES:
-                    return False
-        return False
+                    return
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
@@ -163,13 +169,6 @@ class Robot:
     def _is_seen(self, command: Command) -> bool:
         """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
         return not command.argument or self._sense.is_known(self.perception(), command.argument)
-
-    def _step(self, action: Any) -> None:
-        result = self._world.step(action)
-        self.actions.append(np.asarray(action).tolist())
-        self._snapshot = self._functions = None
-        lost = result.terminated and not result.success
-        self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
 
     def _skill(self, command: Command) -> Skill:
         skill = self.skills.get(command.name)

@@ -16,7 +16,8 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -110,14 +111,12 @@ class Replayed:
     """A model that says again what a transcript holds, in the order in which equal questions were asked."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._replies: dict[str, list[Completion | str]] = {}
-        self._asked: dict[str, int] = {}
-        self._turn = threading.Lock()
-        self._name = ""
+        self._path, self._turn, self._name = path, threading.Lock(), ""
+        self._replies: dict[Hashable, list[Completion | str]] = {}
+        self._asked: Counter[Hashable] = Counter()
         for entry in entries(path):
             self._name = self._name or str(entry.get("model", ""))
-            self._replies.setdefault(str(entry["key"]), []).append(_said(entry))
+            self._replies.setdefault(self._kept_as(entry), []).append(_said(entry))
 
     @property
     def name(self) -> str:
@@ -125,58 +124,50 @@ class Replayed:
         return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The recorded reply; the last one stays where a question is asked oftener than it was. Raises ModelError."""
-        key = exchange.key(self._name, messages, sampling)
-        replies = self._replies.get(key)
+        """The recorded reply. Raises ModelError where there is none, or where a failure was recorded."""
+        key = self._key(messages, sampling)
+        with self._turn:
+            self._asked[key] += 1
+            number = self._asked[key]
+        said = self._reply(self._replies.get(key, []), number, key)
+        if isinstance(said, str):
+            raise ModelError(said)
+        return said
+
+    def _kept_as(self, entry: Mapping[str, Any]) -> Hashable:
+        return str(entry["key"])
+
+    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
+        return exchange.key(self._name, messages, sampling)
+
+    def _reply(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
+        """The last one stays where a question is asked oftener than it was."""
         if not replies:
             raise ModelError(
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
                 "those of the run that it was recorded in."
             )
-        with self._turn:
-            number = min(self._asked.get(key, 0), len(replies) - 1)
-            self._asked[key] = number + 1
-        said = replies[number]
-        if isinstance(said, str):
-            raise ModelError(said)
-        return said
+        return replies[min(number, len(replies)) - 1]
 
 
-class RepliedInTurn:
+class RepliedInTurn(Replayed):
     """A model that gives the n-th question of an episode the n-th reply that it had, whatever is asked now.
 
     An episode is known by the stage and the seed of its questions. For a transcript whose prompts have changed since:
     what was answered then is carried out by today's code.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._turn, self._name = path, threading.Lock(), ""
-        self._kept: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
-        self._asked: dict[tuple[str, int | None], int] = {}
-        for entry in entries(path):
-            self._name = self._name or str(entry.get("model", ""))
-            self._kept.setdefault((str(entry["stage"]), entry["sampling"].get("seed")), []).append(entry)
+    def _kept_as(self, entry: Mapping[str, Any]) -> Hashable:
+        return str(entry["stage"]), entry["sampling"].get("seed")
 
-    @property
-    def name(self) -> str:
-        """The name of the model that was recorded."""
-        return self._name
+    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
+        return sampling.stage, sampling.seed
 
-    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The episode's next reply. Raises ModelError where it has none left."""
-        episode = (sampling.stage, sampling.seed)
-        with self._turn:
-            number = self._asked.get(episode, 0)
-            self._asked[episode] = number + 1
-        kept = self._kept.get(episode, [])
-        if number >= len(kept):
-            raise ModelError(
-                f"The transcript {self._path} has {len(kept)} replies to {episode}, one more is asked for."
-            )
-        said = _said(kept[number])
-        if isinstance(said, str):
-            raise ModelError(said)
-        return said
+    def _reply(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
+        """Raises ModelError where none is left."""
+        if number > len(replies):
+            raise ModelError(f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for.")
+        return replies[number - 1]
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -15,8 +15,7 @@ from annotated_types import Ge, Le
 from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.checks.alternatives import reached_by
-from sdg.skills.checks.check import GuardedCheck
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.experience import Experience
 from sdg.skills.practice.agreement import Agreement, agreement, healths
 from sdg.skills.practice.starts import Starts
@@ -147,7 +146,7 @@ def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckF
 
     def fires(part: CheckFunction) -> bool:
         try:
-            return found.end is not None and GuardedCheck.compile(part, domain)(found.end)
+            return found.end is not None and compiled(part, domain)(found.end)
         except (Refused, GuardError):
             return False
 

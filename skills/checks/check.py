@@ -7,9 +7,9 @@ to the same question, or that is true wherever it is asked is found before anyth
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.perception import Perception
@@ -33,20 +33,16 @@ class GuardedCheck:
     guarded: Guarded
     perceivable: Perceivable
 
-    @classmethod
-    def compile(cls, check: CheckFunction, domain: Domain) -> GuardedCheck:
-        """Load a check against a domain's perception functions. Raises `Refused`."""
-        return cls(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
-
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
         answer: bool = self.guarded(self.perceivable.shown(perception).functions())
         return answer
 
-    def evaluate(self, functions: Mapping[str, Callable[..., object]]) -> bool:
-        """The same over perception functions by name."""
-        answer: bool = self.guarded(functions)
-        return answer
+
+@lru_cache(maxsize=20_000)
+def compiled(check: CheckFunction, domain: Domain) -> GuardedCheck:
+    """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`."""
+    return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
 
 
 def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
@@ -119,17 +115,6 @@ def examine(check: GuardedCheck, snapshots: Iterable[Perception]) -> Health:
         true += first
         changed += first is not second
     return Health(states, true, changed)
-
-
-def constants(check: CheckFunction) -> tuple[str, ...]:
-    """The texts that a check names, in the order of the source, each once. Source that doesn't parse has none."""
-    try:
-        tree = ast.parse(check.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    texts.sort(key=lambda node: (node.lineno, node.col_offset))
-    return tuple(dict.fromkeys(str(node.value) for node in texts))
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:

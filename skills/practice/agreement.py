@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.skills.checks.check import Health, examine
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import Health, compiled, examine
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.agents.agents import PlannerAgent, Task, action_agent, play_task, rules_gate
+from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
 from sdg.deduction.deduce import MENDS, DeductionSettings, Failure, Limits, Planner, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
+from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
@@ -244,9 +245,8 @@ def test_primitive_actions_under_the_same_harness() -> None:
         "def program():\n    while True:\n        if not move_forward():\n            turn_left()\n        pick()\n"
     )
     planner = Planner(Model([fenced(source)]), Prompts())
-    row = play_task(
-        action_agent(lambda seed: planner, domain=BABYAI, settings=DeductionSettings(1)), Task("Open", SEED)
-    )
+    agent = PlannerAgent("sdg-action", lambda seed: planner, primitive_skills(BABYAI), settings=DeductionSettings(1))
+    row = play_task(agent, Task("Open", SEED))
     assert row["agent"] == "sdg-action"
     assert row["steps"] == len(row["actions"]) == row["skill_calls"]
     assert len(row["trace"][0]["calls"]) == min(row["skill_calls"], MAX_RECORDED_CALLS)
