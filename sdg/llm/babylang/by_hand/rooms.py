@@ -171,8 +171,8 @@ def explore(what: str, notes: Notes) -> bool:
                 right()
         if find(what) and not known:
             return True
-        # where there is no door, the thing must be here
-        seen = look_round() if there("door") or known else look_for(what)
+        # where there is no door, any other thing must be here
+        seen = look_round() if there("door") or known or "door" in what else look_for(what)
         things = [it for it in there("object") if it.room == here and it.type != "door" and it.picked_up_at < 0]
         if room() == here and (seen or not things):
             notes["looked"].append(here)
