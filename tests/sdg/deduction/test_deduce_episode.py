@@ -23,6 +23,8 @@ from sdg.prompts.sources import amended
 from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
+AWAY = SEED + 2
+"""A start from which looking for what isn't there doesn't come upon the goal."""
 SOLVE = "def program():\n    thing = '{}'\n    discover(thing)\n    go_next_to(thing)\n"
 
 
@@ -69,10 +71,10 @@ def fenced(source: str) -> str:
 
 
 def play(
-    *replies: str | Exception, level: str = "GoToLocal", restarts: bool = False, **settings: int
+    *replies: str | Exception, level: str = "GoToLocal", start: int = SEED, restarts: bool = False, **settings: int
 ) -> tuple[Episode, Model, Prompts]:
     world = BabyAIWorld(level)
-    world.reset(SEED)
+    world.reset(start)
     model, prompts = Model([*replies]), Prompts()
     skills = scripted_skills()
     # Without the world's own sense, so that a program may waste steps.
@@ -83,14 +85,14 @@ def play(
         toolkit=Toolkit(BABYAI, skills, GuardChain(rules=[rules])),
         seed=0,
         settings=DeductionSettings(**settings),
-        restart=(lambda: world.reset(SEED)) if restarts else None,
+        restart=(lambda: world.reset(start)) if restarts else None,
     )
     return episode, model, prompts
 
 
-def goal() -> str:
+def goal(start: int = SEED) -> str:
     world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
+    world.reset(start)
     return world.mission.removeprefix("go to ")
 
 
@@ -169,7 +171,7 @@ def test_functions_that_a_repair_leaves_out_stay_as_they_were() -> None:
 
 def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, _, prompts = play(fenced(wasting), fenced(SOLVE.format(goal())), attempts=1)
+    episode, _, prompts = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, attempts=1)
     first = episode.interactions[0]
     assert first.cause == "stopped"
     assert "so that another program can use the rest" in prompts.failures[0].error
@@ -178,7 +180,7 @@ def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
 
 def test_interactions_share_one_episode_and_its_time() -> None:
     away = "def program():\n    for _ in range(3):\n        discover('red door')\n"
-    episode, model, _ = play(fenced(away), attempts=1)
+    episode, model, _ = play(fenced(away), start=AWAY, attempts=1)
     first, second = episode.interactions
     assert first.cause == "stopped"
     assert (first.began, second.began) == (0, first.ended)
@@ -189,7 +191,7 @@ def test_interactions_share_one_episode_and_its_time() -> None:
 
 def test_restarting_is_the_other_mode() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal())), restarts=True)
+    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
     assert episode.success
     assert [each.cause for each in episode.interactions] == ["out of time", ""]
     assert episode.interactions[1].began == 0
