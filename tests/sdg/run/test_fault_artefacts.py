@@ -21,7 +21,7 @@ from sdg.grounding import records
 from sdg.llm import transcript
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import entries
-from sdg.run import RunFolderError, read_journal, read_json, read_metrics
+from sdg.run import RunFolderError, journal, read_journal, read_json, read_metrics
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "journal": (read_journal, RunFolderError),
@@ -56,6 +56,10 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path: Path) -> None
         file.truncate(1 << 40)
     with pytest.raises(RunFolderError, match="bytes"):
         read_journal(tmp_path / "big")
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(1 << 27)
+    with pytest.raises(RunFolderError, match="at most 67108864 bytes"):
+        read_json(tmp_path / "big")
     (tmp_path / "four").write_bytes(b"1234")
     with pytest.raises(OSError, match="at most 3"):
         read_file(tmp_path / "four", most=3)
@@ -88,6 +92,17 @@ def test_a_transcript_whose_parts_multiply_is_refused(tmp_path: Path, where: str
     (tmp_path / "bomb.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ModelError, match="Line 2"):
         list(entries(tmp_path / "bomb.jsonl"))
+
+
+def test_parts_of_parts_of_a_journal_do_not_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MAX_TEXT_CHARS", 10_000)
+    text, lines = "x" * 60, [{"part": journal._digest("x" * 60), "text": ["x" * 60]}]
+    for _ in range(2):
+        pieces, text = [{"$text": journal._digest(text)}] * 100, text * 100
+        lines.append({"part": journal._digest(text), "text": pieces})
+    (tmp_path / "bomb.jsonl").write_text("\n".join(map(json.dumps, [*lines, {"unit": "a"}])) + "\n")
+    with pytest.raises(RunFolderError, match="line 3 isn't a row"):
+        read_journal(tmp_path / "bomb.jsonl")
 
 
 def test_replies_of_a_transcript_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
