@@ -4,7 +4,7 @@ domain-specific models, as small networks over the facts that a domain gives its
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,30 +91,25 @@ class LearnedGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses what comes about too rarely from a moment like this. Raises ValueError where it can't tell."""
-        if observation.perception is None:
-            raise ValueError("an observation without its perception can't be judged")
-        asks = self.usages[command.name].asks
-        if not asks:
-            return _UNKNOWN
-        features = self.affordances.features(asks, command.argument, observation.perception)
-        return self._verdict(FEASIBILITY, command, features, f"{command} hardly ever succeeds from a place like this")
+        refusal = f"{command} hardly ever succeeds from a place like this"
+        return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what doesn't look like the command's effect. Raises ValueError where it can't tell."""
-        if before.perception is None or after.perception is None:
-            raise ValueError("an observation without its perception can't be judged")
-        asks = self.usages[command.name].asks
-        if not asks:
-            return _UNKNOWN
-        features = self.affordances.features(asks, command.argument, before.perception, after.perception)
-        return self._verdict(COMPLETENESS, command, features, f"{command} doesn't look complete")
+        return self._verdict(COMPLETENESS, command, (before, after), refusal=f"{command} doesn't look complete")
 
     def least_chance(self, verb: str, command: Command) -> float:
         """The chance below which a verdict is no."""
         return REFUSE_BELOW[verb]
 
-    def _verdict(self, verb: str, command: Command, features: np.ndarray, refusal: str) -> Verdict:
-        chance = self.networks[verb].chance(features)
+    def _verdict(self, verb: str, command: Command, moments: Sequence[Observation], *, refusal: str) -> Verdict:
+        seen = [moment.perception for moment in moments]
+        if None in seen:
+            raise ValueError("an observation without its perception can't be judged")
+        asks = self.usages[command.name].asks
+        if not asks:
+            return _UNKNOWN
+        chance = self.networks[verb].chance(self.affordances.features(asks, command.argument, *seen))
         if chance < self.least_chance(verb, command):
             return Verdict(False, f"{refusal} (chance {chance:.2f})", 1 - chance, self.source)
         return Verdict(True, f"chance {chance:.2f}", chance, self.source)

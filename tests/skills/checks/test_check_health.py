@@ -9,7 +9,7 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.domain import Perceivable
-from sdg.skills.checks.check import GuardedCheck, about_one_thing, compiled, examine, with_argument
+from sdg.skills.checks.check import GuardedCheck, about_one_thing, compiled, fault_of, with_argument
 from sdg.skills.checks.template import Unfit
 from sdg.skills.practice.starts import string_constants
 from sdg.skills.sandbox.guard import GeneratedError, Guard, Refused, Signature
@@ -31,27 +31,15 @@ def test_it_answers_about_a_snapshot(snapshots: list[BabyAIPerception]) -> None:
     assert [check(snapshot) for snapshot in snapshots[:8]].count(True) == 5
 
 
-def test_a_healthy_check(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(compiled(check_of("return get_steps() > 10"), BABYAI), snapshots)
-    assert health.healthy
-    assert (health.states, health.true) == (40, 29)
-
-
-def test_true_at_the_start_is_no_fault(snapshots: list[BabyAIPerception]) -> None:
-    assert examine(compiled(check_of("return get_steps() == 0"), BABYAI), snapshots).healthy
-
-
-def test_always_true_is_one(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(compiled(check_of("return get_steps() >= 0"), BABYAI), snapshots)
-    assert not health.healthy
-    assert "all of 40" in str(health)
+@pytest.mark.parametrize("question", ["get_steps() > 10", "get_steps() == 0", "get_steps() >= 0"])
+def test_nothing_speaks_against_a_check_that_answers(question: str, snapshots: list[BabyAIPerception]) -> None:
+    assert fault_of(compiled(check_of(f"return {question}"), BABYAI), snapshots) == ""
 
 
 def test_a_check_that_raises_somewhere(snapshots: list[BabyAIPerception]) -> None:
-    health = examine(compiled(check_of("return 10 // (get_steps() - 3) > 100"), BABYAI), snapshots)
-    assert not health.healthy
-    assert "line 2: ZeroDivisionError" in str(health)
-    assert health.states == 4
+    check = compiled(check_of("return 10 // (get_steps() - 3) > 100"), BABYAI)
+    assert "line 2: ZeroDivisionError" in fault_of(check, snapshots)
+    assert fault_of(check, snapshots[:3]) == ""
 
 
 def test_a_check_that_wavers() -> None:
@@ -72,13 +60,7 @@ def test_a_check_that_wavers() -> None:
     question = check_of("return flip()")
     guarded = Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
     check = GuardedCheck(question, guarded, Perceivable({"flip": Wavering.flip}, (), ""))
-    health = examine(check, [Wavering()])  # type: ignore[list-item]
-    assert not health.healthy
-    assert "changed its answer" in str(health)
-
-
-def test_no_states_say_nothing() -> None:
-    assert not examine(compiled(check_of("return True"), BABYAI), []).healthy
+    assert "changed its answer about 1 of 1" in fault_of(check, [Wavering()])  # type: ignore[list-item]
 
 
 def test_wrong_descriptions_come_back_with_the_grammar(snapshots: list[BabyAIPerception]) -> None:
