@@ -31,7 +31,6 @@ _WORDS: dict[str, str] = {
     "Yield": "yield is not allowed: build and return a list.",
     "YieldFrom": "yield is not allowed: build and return a list.",
     "With": "with is not allowed: there is nothing to open or to close.",
-    "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
 _SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
@@ -55,7 +54,6 @@ _ATTRIBUTES: dict[str, str] = {
     "appendleft": "write items.insert(0, value)", "popleft": "write items.pop(0)", "has_key": "write `key in d`",
     "iteritems": "write d.items()", "trim": "write text.strip()", "toLowerCase": "write text.lower()",
 }  # fmt: skip
-_SELF = frozenset({"self", "robot", "agent", "env", "world", "perception", "api", "bot", "skills"})
 
 
 def statement(node: ast.AST) -> str:
@@ -64,6 +62,11 @@ def statement(node: ast.AST) -> str:
         return imported(node)
     name = type(node).__name__
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
+
+
+def is_module(name: str) -> bool:
+    """Whether a module, or the package that it belongs to, is one that models import."""
+    return name.partition(".")[0] in MODULES
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> str:
@@ -76,18 +79,18 @@ def imported(node: ast.Import | ast.ImportFrom) -> str:
 def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str], bound: Collection[str]) -> str:
     """What to write instead of an attribute that there is not."""
     owner = ast.unparse(node.value)[:40] if isinstance(node.value, ast.Name | ast.Attribute) else ""
-    root: ast.expr = node.value
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    name = root.id if isinstance(root, ast.Name) else _module_of(root)
     if node.attr in functions:
         before = f"`{owner}.`" if owner else "anything before it"
         return f"{node.attr} is a plain function: call it without {before}, as in {node.attr}(...)"
-    if name in IMPORTABLE.keys() - bound:
+    root: ast.expr = node.value
+    while isinstance(root, ast.Attribute | ast.Call):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    name = root.id if isinstance(root, ast.Name) and root.id not in bound else ""
+    if name in IMPORTABLE:
         return f"{name} has to be imported: write `import {name}` above"
-    if name and name not in bound and _SHORT.get(name, name) in MODULES:
+    if _SHORT.get(name, name) in MODULES:
         return f"there is no module {name} here: {MODULES[_SHORT.get(name, name)]}"
-    if name and name not in {*functions, *PLAIN_TYPES} and (name not in bound or name in _SELF):
+    if owner and name and name not in {*functions, *PLAIN_TYPES}:
         return f"there is no {name}: call the functions by their names alone; they are: {', '.join(functions)}"
     known = list(fields)
     near = difflib.get_close_matches(node.attr, [*known, *sorted(METHODS)], n=1, cutoff=0.7)
@@ -95,14 +98,6 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
         hint = f"; did you mean {near[0]}?" if near else f": {_ATTRIBUTES[node.attr]}"
         return f"there is no attribute {node.attr!r}{hint}"
     return f"there is no attribute {node.attr!r}; the attributes are: {', '.join(known)}"
-
-
-def _module_of(node: ast.expr) -> str:
-    """The module whose function a value came from, as in `np.array(...).any()`; empty where there is none."""
-    while isinstance(node, ast.Attribute | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    name = node.id if isinstance(node, ast.Name) else ""
-    return name if _SHORT.get(name, name) in MODULES else ""
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:

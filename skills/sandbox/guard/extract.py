@@ -6,12 +6,12 @@ It looks at each line once and uses no regular expressions: a model that degener
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 
 from sdg.skills.sandbox.guard.errors import Refused
+from sdg.skills.sandbox.guard.syntax import parse
 
 MAX_REPLY_CHARS = 64_000
 MAX_REPLY_LINES = 4_000
@@ -19,6 +19,7 @@ MAX_BLOCKS = 400
 MAX_PARSED_CHARS = 20_000
 """Longer code is no guard's: it is not looked at as Python."""
 _BLANKS = " \t"
+_DEFINES = ("def ", "async def ")
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon", "tool_code"})
 _STATEMENTS = frozenset({"def", "if", "for", "while", "return", "import", "from", "class", "async"})
 _THOUGHTS = tuple(f"</{form}>" for word in ("think", "thinking", "thought", "reasoning")
@@ -87,7 +88,7 @@ def extract_code(reply: str) -> str:
     if not blocks:
         return _bare(text)
     python = [_unprompted(block.text + "\n") for block in blocks if block.language in _PYTHON]
-    defining = [code for code in python if any(line.startswith(("def ", "async def ")) for line in code.split("\n"))]
+    defining = [code for code in python if any(line.startswith(_DEFINES) for line in code.split("\n"))]
     if len(defining) == 1:
         return defining[0]
     if defining:
@@ -124,13 +125,10 @@ def _dedented(lines: list[str]) -> str:
 
 
 def _defined(line: str) -> str:
-    if "def" not in line:
-        return ""
-    words = line.strip(_BLANKS)
-    words = words[5:].lstrip(_BLANKS) if words.startswith("async") else words
-    name, bracket, _ = words[4:].partition("(")
-    name = name.strip(_BLANKS)
-    return name if words.startswith(("def ", "def\t")) and bracket and name.isidentifier() else ""
+    head, bracket, _ = line.partition("(")
+    words = head.split()
+    is_named = bool(bracket) and words[:-1] in (["def"], ["async", "def"]) and words[-1].isidentifier()
+    return words[-1] if is_named else ""
 
 
 def _mentions_function(text: str) -> bool:
@@ -158,37 +156,30 @@ def _bare(text: str) -> str:
     if parsed(code) is not None:
         return code
     lines = code.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))]
-    if not starts:
-        _refuse_prose(code)
-        return code
-    margin = len(lines[starts[0]]) - len(lines[starts[0]].lstrip())
-    lines = [line[margin:] if not line[:margin].strip() else line for line in lines]
-    starts = [number for number in starts if lines[number].startswith(("def ", "async def "))]
-    end, begun = starts[0], set(starts)
-    while end < len(lines) and (end in begun or lines[end][:1] in ("", " ", "\t", "#", ")")):
-        end += 1
-    if starts[-1] > end:
+    start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
+    if start is None:
+        return _without_prose(code)
+    margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+    goes_on = tuple(margin + sign for sign in (" ", "\t", "#", ")", *_DEFINES))
+    taken = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
+    if any(line.startswith(goes_on[-2:]) for line in lines[start + len(taken) :]):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
-    cut = "\n".join(lines[starts[0] : end]).rstrip() + "\n"
+    cut = _dedented(taken) + "\n"
     return cut if parsed(cut) is not None else code
 
 
-def _refuse_prose(code: str) -> None:
-    """Raises `Refused` for a reply that holds no Python at all, or holds it inside something else."""
+def _without_prose(code: str) -> str:
+    """The code as it is. Raises `Refused` for a reply that holds no Python at all, or holds it in something else."""
     if _mentions_function(code):
         raise Refused(f"The reply's code does not stand by itself: {_WANTED}, with `def` at the beginning of a line.")
     if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in code.split("\n")):
         raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
+    return code
 
 
 def parsed(code: str) -> ast.Module | None:
     """The tree of what is Python of a length that anybody reads, None for the rest."""
-    if len(code) > MAX_PARSED_CHARS:
-        return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse(code, at_most=MAX_PARSED_CHARS)
+    except Refused:
         return None

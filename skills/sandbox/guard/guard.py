@@ -13,16 +13,16 @@ functions and record types it is given and nothing of any world. Compiled code n
 from __future__ import annotations
 
 import ast
-import warnings
+import heapq
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from types import CodeType
 from typing import Any
 
-from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
+from sdg.skills.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
-from sdg.skills.sandbox.guard.formats import Formats
 from sdg.skills.sandbox.guard.helpers import BUILTINS, Helpers
 from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import (
@@ -32,14 +32,10 @@ from sdg.skills.sandbox.guard.meter import (
     SOURCE,
     UNITS_PER_STEP,
     Exhausted,
-    Lazy,
-    Meter,
 )
-from sdg.skills.sandbox.guard.operators import Operators
-from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
-from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse, resolved
-from sdg.skills.sandbox.guard.table import EXCEPTIONS
+from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, compiled, parse
+from sdg.skills.sandbox.guard.table import EXCEPTIONS, HEAP
 from sdg.skills.sandbox.guard.weave import Weaver
 
 __all__ = [
@@ -51,6 +47,12 @@ BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
 _ADDRESS = " at 0x"
 """Where something lies in memory, as an error about a function tells it: it differs from run to run."""
+
+
+_HINTS = {
+    "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
+    "'NoneType' object": "it is None here: ask `is not None` first",
+}  # fmt: skip
 
 
 def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
@@ -79,7 +81,10 @@ class Guard:
         budget_steps: int = BUDGET_STEPS,
         source_bytes: int = MAX_SOURCE_BYTES,
     ) -> None:
-        self.signatures = signatures_of(functions)
+        self.signatures = {
+            name: given if isinstance(given, Signature) else Signature.of(name, given)
+            for name, given in functions.items()
+        }
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
         self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
@@ -100,23 +105,23 @@ class Guard:
             raise Refused("The code is nested too deeply.") from None
 
     def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        variables = names_bound(tree)
+        kept = {name for name, signature in self.signatures.items() if not signature.weak}
         weaver = Weaver(
+            tree,
             fields=self.fields,
             functions=self.signatures,
             errors={**EXCEPTIONS, **self.errors},
-            kept={name for name, signature in self.signatures.items() if not signature.weak} | set(self.errors),
-            imported=(imported := resolved(tree, variables | set(self.signatures))),
-            variables=variables,
+            kept=kept | self.errors.keys(),
+            variables=names_bound(tree),
         )
         found = entry_of(tree, entry, weaver.refuse)
-        if found:
-            check_top(tree, weaver.refuse, imported)
         weaver.truth = found if self.returns is bool else ""
         is_static = all(map(_is_static, tree.body))
         woven = weaver.visit(tree)
         weaver.report()
-        return Guarded(self, source=source, entry=found, code=_compile(woven), is_static=is_static)
+        return Guarded(
+            self, source=source, entry=found, code=compiled(ast.fix_missing_locations(woven)), is_static=is_static
+        )
 
 
 class Guarded:
@@ -133,10 +138,9 @@ class Guarded:
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._meter = Meter(guard.records)
+        self._meter = Helpers(guard.records)
         self._border = Border(self._meter)
-        self._names: dict[str, Any] = {"__builtins__": {}, SOURCE: source}
-        self._names.update(_furnish(self._meter, guard))
+        self._names: dict[str, Any] = _furnish(self._meter, guard) | {"__builtins__": {}, SOURCE: source}
         for name, signature in guard.signatures.items():
             self._names[name] = self._border.wrap(signature)
         self._code = None if is_static else code
@@ -197,15 +201,9 @@ class Guarded:
 
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
-        text = str(error.args[0])[:200] if error.args and type(error.args[0]) is str else ""
-        if not isinstance(error, TypeError | AttributeError):
-            return ""
-        if "function'" in text or "'method'" in text:
-            return ": call the function first, as in name()"
-        if "'NoneType' object" in text:
-            return ": it is None here: ask `is not None` first"
-        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in text), None)
-        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}" if record else ""
+        text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
+        signs = {f"{record.__name__!r} object": _attributes(record) for record in self._meter.records} | _HINTS
+        return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
 
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
@@ -220,59 +218,44 @@ class Guarded:
             return None
 
 
-def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
+def _attributes(record: type) -> str:
+    return f"it has attributes only, which are {', '.join(field.name for field in fields(record))}"
+
+
+def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
-    operators, formats = Operators(meter), Formats(meter)
-    helpers = Helpers(meter, operators)
-    names = {f".{name}": function for name, function in operators.calls.items()} | helpers.calls
-    names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
-
-    def is_field(value: Any, name: str) -> bool:
-        return type(value) in guard.records and name in guard.fields and hasattr(value, name)
-
-    names |= {
-        ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".set": names["set"], ".dict": names["dict"],
-        ".lazy": lambda items: Lazy(items, meter), ".missing": object(),
-        ".generator": lambda made: lambda *values, **words: Lazy(made(*values, **words), meter),
-        ".shown": formats.shown, ".joined": formats.joined,
-        ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
-        ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
-        ".deeper": lambda function: _deeper(function, meter),
+    calls = helpers.calls
+    calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
+        ".tick": helpers.tick, ".counted": helpers.counted, ".caught": helpers.caught, ".key": helpers.key,
+        ".text": helpers.text, ".star": helpers.bulk, ".rows": helpers.rows, ".set": calls["set"],
+        ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown, ".joined": helpers.joined,
+        ".error": lambda kind, *text: kind(*map(helpers.text, text)),
     }  # fmt: skip
-    return names
+    woven = {**calls, "__builtins__": {}}
+    exec(_HEAPQ, woven)
+    return calls | {f".x_heapq.{name}": woven[name] for name in HEAP}
 
 
-def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """A lambda with its depth counted."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        meter.enter(2)
-        try:
-            return function(*arguments, **named)
-        finally:
-            meter.depth -= 1
-
-    return call
+def _heapq() -> CodeType:
+    """The functions of heapq, from its own Python: each comparison is charged as one of generated code."""
+    tree = ast.parse(inspect.getsource(heapq))
+    tree.body = [node for node in tree.body if getattr(node, "name", "") in (*HEAP, "_siftdown", "_siftup")]
+    weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
+    woven = weaver.visit(tree)
+    weaver.report()
+    return compiled(ast.fix_missing_locations(woven), name=heapq.__name__)
 
 
 def _is_static(statement: ast.stmt) -> bool:
     """Whether a statement of the module may be run once for all: nothing that it makes can be changed."""
     if isinstance(statement, ast.FunctionDef):
         defaults = [*statement.args.defaults, *statement.args.kw_defaults]
-        return all(default is None or is_literal(default) for default in defaults)
-    return isinstance(statement, ast.Pass) or is_constant(getattr(statement, "value", None))
-
-
-def _compile(tree: ast.Module) -> CodeType:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(ast.fix_missing_locations(tree), FILENAME, "exec", dont_inherit=True, optimize=0)
-    except SyntaxError as error:
-        raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
-    except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
+        return all(default is None or is_constant(default) for default in defaults)
+    return isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom) or is_constant(
+        getattr(statement, "value", statement)
+    )
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"
+
+_HEAPQ = _heapq()
