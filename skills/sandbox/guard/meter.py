@@ -107,7 +107,7 @@ class Meter:
             self.tick(value.__sizeof__() >> 4)
         return value
 
-    def weigh(self, value: Any, *, shown: bool = False, levels: int = MAX_DEPTH) -> int:
+    def weigh(self, value: Any, *, shown: bool = False) -> int:
         """Charge every node of a nested value, shared ones as often as C code would meet them; how many there are.
 
         Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process. Where
@@ -115,22 +115,33 @@ class Meter:
         would tell addresses. Raises `TooLarge` beyond MAX_DEPTH levels, `BudgetStop` when the walk costs more than is
         left, TypeError for what has no text.
         """
-        kind, is_error = type(value), shown and isinstance(value, Exception)
-        if levels < 0:
-            raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
-        if shown and not is_error and (kind not in self.plain or kind is defaultdict):
-            raise TypeError(f"a {kind.__name__} cannot be turned into text")
-        size = 1 + shown + (len(value) >> (not shown) * 4 if kind is str else kind in self.records)
-        size += value.bit_length() >> 2 if shown and kind is int else 0
-        parts = value.args if is_error else value if kind in CONTAINERS else ()
-        if not shown and parts and kind not in DICTS and NUMBERS.issuperset(map(type, parts)):
-            size, parts = size + len(parts), ()
-        self.tick(size + (24 * len(value) if shown and kind is Counter else 0))  # written in the order of its counts
-        for part in chain.from_iterable(value.items()) if kind in DICTS else parts:
-            size += self.weigh(part, shown=shown, levels=levels - 1)
+        if not shown and type(value) in (list, tuple) and NUMBERS.issuperset(map(type, value)):
+            self.tick(1 + len(value))
+            return 1 + len(value)
+        size, level = 0, [value]
+        for _ in range(MAX_DEPTH + 1):
+            weight = sum(map(self._written if shown else self._touched, level))
+            self.tick(weight)
+            size += weight
             if shown:
                 fit(size, "characters")
-        return size
+            level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
+            if not level:
+                return size
+        raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
+
+    def _touched(self, part: Any) -> int:
+        """What C code has to do with one node."""
+        return 1 + (len(part) >> 4 if type(part) is str else type(part) in self.records)
+
+    def _written(self, part: Any) -> int:
+        """About how many characters a node has as text, those of its parts aside."""
+        kind = type(part)
+        if kind is defaultdict or not (kind in self.plain or isinstance(part, Exception)):
+            raise TypeError(f"a {kind.__name__} cannot be turned into text")
+        if kind is Counter:  # in the order of its counts
+            self.tick(24 * len(part))
+        return 2 + (len(part) if kind is str else part.bit_length() >> 2 if kind is int else 0)
 
     def key(self, value: Any, among: int = 0) -> Any:
         """The value, charged for being looked up `among` so many keys. Raises `TooLarge` for a number that is too long.
@@ -258,6 +269,13 @@ class Lazy:
             return item
         finally:
             meter.depth -= 1
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What C code visits in a container or an exception."""
+    if type(value) in DICTS:
+        return chain.from_iterable(value.items())
+    return value.args if isinstance(value, Exception) else value if type(value) in CONTAINERS else ()
 
 
 def fit(size: int, what: str) -> None:
