@@ -156,7 +156,6 @@ class Border:
         """An argument on its way to the host: plain types or records that came from it; containers are copied."""
         size = len(value) if type(value) is str else 0
         if type(value) not in self._plain:
-            self._meter.weigh(value)  # a value that holds itself in many places ends the run here
             size = self._meter.weigh(value, shown=True)
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
@@ -169,8 +168,5 @@ class Border:
         if kind not in containers:
             raise TypeError(f"a {kind.__name__} cannot be an argument: give plain values or what a function returned")
         if kind is dict:
-            pairs = [
-                (self._copied(key, containers, plain), self._copied(value[key], containers, plain)) for key in value
-            ]
-            return dict(pairs)
+            return {self._copied(k, containers, plain): self._copied(value[k], containers, plain) for k in value}
         return kind([self._copied(item, containers, plain) for item in value])

@@ -45,8 +45,7 @@ def tidy(reply: str) -> str:
     said = reply
     for tag in _THOUGHTS:
         said = said.rpartition(tag)[2]
-    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    said = said.replace("\x00", "").replace("\ufeff", "")
+    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").translate({ord("\r"): "\n", 0: None, ord("\ufeff"): None})
     return "\n".join(said.split("\n", MAX_REPLY_LINES)[:MAX_REPLY_LINES])
 
 
@@ -72,7 +71,9 @@ def fence_of(line: str) -> tuple[str, str] | None:
 
 def functions_in(source: str) -> tuple[str, ...]:
     """Names of the functions that `source` defines at any depth, as they stand in the text."""
-    return tuple(filter(None, map(_defined, source.split("\n"))))
+    heads = [line.partition("(")[0].split() for line in source.split("\n") if "(" in line]
+    named = [words for words in heads if words[:-1] in (["def"], ["async", "def"])]
+    return tuple(words[-1] for words in named if words[-1].isidentifier())
 
 
 def extract_code(reply: str) -> str:
@@ -122,13 +123,6 @@ def _dedented(lines: list[str]) -> str:
     least, most = min(margins, default=""), max(margins, default="")
     margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
-
-
-def _defined(line: str) -> str:
-    head, bracket, _ = line.partition("(")
-    words = head.split()
-    is_named = bool(bracket) and words[:-1] in (["def"], ["async", "def"]) and words[-1].isidentifier()
-    return words[-1] if is_named else ""
 
 
 def _mentions_function(text: str) -> bool:

@@ -34,7 +34,7 @@ from sdg.skills.sandbox.guard.meter import (
     Exhausted,
 )
 from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, compiled, parse
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
 from sdg.skills.sandbox.guard.table import EXCEPTIONS, HEAP
 from sdg.skills.sandbox.guard.weave import Weaver
 
@@ -94,34 +94,24 @@ class Guard:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
-    def load(self, source: str, *, entry: str | None = None) -> Guarded:
-        """Compile source whose function `entry` (by default its only one that no other calls) takes no arguments.
+    def load(self, source: str, *, entry: str = "") -> Guarded:
+        """Compile source whose function `entry` (by default its last one) takes no arguments.
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
+        kept = {name for name, signature in self.signatures.items() if not signature.weak} | self.errors.keys()
         try:
-            return self._load(parse(source, at_most=self.source_bytes), source, entry=entry)
+            tree = parse(source, at_most=self.source_bytes)
+            errors, variables = {**EXCEPTIONS, **self.errors}, names_bound(tree)
+            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=errors, kept=kept,
+                            variables=variables)  # fmt: skip
+            found = entry_of(tree, entry, weaver.refuse)
+            weaver.truth = found if self.returns is bool else ""
+            is_static = all(map(_is_static, tree.body))
+            code = weaver.compiled(tree)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
-
-    def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        kept = {name for name, signature in self.signatures.items() if not signature.weak}
-        weaver = Weaver(
-            tree,
-            fields=self.fields,
-            functions=self.signatures,
-            errors={**EXCEPTIONS, **self.errors},
-            kept=kept | self.errors.keys(),
-            variables=names_bound(tree),
-        )
-        found = entry_of(tree, entry, weaver.refuse)
-        weaver.truth = found if self.returns is bool else ""
-        is_static = all(map(_is_static, tree.body))
-        woven = weaver.visit(tree)
-        weaver.report()
-        return Guarded(
-            self, source=source, entry=found, code=compiled(ast.fix_missing_locations(woven)), is_static=is_static
-        )
+        return Guarded(self, source=source, entry=found, code=code, is_static=is_static)
 
 
 class Guarded:
@@ -141,11 +131,9 @@ class Guarded:
         self._meter = Helpers(guard.records)
         self._border = Border(self._meter)
         self._names: dict[str, Any] = _furnish(self._meter, guard) | {"__builtins__": {}, SOURCE: source}
-        for name, signature in guard.signatures.items():
-            self._names[name] = self._border.wrap(signature)
-        self._code = None if is_static else code
-        if is_static:
-            exec(code, self._names)
+        self._names |= {name: self._border.wrap(signature) for name, signature in guard.signatures.items()}
+        self._code, self._is_static = code, is_static
+        self._is_made = False
 
     @property
     def steps(self) -> int:
@@ -156,8 +144,9 @@ class Guarded:
         self._meter.begin(self.budget_steps)
         self._border.begin(functions)
         try:
-            if self._code is not None:  # nothing lasts: lists, dicts and sets of the module are made anew
+            if not self._is_made:  # nothing lasts: lists, dicts and sets of the module are made anew
                 exec(self._code, self._names)
+                self._is_made = self._is_static
             value = self._names[self.entry]()
             if self._meter.left >= 0:
                 return value if type(value) is bool else self._returned(value)
@@ -195,9 +184,8 @@ class Guarded:
             text = self._meter.text(error)
         except (Exception, BudgetStop):
             text = ""
-        if _ADDRESS in text:
-            text = text.partition(_ADDRESS)[0]
-        return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
+        told = text.partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in told)
 
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
@@ -241,9 +229,7 @@ def _heapq() -> CodeType:
     tree = ast.parse(inspect.getsource(heapq))
     tree.body = [node for node in tree.body if getattr(node, "name", "") in (*HEAP, "_siftdown", "_siftup")]
     weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
-    woven = weaver.visit(tree)
-    weaver.report()
-    return compiled(ast.fix_missing_locations(woven), name=heapq.__name__)
+    return weaver.compiled(tree, name=heapq.__name__)
 
 
 def _is_static(statement: ast.stmt) -> bool:

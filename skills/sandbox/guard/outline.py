@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 from sdg.skills.sandbox.guard.syntax import loads
 
@@ -29,19 +28,17 @@ Refuse = Callable[[ast.AST | None, str], None]
 
 def names_bound(tree: ast.AST) -> frozenset[str]:
     """Every name that a tree binds anywhere."""
-    nodes = [node for node in ast.walk(tree) if type(node) in _BINDS]
-    stores = [node for node in nodes if not isinstance(getattr(node, "ctx", None), ast.Load)]
-    return frozenset(filter(None, (getattr(node, _BINDS[type(node)]) for node in stores)))
+    nodes = [node for node in ast.walk(tree) if not isinstance(getattr(node, "ctx", None), ast.Load)]
+    return frozenset(filter(None, (getattr(node, _BINDS.get(type(node), ""), None) for node in nodes)))
 
 
 def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
     """All names that a function reads, those included that what it reads needs."""
     named = {name: set(loads(node)) for node in definitions for name in names_at_top(node)}
-    reached, new = {entry}, [entry]
+    reached, new = set[str](), {entry}
     while new:
-        found = named.get(new.pop(), set()) - reached
-        new += found
-        reached |= found
+        reached |= new
+        new = {read for name in new for read in named.get(name, ())} - reached
     return frozenset(reached)
 
 
@@ -62,29 +59,23 @@ def starts(node: ast.stmt) -> str:
     return ""
 
 
-def entry_of(tree: ast.Module, entry: str | None, refuse: Refuse) -> str:
+def entry_of(tree: ast.Module, entry: str, refuse: Refuse) -> str:
     """The entry function's name, "" where there is none; what it doesn't need and what would only start it is taken out
     of `tree`, in which nothing but functions and constants may be left, each bound once."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if entry is None:
-        called = {name for f in functions.values() for name in loads(f) if name != f.name}
-        entries = [name for name in functions if name not in called]
-        if functions and len(entries) != 1:
-            refuse(None, f"define exactly one function that the others serve; there are: {', '.join(functions)}")
-        entry = entries[0] if entries else None
-    if entry not in functions:
-        wanted = f"def {entry}():" if entry else "one function"
-        there = f"define a function named {entry}; there are: {', '.join(functions)}"
-        refuse(None, there if functions else f"there is no function: define {wanted}")
-        _check_top(tree, refuse, instead=f"put the code into {wanted}")
-        return ""
-    needed = needed_names(entry, tree.body)
-    tree.body = [node for node in tree.body if not _is_spare(node, entry, needed)]
-    arguments = functions[entry].args
-    if any((arguments.posonlyargs, arguments.args, arguments.kwonlyargs, arguments.vararg, arguments.kwarg)):
-        refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-    _check_top(tree, refuse, instead="leave this line out, or put it into a function")
-    return entry
+    entry = entry or next(reversed(functions), "")
+    if entry in functions:
+        needed = needed_names(entry, tree.body)
+        tree.body = [node for node in tree.body if not _is_spare(node, entry, needed)]
+        if ast.unparse(functions[entry].args):
+            refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
+        _check_top(tree, refuse, instead="leave this line out, or put it into a function")
+        return entry
+    wanted = f"def {entry}():" if entry else "one function"
+    there = f"define a function named {entry}; there are: {', '.join(functions)}"
+    refuse(None, there if functions else f"there is no function: define {wanted}")
+    _check_top(tree, refuse, instead=f"put the code into {wanted}")
+    return ""
 
 
 def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
@@ -106,44 +97,24 @@ def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
             refuse(statement, f"{name} is defined twice: give the second one a name of its own")
         known.update(names)
         lasting.update(names if hasattr(statement, "value") and not is_constant(statement.value) else ())
+    told = "is a constant, and nothing lasts from one call to the next: make it inside the function"
     for node in ast.walk(tree):
         match node:
             case ast.Call(ast.Attribute(ast.Name(name), attr)) if attr in _CHANGING and name in lasting:
-                pass
+                refuse(node, f"{name} {told}")
             case ast.Subscript(ast.Name(name), _, ast.Store() | ast.Del()) if name in lasting:
-                pass
-            case _:
-                continue
-        refuse(node, f"{name} is a constant, and nothing lasts from one call to the next: make it inside the function")
+                refuse(node, f"{name} {told}")
 
 
 def is_constant(node: ast.AST | None) -> bool:
     """A value that nothing can change: it is made once."""
-    return node is not None and all(isinstance(part, _CONSTANT) and _is_plain(part) for part in ast.walk(node))
+    return node is not None and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
 
 
-def _is_plain(node: Any) -> bool:
-    """Signs stand before numbers, and calls have no keywords."""
-    if isinstance(node, ast.UnaryOp):
-        return type(getattr(node.operand, "value", None)) in (int, float)
-    return not (isinstance(node, ast.Call) and node.keywords)
-
-
-def _is_harmless(statement: Any, known: Collection[str]) -> bool:
+def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
     """Constants bound to names: displays of constants, arithmetic on `known` ones, `float("inf")`, empty containers."""
-    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-        return isinstance(statement, ast.Pass) or isinstance(getattr(statement, "value", None), ast.Constant)
-    parts = list(ast.walk(statement.value))
-    return (
-        all(_is_plain_target(target, statement.value) for target in targets)
-        and all(isinstance(part, _LITERAL) and _is_plain(part) for part in parts)
-        and {*known, *_MAKERS}.issuperset(loads(statement.value))
-    )
-
-
-def _is_plain_target(target: ast.expr, value: ast.expr) -> bool:
-    """A name, or as many names as there are values."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple | ast.List):
-        return len(target.elts) == len(value.elts) and all(isinstance(part, ast.Name) for part in target.elts)
-    return isinstance(target, ast.Name)
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
+        parts = ast.walk(value)
+        return all(isinstance(part, _LITERAL) for part in parts) and {*known, *_MAKERS}.issuperset(loads(value))
+    return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)

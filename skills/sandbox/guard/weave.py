@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from types import CodeType
 from typing import Any
 
 from sdg.skills.sandbox.guard import advice
 from sdg.skills.sandbox.guard.errors import Refused
 from sdg.skills.sandbox.guard.helpers import BUILTINS, METHODS
 from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
-from sdg.skills.sandbox.guard.meter import UNITS_PER_STEP
+from sdg.skills.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
 from sdg.skills.sandbox.guard.operators import BINARY
 from sdg.skills.sandbox.guard.syntax import (
     FIELDS,
@@ -31,6 +32,7 @@ from sdg.skills.sandbox.guard.syntax import (
     WOVEN,
     call,
     compared,
+    compiled,
     is_starred,
     load,
     loads,
@@ -80,12 +82,14 @@ class Weaver(ast.NodeTransformer):
         self._temporaries = 0
         self._problems: dict[str, int] = {}
 
-    def report(self) -> None:
-        """Raises `Refused` with all that was noted, if anything was."""
+    def compiled(self, tree: ast.Module, *, name: str = FILENAME) -> CodeType:
+        """The woven tree as code. Raises `Refused` with all that was noted, if anything was."""
+        woven = ast.fix_missing_locations(self.visit(tree))
         found = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
         if found:
             rest = [f"line {line}: {message}" if line else message for message, line in found[1:]]
             raise Refused("\n".join([found[0][0], *rest]), line=found[0][1])
+        return compiled(woven, name=name)
 
     def refuse(self, node: ast.AST | None, message: str) -> None:
         self._problems.setdefault(message, getattr(node, "lineno", 0))
