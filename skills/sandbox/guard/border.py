@@ -156,6 +156,7 @@ class Border:
         """An argument on its way to the host: plain types or records that came from it; containers are copied."""
         size = len(value) if type(value) is str else 0
         if type(value) not in self._plain:
+            self._meter.weigh(value)  # a value that holds itself in many places ends the run here
             size = self._meter.weigh(value, shown=True)
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")

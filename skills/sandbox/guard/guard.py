@@ -17,6 +17,7 @@ import heapq
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from traceback import walk_tb
 from types import CodeType
 from typing import Any
 
@@ -156,12 +157,9 @@ class Guarded:
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        line, trace = 0, error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == FILENAME:
-                line = trace.tb_lineno or line  # clean-up code has no line
-            trace = trace.tb_next
-        return line
+        steps = walk_tb(error.__traceback__)
+        lines = [line for frame, line in steps if frame.f_code.co_filename == FILENAME and line]
+        return lines[-1] if lines else 0  # clean-up code has no line
 
     def _explained(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
@@ -215,8 +213,8 @@ def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     calls = helpers.calls
     calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
         ".tick": helpers.tick, ".counted": helpers.counted, ".caught": helpers.caught, ".key": helpers.key,
-        ".text": helpers.text, ".star": helpers.bulk, ".rows": helpers.rows, ".set": calls["set"],
-        ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown, ".joined": helpers.joined,
+        ".text": helpers.text, ".star": helpers.bulk, ".rows": lambda items: map(helpers.bulk, items),
+        ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown, ".joined": helpers.joined,
         ".error": lambda kind, *text: kind(*map(helpers.text, text)),
     }  # fmt: skip
     woven = {**calls, "__builtins__": {}}

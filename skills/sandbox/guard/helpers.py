@@ -12,6 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import chain, repeat
+from operator import itemgetter
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
@@ -96,7 +97,7 @@ class Helpers(Operators):
             ".type": self.type_of,
             ".getattr": self.field,
             ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
-            ".merged": self.merged,
+            ".merged": lambda items: self.calls[".or_"]({}, items),
             ".getter": lambda receiver: lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default),
         }
 
@@ -122,8 +123,13 @@ class Helpers(Operators):
         """Method by name and type of the receiver."""
         table: dict[str, dict[type, Method]] = {
             "format": {str: self.format}, "join": {str: self.join}, "replace": {str: self.replace},
-            "sort": {list: self.sort}, "update": {dict: self.update, defaultdict: self.update, Counter: self.recount},
-            "most_common": {Counter: self.most_common}, "is_integer": {int: lambda number: True},
+            "sort": {list: self.sort}, "update": {Counter: self.recount} | dict.fromkeys(
+                (dict, defaultdict), lambda items, more=(), /, **words: items.update(self.pairs(more), **words)
+            ),
+            "most_common": {
+                Counter: lambda items, n=None: self.sorted(items.items(), key=itemgetter(1), reverse=True)[:n]
+            },
+            "is_integer": {int: lambda number: True},
             "get": dict.fromkeys(self.records, self.field),
         }  # fmt: skip
         for kind, rows in METHOD_ROWS.items():
@@ -160,12 +166,6 @@ class Helpers(Operators):
         """A new dict, Counter or defaultdict with what it is made of."""
         self.calls[".m_update"](made, *items, **named)
         return made
-
-    def merged(self, items: Any) -> Any:
-        """What `{**items}` and `f(**items)` may merge."""
-        if type(items) not in DICTS:
-            raise TypeError("** takes a dict")
-        return self.keys(items)
 
     def type_of(self, value: Any) -> Any:
         """`type(value)` of a plain value: the name that generated code has for it."""
@@ -242,18 +242,7 @@ class Helpers(Operators):
         return str(self.made(text.replace(old, new, count)))
 
     def sort(self, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:
-        """As in CPython the list is empty while its keys are asked for."""
-        out = items.copy()
-        items.clear()
-        try:
-            out = self.sorted(out, key=key, reverse=reverse)
-            if items:
-                raise ValueError("list modified during sort")
-        finally:
-            items[:] = out
-
-    def update(self, items: dict[Any, Any], more: Any = (), /, **words: Any) -> None:
-        items.update(self.pairs(more), **words)
+        items[:] = self.sorted(items, key=key, reverse=reverse)
 
     # Modules --------------------------------------------------------------------------------------------------------
 
@@ -264,9 +253,6 @@ class Helpers(Operators):
             self[count, name] = self.calls[".add"](count[name], number) if name in count else number
         if type(items) not in DICTS:
             count.update(self.keys(self.bulk(items)))
-
-    def most_common(self, items: Any, n: Any = None) -> list[Any]:
-        return self.sorted(items.items(), key=lambda pair: pair[1], reverse=True)[:n]
 
     def accumulate(self, items: Any, function: Any = None, *, initial: Any = None) -> Any:
         function = function or self.calls[".add"]

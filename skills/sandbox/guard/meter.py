@@ -7,7 +7,7 @@ twenty bytes. What every helper does is charged by the sizes of what it is given
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain, count, islice
 from string import Formatter
 from types import GeneratorType
@@ -69,9 +69,7 @@ class Meter:
 
     def enter(self, units: int) -> None:
         """One more call inside the others."""
-        self.left -= units
-        if self.left < 0:
-            raise BudgetStop
+        self.tick(units)
         if self.depth >= MAX_CALL_DEPTH:
             self.too_deep = RecursionError(f"more than {MAX_CALL_DEPTH} calls inside one another")
             raise self.too_deep
@@ -174,16 +172,11 @@ class Meter:
 
     def bulk(self, items: Iterable[Any]) -> list[Any]:
         """A new list of the items, as many as one operation may have, four times that where each was counted."""
-        most = MOST["items"] * (4 if type(items) in (Lazy, GeneratorType) else 1)
-        out = list(islice(items, most + 1))
-        if len(out) > most:
-            fit(len(out), "items")
+        times = 4 if type(items) in (Lazy, GeneratorType) else 1
+        out = list(islice(items, times * (MOST["items"] + 1)))
+        fit(len(out) // times, "items")
         self.tick(1 + (len(out) << 1 if type(items) in (range, str) else len(out) >> 1))
         return out
-
-    def rows(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Each item as a bounded list, for patterns with a star."""
-        return map(self.bulk, items)
 
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
         """str(value) or another text of plain data, bounded."""
@@ -196,10 +189,8 @@ class Meter:
 
     def joined(self, *parts: str) -> str:
         """The pieces of an f-string as one text."""
-        size = sum(map(len, parts))
-        fit(size, "characters")
-        self.tick(2 + (size >> 4))
-        return "".join(parts)
+        fit(sum(map(len, parts)), "characters")
+        return str(self.made("".join(parts)))
 
     def shown(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
@@ -233,11 +224,9 @@ class Meter:
             if not is_short_format(spec):
                 raise ValueError(LONG_FORMAT)
         given = values if type(values) is tuple else (values,)
-        self.weigh(given, shown=True)
         self.tick((len(template) >> 2) + 96 * len(given))
-        out = template % tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
-        fit(len(out), "characters")
-        return out
+        parts = tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
+        return self.text(given, lambda _: template % parts)
 
 
 class Exhausted(BaseException):

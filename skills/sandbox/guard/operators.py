@@ -120,27 +120,27 @@ class Operators(Meter):
             self.weigh(inside)
         return item in inside
 
+    def _reached(self, value: Any, index: Any) -> None:
+        """Charge what finding an item's place takes."""
+        if type(value) in DICTS:
+            self.key(index, len(value))
+        elif type(value) is deque:
+            self.tick(len(value) >> 6)
+
     def __getitem__(self, place: tuple[Any, Any]) -> Any:
         value, index = place
-        kind = type(value)
-        if kind in DICTS:
-            self.key(index, len(value))
-        elif type(index) is slice:
-            return self.made(value[index])
-        elif kind is deque:
-            self.tick(len(value) >> 6)
-        elif kind in self.records and type(index) is str and index in kind.__dataclass_fields__:
+        self._reached(value, index)
+        if type(value) in self.records and type(index) is str and index in value.__dataclass_fields__:
             return getattr(value, index)
-        return value[index]
+        return self.made(value[index]) if type(index) is slice else value[index]
 
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
-        if type(value) in DICTS:
-            self.key(index, len(value))
-            self.tick(6)
-        elif type(value) is not list and type(value) is not deque:
+        self._reached(value, index)
+        self.tick(6)
+        if type(value) not in (*DICTS, list, deque):
             raise TypeError(f"the items of a {type(value).__name__} cannot be set: make a list or a dict of your own")
-        elif type(index) is slice:
+        if type(index) is slice:
             new = self.bulk(new)
             fit(len(value) + len(new), "items")
             self.tick(len(value) >> 3)
@@ -148,10 +148,8 @@ class Operators(Meter):
 
     def __delitem__(self, place: tuple[Any, Any]) -> None:
         value, index = place
-        if type(value) in DICTS:
-            self.key(index, len(value))
-        else:
-            self.tick(len(value) >> 4)
+        self._reached(value, index)
+        self.tick(len(value) >> 4 if type(value) is list else 0)
         del value[index]
 
     def unary(self, name: str, value: Any) -> Any:

@@ -90,7 +90,8 @@ def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
     lasting: set[str] = set()
     for statement in tree.body:
         names = names_at_top(statement)
-        known.update(alias.asname or alias.name for alias in getattr(statement, "names", []))
+        aliases = statement.names if isinstance(statement, ast.Import | ast.ImportFrom) else []
+        known.update(alias.asname or alias.name for alias in aliases)
         if not isinstance(statement, _JUDGED) and not _is_harmless(statement, known):
             refuse(statement, f"outside functions only constants such as NAME = 'some text' are allowed: {instead}")
         for name in known.intersection(names):

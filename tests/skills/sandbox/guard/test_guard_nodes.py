@@ -40,7 +40,9 @@ def test_match_is_over_constants_alone(pattern: str) -> None:
         GUARD.load(f"def check():\n    match 1:\n        case {pattern}:\n            return True\n    return False")
 
 
-@pytest.mark.parametrize("source", ["return", "x: int\ndef check():\n    return True", "while True:\n    pass"])
+@pytest.mark.parametrize(
+    "source", ["return", "x: int\ndef check():\n    return True", "while True:\n    pass", "nonlocal n\n"]
+)
 def test_statements_without_a_value_at_the_top_are_refused(source: str) -> None:
     with pytest.raises(Refused, match="outside functions"):
         GUARD.load(source, entry="check")
