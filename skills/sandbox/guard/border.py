@@ -14,8 +14,8 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.helpers import METHODS
-from sdg.skills.sandbox.guard.meter import NUMBERS, SCALARS, UNITS_PER_STEP, Meter
+from sdg.skills.sandbox.guard.helpers import METHODS, Helpers
+from sdg.skills.sandbox.guard.meter import NUMBERS, UNITS_PER_STEP
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -93,23 +93,19 @@ def fields_of(records: Iterable[type]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Border:
-    """The host's functions as generated code calls them; the functions are exchanged before each run."""
+class Border(Helpers):
+    """All that generated code can call, with the host's functions, which are exchanged before each run."""
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-        self._plain = SCALARS | meter.records
-        self.begin({})
-
-    def begin(self, functions: Functions) -> None:
+    def start(self, steps: int, functions: Functions) -> None:
         """Forget the last run and use these functions from now on."""
+        self.begin(steps)
         self._functions = functions
         self.raised: list[Exception] = []
         self.stopped: BaseException | None = None
 
     def stop(self, error: BaseException) -> BaseException:
         """The host ends the run: the budget is gone, so that no further call reaches it."""
-        self.stopped, self._meter.left = error, -1
+        self.stopped, self.left = error, -1
         return error
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
@@ -118,14 +114,14 @@ class Border:
         It costs a step, and therefore can't be called when the budget is spent.
         """
         name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
-        safe = NUMBERS if signature.returns == NUMBER else self._plain
+        safe = NUMBERS if signature.returns == NUMBER else self.flat
 
         def call(*arguments: Any, **named: Any) -> Any:
-            self._meter.tick(UNITS_PER_STEP)
+            self.tick(UNITS_PER_STEP)
             if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
                 raise TypeError(signature.miscounted(len(arguments) + len(named), named))
-            values = [self.plain(argument) for argument in arguments]
-            words_given = {word: self.plain(value) for word, value in named.items()}
+            values = [self.given(argument) for argument in arguments]
+            words_given = {word: self.given(value) for word, value in named.items()}
             try:
                 value = self._functions[name](*values, **words_given)
             except BaseException as error:
@@ -148,19 +144,19 @@ class Border:
         """A value that a function returned, as fresh plain data. Raises `HostFault` for anything that is not."""
         try:
             is_flat = type(value) is list and safe.issuperset(map(type, value))
-            return self._meter.made(value.copy() if is_flat else self._copied(value, _RETURNED, safe))
+            return self.made(value.copy() if is_flat else self._copied(value, _RETURNED, safe))
         except TypeError as error:
             raise self.stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
-    def plain(self, value: Any) -> Any:
+    def given(self, value: Any) -> Any:
         """An argument on its way to the host: plain types or records that came from it; containers are copied."""
         size = len(value) if type(value) is str else 0
-        if type(value) not in self._plain:
-            self._meter.weigh(value)  # a value that holds itself in many places ends the run here
-            size = self._meter.weigh(value, shown=True)
+        if type(value) not in self.flat:
+            self.weigh(value)  # a value that holds itself in many places ends the run here
+            size = self.weigh(value, shown=True)
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
-        return self._copied(value, _GIVEN, self._plain)
+        return self._copied(value, _GIVEN, self.flat)
 
     def _copied(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
         kind = type(value)

@@ -29,7 +29,6 @@ from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import (
     FILENAME,
     MAX_CALL_DEPTH,
-    SCALARS,
     SOURCE,
     UNITS_PER_STEP,
     Exhausted,
@@ -108,7 +107,7 @@ class Guard:
                             variables=variables)  # fmt: skip
             found = entry_of(tree, entry, weaver.refuse)
             weaver.truth = found if self.returns is bool else ""
-            is_static = all(map(_is_static, tree.body))
+            is_static = all(map(is_constant, _made_at_top(tree)))
             code = weaver.compiled(tree)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
@@ -129,9 +128,8 @@ class Guarded:
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._meter = Helpers(guard.records)
-        self._border = Border(self._meter)
-        self._names: dict[str, Any] = _furnish(self._meter, guard) | {"__builtins__": {}, SOURCE: source}
+        self._border = Border(guard.records)
+        self._names: dict[str, Any] = _furnish(self._border, guard) | {"__builtins__": {}, SOURCE: source}
         self._names |= {name: self._border.wrap(signature) for name, signature in guard.signatures.items()}
         self._code, self._is_static = code, is_static
         self._is_made = False
@@ -139,17 +137,16 @@ class Guarded:
     @property
     def steps(self) -> int:
         """Steps that the last run cost."""
-        return self.budget_steps - max(0, self._meter.left) // UNITS_PER_STEP
+        return self.budget_steps - max(0, self._border.left) // UNITS_PER_STEP
 
     def __call__(self, functions: Functions) -> Any:
-        self._meter.begin(self.budget_steps)
-        self._border.begin(functions)
+        self._border.start(self.budget_steps, functions)
         try:
             if not self._is_made:  # nothing lasts: lists, dicts and sets of the module are made anew
                 exec(self._code, self._names)
                 self._is_made = self._is_static
             value = self._names[self.entry]()
-            if self._meter.left >= 0:
+            if self._border.left >= 0:
                 return value if type(value) is bool else self._returned(value)
         except (Exception, BudgetStop, Exhausted) as error:
             raise self._explained(error) from None
@@ -168,7 +165,7 @@ class Guarded:
         line = self.line_of(error)
         if isinstance(error, Exhausted) and error.__cause__ is not None:
             return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
-        if self._meter.left < 0:
+        if self._border.left < 0:
             told = f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
             return BudgetSpent(told, line=line)
         if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
@@ -179,7 +176,7 @@ class Guarded:
         """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
         under what is left of the budget."""
         try:
-            text = self._meter.text(error)
+            text = self._border.text(error)
         except (Exception, BudgetStop):
             text = ""
         told = text.partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
@@ -188,7 +185,7 @@ class Guarded:
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
         text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
-        signs = {f"{record.__name__!r} object": _attributes(record) for record in self._meter.records} | _HINTS
+        signs = {f"{record.__name__!r} object": _attributes(record) for record in self._border.records} | _HINTS
         return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
 
     def _returned(self, value: Any) -> Any:
@@ -196,10 +193,10 @@ class Guarded:
         if self._returns is bool:
             told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
             raise TypeError(f"{self.entry}() returned {told} must return True or False")
-        if type(value) in SCALARS or type(value) in self._meter.records:
+        if type(value) in self._border.flat:
             return value
         try:
-            return self._border.plain(value)
+            return self._border.given(value)
         except Exception:
             return None
 
@@ -214,8 +211,8 @@ def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
         ".tick": helpers.tick, ".counted": helpers.counted, ".caught": helpers.caught, ".key": helpers.key,
         ".text": helpers.text, ".star": helpers.bulk, ".rows": lambda items: map(helpers.bulk, items),
-        ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown, ".joined": helpers.joined,
-        ".error": lambda kind, *text: kind(*map(helpers.text, text)),
+        ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown,
+        ".joined": helpers.joined, ".error": lambda kind, *text: kind(*map(helpers.text, text)),
     }  # fmt: skip
     woven = {**calls, "__builtins__": {}}
     exec(_HEAPQ, woven)
@@ -230,14 +227,12 @@ def _heapq() -> CodeType:
     return weaver.compiled(tree, name=heapq.__name__)
 
 
-def _is_static(statement: ast.stmt) -> bool:
-    """Whether a statement of the module may be run once for all: nothing that it makes can be changed."""
-    if isinstance(statement, ast.FunctionDef):
-        defaults = [*statement.args.defaults, *statement.args.kw_defaults]
-        return all(default is None or is_constant(default) for default in defaults)
-    return isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom) or is_constant(
-        getattr(statement, "value", statement)
-    )
+def _made_at_top(tree: ast.Module) -> list[ast.expr]:
+    """What is made when a module is run: where nothing of it can be changed, it is made once for all calls."""
+    defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
+                for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [*filter(None, defaults), *filter(None, values)]
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"

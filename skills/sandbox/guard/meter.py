@@ -47,11 +47,12 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"
 class Meter:
     """Counts units down; one for each piece of generated code. `depth` counts calls inside one another."""
 
-    __slots__ = ("depth", "left", "plain", "records", "too_deep")
+    __slots__ = ("depth", "flat", "left", "plain", "records", "too_deep")
 
     def __init__(self, records: frozenset[type]) -> None:
         self.records = records
-        self.plain = SCALARS | CONTAINERS | records | {range}
+        self.flat = SCALARS | records
+        self.plain = self.flat | CONTAINERS | {range}
         self.left = self.depth = 0
         self.too_deep: RecursionError | None = None
 

@@ -78,6 +78,7 @@ class Weaver(ast.NodeTransformer):
         self._imported: dict[str, str] = {}
         for node in ast.walk(tree):
             self._imported |= self._names_of(node) or {}
+        self._known = {*variables, *functions, *self._imported, *BUILTINS}
         self.truth = self._function = ""
         self._temporaries = 0
         self._problems: dict[str, int] = {}
@@ -252,9 +253,8 @@ class Weaver(ast.NodeTransformer):
         self._check_name(node, node.id, bound=not isinstance(node.ctx, ast.Load))
         if name in self._errors and name not in self._variables:
             self.refuse(node, f"{name} can only be raised or named in except")
-        elif not any(name in known for known in (self._variables, self._functions, BUILTINS, _MEMBERS)):
-            if not name.startswith("__"):
-                self.refuse(node, advice.unknown(node.id, functions=self._functions))
+        elif name not in self._known and name not in _MEMBERS and not name.startswith("__"):
+            self.refuse(node, advice.unknown(node.id, functions=self._functions))
         return ast.Name(id=name, ctx=node.ctx)
 
     def _given(self, node: ast.expr) -> str:
@@ -270,8 +270,10 @@ class Weaver(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in self._fields and node.attr not in METHODS:
-            told = advice.attribute(node, fields=self._fields, functions=self._functions, bound=self._variables)
-            self.refuse(node, told)
+            unknown = next((name for name in loads(node.value) if name not in self._known), "")
+            told = advice.attribute(node, fields=self._fields, functions=self._functions)
+            is_owned = unknown and node.attr not in self._functions
+            self.refuse(node, advice.unknown(unknown, functions=self._functions) if is_owned else told)
             return node
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
