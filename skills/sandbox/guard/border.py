@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
@@ -70,13 +70,12 @@ class Signature:
         return f"{self.name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}"
 
 
-def fields_of(records: Iterable[type]) -> tuple[str, ...]:
+def fields_of(records: Collection[type]) -> tuple[str, ...]:
     """Names of the fields of all record types.
 
     Raises `ValueError` for a record that is not a frozen dataclass, and for a field that generated code could misuse:
     one that is not flat, or whose name is an attribute of a plain value (`format`, `gi_frame`, `mro`, ...).
     """
-    names: dict[str, None] = {}
     for record in records:
         parameters = getattr(record, "__dataclass_params__", None)
         if parameters is None or not parameters.frozen:
@@ -89,8 +88,7 @@ def fields_of(records: Iterable[type]) -> tuple[str, ...]:
                 raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
             if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
                 raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
-            names[field.name] = None
-    return tuple(names)
+    return tuple(dict.fromkeys(field.name for record in records for field in dataclasses.fields(record)))
 
 
 class Border(Helpers):

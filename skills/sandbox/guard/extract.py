@@ -152,7 +152,11 @@ def _bare(text: str) -> str:
     lines = code.split("\n")
     start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
     if start is None:
-        return _without_prose(code)
+        if _mentions_function(code):
+            raise Refused(f"The reply's code is not alone: {_WANTED}, with `def` at the beginning of a line.")
+        if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in lines):
+            raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
+        return code
     margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
     goes_on = tuple(margin + sign for sign in (" ", "\t", "#", ")", *_DEFINES))
     taken = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
@@ -160,15 +164,6 @@ def _bare(text: str) -> str:
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
     cut = _dedented(taken) + "\n"
     return cut if parsed(cut) is not None else code
-
-
-def _without_prose(code: str) -> str:
-    """The code as it is. Raises `Refused` for a reply that holds no Python at all, or holds it in something else."""
-    if _mentions_function(code):
-        raise Refused(f"The reply's code does not stand by itself: {_WANTED}, with `def` at the beginning of a line.")
-    if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in code.split("\n")):
-        raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
-    return code
 
 
 def parsed(code: str) -> ast.Module | None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import ast
 import heapq
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection, Iterable, Mapping
 from traceback import walk_tb
 from types import CodeType
 from typing import Any
@@ -55,7 +54,7 @@ _HINTS = {
 }  # fmt: skip
 
 
-def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
+def reserved_names(records: Collection[type] = ()) -> frozenset[str]:
     """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
 
     Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
@@ -185,7 +184,10 @@ class Guarded:
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
         text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
-        signs = {f"{record.__name__!r} object": _attributes(record) for record in self._border.records} | _HINTS
+        signs = _HINTS | {
+            f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
+            for record in self._border.records
+        }
         return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
 
     def _returned(self, value: Any) -> Any:
@@ -199,10 +201,6 @@ class Guarded:
             return self._border.given(value)
         except Exception:
             return None
-
-
-def _attributes(record: type) -> str:
-    return f"it has attributes only, which are {', '.join(field.name for field in fields(record))}"
 
 
 def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:

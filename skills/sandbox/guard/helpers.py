@@ -251,7 +251,7 @@ class Helpers(Operators):
         given = {**items, **words} if type(items) in DICTS else words
         for name, number in given.items():
             self[count, name] = self.calls[".add"](count[name], number) if name in count else number
-        if type(items) not in DICTS:
+        if type(items) not in DICTS and items is not None:
             count.update(self.keys(self.bulk(items)))
 
     def accumulate(self, items: Any, function: Any = None, *, initial: Any = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +25,8 @@ _GROWTH: dict[str, Callable[[int, int], int]] = {
     "pow": lambda left, right: (left.bit_length() - 1) * right,
 }
 """Bits of a whole number that an operator makes of two."""
+_TAKES_ALL = {("add", list): "list", ("add", deque): "list", ("or_", dict): "dict", ("or_", defaultdict): "dict"}
+"""What the right side of `+=` and `|=` becomes, which may be anything to iterate over."""
 
 
 class Operators(Meter):
@@ -60,8 +62,8 @@ class Operators(Meter):
                 return bounded(function(left, right))
             if name == "mod" and type(left) is str:
                 return self.percent(left, right)
-            if in_place and name == "add" and type(left) in (list, deque):
-                right = self.bulk(right)
+            if in_place and (name, type(left)) in _TAKES_ALL:
+                right = self.calls[_TAKES_ALL[name, type(left)]](right)
             self._charge(name, left, right)
             value = function(left, right)
             return value if value is left else self.made(value)

@@ -93,9 +93,22 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     if size > at_most:
         shorter = "leave out comments and what isn't called"
         raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
-    tree = compiled(source, flags=ast.PyCF_ONLY_AST)
-    _bound_nesting(tree)
-    return tree
+    tree: ast.Module = compiled(source, flags=ast.PyCF_ONLY_AST)
+    level: list[tuple[ast.AST, int]] = [(tree, 0)]
+    for _ in range(MAX_NESTING + 1):
+        if not level:
+            return tree
+        if max(blocks for _, blocks in level) > MAX_BLOCKS:
+            break
+        level = [
+            (child, blocks + _BLOCKS.get(type(child), 0))
+            for node, blocks in level
+            for child in ast.iter_child_nodes(node)
+        ]
+    told = (
+        f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep."
+    )
+    raise Refused(told, line=min(getattr(node, "lineno", 0) for node, _ in level))
 
 
 def compiled(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
@@ -108,23 +121,6 @@ def compiled(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) ->
         raise Refused(advice.syntax(error), line=error.lineno or 0) from None
     except (ValueError, TypeError, RecursionError, MemoryError, OverflowError) as error:
         raise Refused(f"This cannot be read as Python: {str(error)[:200] or 'nested too deeply'}.") from None
-
-
-def _bound_nesting(tree: ast.AST) -> None:
-    level, depth = [(tree, 0)], 0
-    while level:
-        depth += 1
-        if depth > MAX_NESTING or max(blocks for _, blocks in level) > MAX_BLOCKS:
-            line = min((getattr(node, "lineno", 0) for node, _ in level), default=0)
-            told = (
-                f"{MAX_NESTING} levels" if depth > MAX_NESTING else f"{MAX_BLOCKS} loops, comprehensions and handlers"
-            )
-            raise Refused(f"The code is nested more than {told} deep.", line=line)
-        level = [
-            (child, blocks + _BLOCKS.get(type(child), 0))
-            for node, blocks in level
-            for child in ast.iter_child_nodes(node)
-        ]
 
 
 def loads(node: ast.AST) -> Iterator[str]:
@@ -205,7 +201,10 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         (ast.Tuple, ast.List),
-        lambda node: isinstance(node.ctx, ast.Store) and any(map(is_starred, _patterns(node))),
+        lambda node: (
+            isinstance(node.ctx, ast.Store)
+            and any(is_starred(item) for item in node.elts if isinstance(item, ast.Tuple | ast.List))
+        ),
         "a star inside a nested pattern is not allowed: unpack it in a line of its own",
     ),
     (
@@ -241,7 +240,9 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Subscript: lambda node: ast.Subscript(
         value=load(".items"), slice=ast.Tuple(elts=[node.value, node.slice], ctx=ast.Load()), ctx=node.ctx
     ),
-    ast.Slice: lambda node: call(".slice", *map(_or_none, (node.lower, node.upper, node.step))),
+    ast.Slice: lambda node: call(
+        ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
+    ),
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
@@ -284,10 +285,6 @@ def is_starred(target: ast.expr) -> bool:
     return any(isinstance(part, ast.Starred) for part in ast.walk(target))
 
 
-def _patterns(node: ast.Tuple | ast.List) -> list[ast.expr]:
-    return [item for item in node.elts if isinstance(item, ast.Tuple | ast.List)]
-
-
 def _is_hint(node: ast.AST) -> bool:
     """Whether the hint of a node, if it has one, is made of names without underscores in front."""
     hint = getattr(node, HINTS[type(node)]) or ast.Constant(value=None)
@@ -304,7 +301,3 @@ def _spec(node: ast.FormattedValue) -> str:
     """A format that is written out; one that is computed is looked at when it is there."""
     pieces = getattr(node.format_spec, "values", [])
     return "".join(str(piece.value) for piece in pieces if all(isinstance(each, ast.Constant) for each in pieces))
-
-
-def _or_none(bound: ast.expr | None) -> ast.expr:
-    return bound or ast.Constant(value=None)

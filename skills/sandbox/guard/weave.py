@@ -108,11 +108,11 @@ class Weaver(ast.NodeTransformer):
 
     def _plainer(self, node: ast.AST) -> ast.AST:
         """An import that can be done without as `pass`, `with suppress(...)` as a try statement, others as they are."""
-        if isinstance(node, ast.With) and len(node.items) == 1 and not node.items[0].optional_vars:
-            match node.items[0].context_expr:
-                case ast.Call(ast.Name(name), kinds, []) if self._imported.get(name) == _SUPPRESS:
+        match node:
+            case ast.With([ast.withitem(ast.Call(ast.Name(name), kinds, []), None)], body):
+                if self._imported.get(name) == _SUPPRESS:
                     handler = ast.ExceptHandler(type=ast.Tuple(elts=kinds, ctx=ast.Load()), body=[ast.Pass()])
-                    tried = ast.Try(body=node.body, handlers=[handler], orelse=[], finalbody=[])
+                    tried = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
                     return ast.fix_missing_locations(ast.copy_location(tried, node))
         return node if self._names_of(node) is None else ast.copy_location(ast.Pass(), node)
 
