@@ -122,21 +122,18 @@ class Border(Helpers):
             words_given = {word: self.given(value) for word, value in named.items()}
             try:
                 value = self._functions[name](*values, **words_given)
+            except (RecursionError, MemoryError):
+                raise  # generated code brings it about in any function: called too deep, or after memory was filled
+            except Exception as error:
+                self.raised.append(error)
+                raise
             except BaseException as error:
-                self._note(error)
+                self.stop(self.stopped or error)
                 raise
             return value if type(value) in safe else self._fresh(value, name, safe)
 
         call.__qualname__ = name
         return call
-
-    def _note(self, error: BaseException) -> None:
-        if isinstance(error, RecursionError | MemoryError):
-            return  # generated code can bring it about in any function: it calls it too deep, or after filling memory
-        if isinstance(error, Exception):
-            self.raised.append(error)
-        elif self.stopped is None:
-            self.stop(error)
 
     def _fresh(self, value: Any, name: str, safe: frozenset[type]) -> Any:
         """A value that a function returned, as fresh plain data. Raises `HostFault` for anything that is not."""

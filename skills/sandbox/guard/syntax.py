@@ -226,11 +226,12 @@ REFUSED: tuple[Rule, ...] = (
 )
 """Kinds of nodes, what must not be true of them, and what is said when it is."""
 
-NAMES_BOUND: dict[type[ast.AST], str] = {
+NAMES: dict[type[ast.AST], str] = {
     ast.FunctionDef: "name", ast.arg: "arg", ast.ExceptHandler: "name", ast.Nonlocal: "names", ast.keyword: "arg",
+    ast.Name: "id",
 }  # fmt: skip
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
-"""Fields with names that a node binds, and with type hints, which are judged and never compiled."""
+"""Fields with names, which must be ASCII and none of the interpreter's, and with type hints, judged, never compiled."""
 
 WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.BinOp: lambda node: call(f".{BINARY.get(type(node.op).__name__, '')}", node.left, node.right),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from itertools import count
 from types import CodeType
 from typing import Any
 
@@ -26,7 +27,7 @@ from sdg.skills.sandbox.guard.operators import BINARY
 from sdg.skills.sandbox.guard.syntax import (
     FIELDS,
     HINTS,
-    NAMES_BOUND,
+    NAMES,
     OPERATORS,
     REFUSED,
     WOVEN,
@@ -80,7 +81,7 @@ class Weaver(ast.NodeTransformer):
             self._imported |= self._names_of(node) or {}
         self._known = {*variables, *functions, *self._imported, *BUILTINS}
         self.truth = self._function = ""
-        self._temporaries = 0
+        self._temporaries = map(".t{}".format, count())
         self._problems: dict[str, int] = {}
 
     def compiled(self, tree: ast.Module, *, name: str = FILENAME) -> CodeType:
@@ -144,25 +145,18 @@ class Weaver(ast.NodeTransformer):
         for kinds, is_wrong, message in REFUSED:
             if isinstance(node, kinds) and is_wrong(node):
                 self.refuse(node, message)
-        bound = getattr(node, NAMES_BOUND.get(type(node), ""), None) or []
-        for name in [bound] if isinstance(bound, str) else bound:
-            self._check_name(node, name, bound=not isinstance(node, ast.keyword))
+        named = getattr(node, NAMES.get(type(node), ""), None) or []
+        is_bound = not isinstance(node, ast.keyword) and not isinstance(getattr(node, "ctx", None), ast.Load)
+        for name in [named] if isinstance(named, str) else named:
+            if not name.isascii():
+                self.refuse(node, f"use plain ASCII names, not {name!r}")
+            if name.startswith("__"):
+                self.refuse(node, advice.private(name))
+            if is_bound and name in self._kept:
+                self.refuse(node, f"{name} is given and cannot be redefined: choose another name")
         if type(node) in HINTS:
             setattr(node, HINTS[type(node)], None)
         return True
-
-    def _check_name(self, node: ast.AST, name: str, *, bound: bool = False) -> None:
-        """A name must be ASCII and not one of the interpreter's; what the host keeps cannot be bound."""
-        if not name.isascii():
-            self.refuse(node, f"use plain ASCII names, not {name!r}")
-        if name.startswith("__"):
-            self.refuse(node, advice.private(name))
-        if bound and name in self._kept:
-            self.refuse(node, f"{name} is given and cannot be redefined: choose another name")
-
-    def _temporary(self) -> str:
-        self._temporaries += 1
-        return f".t{self._temporaries}"
 
     # Functions ------------------------------------------------------------------------------------------------------
 
@@ -206,7 +200,7 @@ class Weaver(ast.NodeTransformer):
         if not all(isinstance(kind, ast.Name) and kind.id in self._errors for kind in kinds):
             self.refuse(node, f"except can name these only: {', '.join(self._errors)}")
         names: list[ast.expr] = [load(f".e_{getattr(kind, 'id', '')}") for kind in kinds]
-        node.type, node.name = ast.Tuple(elts=names, ctx=ast.Load()), node.name or self._temporary()
+        node.type, node.name = ast.Tuple(elts=names, ctx=ast.Load()), node.name or next(self._temporaries)
         self.generic_visit(node)
         node.body.insert(0, ast.Expr(call(".caught", load(node.name))))
         return node
@@ -230,7 +224,7 @@ class Weaver(ast.NodeTransformer):
         """The new value is made by a function, and put where the old one was: an item's place is evaluated once."""
         held = target = self.visit(node.target)
         if isinstance(target, ast.Subscript):
-            name = self._temporary()
+            name = next(self._temporaries)
             place = ast.NamedExpr(target=store(name), value=target.slice)
             held, target.slice = ast.Subscript(value=target.value, slice=place, ctx=ast.Load()), load(name)
         elif isinstance(target, ast.Name):
@@ -250,7 +244,6 @@ class Weaver(ast.NodeTransformer):
         if node.id.startswith("."):
             return node
         name = self._imported.get(node.id, node.id)
-        self._check_name(node, node.id, bound=not isinstance(node.ctx, ast.Load))
         if name in self._errors and name not in self._variables:
             self.refuse(node, f"{name} can only be raised or named in except")
         elif name not in self._known and name not in _MEMBERS and not name.startswith("__"):
@@ -339,7 +332,7 @@ class Weaver(ast.NodeTransformer):
         """Comparisons of which each goes on with the right side of the one before, in a lambda that holds both."""
         if len(ops) == 1:
             return compared(ops[0], left, sides[0])
-        names = [self._temporary(), self._temporary()]
+        names = [next(self._temporaries), next(self._temporaries)]
         both = [compared(ops[0], *map(load, names)), self._chained(load(names[1]), ops[1:], sides[1:])]
         arguments = ast.arguments(
             posonlyargs=[], args=list(map(ast.arg, names)), kwonlyargs=[], kw_defaults=[], defaults=[]
