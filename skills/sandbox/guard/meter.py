@@ -220,11 +220,13 @@ class Meter:
 
     def percent(self, template: str, values: Any) -> str:
         """`template % values` with short formats, each for one value."""
-        for place in template.replace("%%", "").split("%")[1:]:
+        places = template.replace("%%", "").split("%")[1:]
+        for place in places:
             spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
             if not is_short_format(spec):
                 raise ValueError(LONG_FORMAT)
-        given = values if type(values) is tuple else (values,)
+        is_unused = not places and type(values) in (*DICTS, list, range)  # what has items may be left over
+        given = values if type(values) is tuple else () if is_unused else (values,)
         self.tick((len(template) >> 2) + 96 * len(given))
         parts = tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
         return self.text(given, lambda _: template % parts)

@@ -76,9 +76,8 @@ class Weaver(ast.NodeTransformer):
                  errors: Collection[str], kept: Collection[str], variables: Collection[str]) -> None:  # fmt: skip
         self._fields, self._functions, self._errors, self._kept = fields, functions, errors, kept
         self._variables, self._read = variables, frozenset(loads(tree))
-        self._imported: dict[str, str] = {}
-        for node in ast.walk(tree):
-            self._imported |= self._names_of(node) or {}
+        named = [self._names_of(node) or {} for node in ast.walk(tree)]
+        self._imported = {name: member for names in named for name, member in names.items()}
         self._known = {*variables, *functions, *self._imported, *BUILTINS}
         self.truth = self._function = ""
         self._temporaries = map(".t{}".format, count())
