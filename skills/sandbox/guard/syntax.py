@@ -132,10 +132,6 @@ def load(name: str) -> ast.expr:
     return ast.Name(id=name, ctx=ast.Load())
 
 
-def store(name: str) -> ast.Name:
-    return ast.Name(id=name, ctx=ast.Store())
-
-
 def call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(func=load(name), args=list(arguments), keywords=[])
 
@@ -244,6 +240,9 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
+    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=call(".star", node.value))
+    if any(map(is_starred, node.targets))
+    else node,
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),

@@ -37,7 +37,6 @@ from sdg.skills.sandbox.guard.syntax import (
     is_starred,
     load,
     loads,
-    store,
 )
 from sdg.skills.sandbox.guard.table import PLAIN_TYPES
 
@@ -214,17 +213,12 @@ class Weaver(ast.NodeTransformer):
         node.cause = self.visit(node.cause) and None if node.cause else None
         return self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        self.generic_visit(node)
-        node.value = call(".star", node.value) if any(map(is_starred, node.targets)) else node.value
-        return node
-
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         """The new value is made by a function, and put where the old one was: an item's place is evaluated once."""
         held = target = self.visit(node.target)
         if isinstance(target, ast.Subscript):
             name = next(self._temporaries)
-            place = ast.NamedExpr(target=store(name), value=target.slice)
+            place = ast.NamedExpr(target=ast.Name(id=name, ctx=ast.Store()), value=target.slice)
             held, target.slice = ast.Subscript(value=target.value, slice=place, ctx=ast.Load()), load(name)
         elif isinstance(target, ast.Name):
             held = load(target.id)
