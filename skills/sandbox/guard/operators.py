@@ -25,7 +25,12 @@ _GROWTH: dict[str, Callable[[int, int], int]] = {
     "pow": lambda left, right: (left.bit_length() - 1) * right,
 }
 """Bits of a whole number that an operator makes of two."""
-_TAKES_ALL = {("add", list): "list", ("add", deque): "list", ("or_", dict): "dict", ("or_", defaultdict): "dict"}
+_TAKES_ALL: dict[tuple[str, type], str] = {
+    ("add", list): "list",
+    ("add", deque): "list",
+    ("or_", dict): "dict",
+    ("or_", defaultdict): "dict",
+}
 """What the right side of `+=` and `|=` becomes, which may be anything to iterate over."""
 
 
