@@ -67,8 +67,7 @@ def _lends(node: ast.stmt, names: list[str]) -> list[str]:
 
 
 def _is_spare(node: ast.stmt, entry: str) -> bool:
-    is_hint = isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"}
-    return is_hint or starts(node) == entry
+    return starts(node) == entry or (isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"})
 
 
 def _parts(source: str) -> list[_Part]:

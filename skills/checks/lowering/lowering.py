@@ -19,8 +19,8 @@ from sdg.envs.check_machine import N_SLOTS, CheckMachine
 from sdg.skills.checks.lowering.code import CannotLower, Value
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
-from sdg.skills.sandbox.guard.judge import NODES_PER_STEP, size_of
 from sdg.skills.sandbox.guard.syntax import parse
+from sdg.skills.sandbox.guard.weave import NODES_PER_STEP, size_of
 from sdg.skills.subgoal import CheckFunction
 
 __all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]
@@ -77,7 +77,7 @@ def _work(node: ast.AST, *, depth: int, things: int) -> int:
     """Steps of the interpreted check's budget that its loops may spend with as many things as there can be."""
     loops = isinstance(node, ast.For | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp)
     depth += len(getattr(node, "generators", [0])) if loops else 0
-    steps = (1 + size_of([node]) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
+    steps = (1 + size_of(node) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
     return steps + sum(_work(child, depth=depth, things=things) for child in ast.iter_child_nodes(node))
 
 

@@ -5,12 +5,12 @@ all that follow); what is made is charged by its size.
 
     .  as it is: no more than a pointer is touched        s  by its length
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
-    i  walked once: bounded, unless it counts itself      b  copied into a list of bounded length
-    m  the same, and each item is a key                   k  a key, looked up in the first argument
-    n  a number that quadratic arithmetic may touch       e  a number of at most three digits
-    d  digits: a short text                               x  a text that is taken to pieces
-    t  looked for in the first argument, or a width       l  iterated over, each item counted
-    c  the same, but for lists: one item is taken for each that is given
+    b  copied into a list of bounded length               m  the same, and each item is a key
+    k  a key, looked up in the first argument             n  a number that quadratic arithmetic may touch
+    e  a number of at most three digits
+    x  a text that is taken to pieces                     t  looked for in the first argument, or a width
+    l  iterated over, each item counted
+    c  the same, where one item is taken for each that is given
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLAIN_TYPES: dict[str, type] = {
 
 FUNCTIONS: dict[Any, dict[str, str]] = {
     builtins: {
-        "n": "abs divmod", "i": "all any", ".": "bool chr len next ord range", "d.": "float int", "m": "frozenset set",
+        "n": "abs divmod", ".": "bool chr len next ord", "s.": "all any float int", "m": "frozenset set",
         "b": "list tuple", "ne": "round", "c": "enumerate zip", ".c": "map", ".l": "filter",
     },
     math: {
@@ -52,6 +52,9 @@ FUNCTIONS: dict[Any, dict[str, str]] = {
     },
 }  # fmt: skip
 """By module and letters."""
+
+HEAP = ("heapify", "heappop", "heappush", "heappushpop", "heapreplace")
+"""Functions of heapq that are woven from its own source: those of C would compare for nothing."""
 
 _DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}

@@ -64,6 +64,7 @@ EXPLODING = {
                                 "    except KeyError as f:\n        x = f\nraise x",
     "needle in haystack": f"n = {LONG[:2000] + 'b'!r}\nh = {LONG!r}\nfor i in range(300000):\n    n in h",
     "map of stars": "xs = [[1] * 10000] * 10000\nfor i in range(400):\n    list(map(max, *xs, *xs, *xs, *xs))",
+    "map of stars of ranges": "xs = [range(10000)] * 9000\nfor i in range(400):\n    list(map(print, *xs, *xs, *xs))",
     "zip of stars": "xs = [range(10000)] * 9000\nfor i in range(400):\n    list(zip(*xs, *xs, *xs))",
     "f-strings kept": f"a = {LONG!r}\nkept = []\nfor i in range(400000):\n    kept.append(f'{{a}}{{a}}')",
     "slices kept": f"a = {LONG!r}\nkept = []\nfor i in range(400000):\n    kept.append([a[1:], a[1:], a[1:], a[1:]])",
