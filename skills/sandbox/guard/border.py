@@ -140,6 +140,7 @@ class Border:
         if isinstance(error, RecursionError | MemoryError):
             return  # generated code can bring it about in any function: it calls it too deep, or after filling memory
         if isinstance(error, Exception):
+            self._meter.tick(2 * UNITS_PER_STEP)  # it is kept with its frames
             self.raised.append(error)
         elif self.stopped is None:
             self.stop(error)

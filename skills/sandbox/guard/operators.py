@@ -7,8 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, HASHED, MOST, NUMBERS, SCALARS, SETS, Lazy, Meter, fit
+from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, HASHED, NUMBERS, SCALARS, SETS, Lazy, Meter, fit
 
 BINARY = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
@@ -22,7 +21,7 @@ _SIZED = CONTAINERS | {str}
 _GROWTH: dict[str, Callable[[int, int], int]] = {
     "mul": lambda left, right: left.bit_length() + right.bit_length() - 1,
     "lshift": lambda left, right: left.bit_length() + right,
-    "pow": lambda left, right: (left.bit_length() - 1) * right,
+    "pow": lambda left, right: max(left.bit_length() - 1, right.bit_length() >> 6) * right,
 }
 """Bits of a whole number that an operator makes of two."""
 
@@ -57,7 +56,7 @@ class Operators(Meter):
                     fit(grows(left, right), "bits")
                 if type(left) is int and not -_SMALL < left < _SMALL:
                     self.tick(left.bit_length() >> 6)
-                return bounded(function(left, right))
+                return self.bounded(function(left, right))
             if name == "mod" and type(left) is str:
                 return self.percent(left, right)
             if in_place and name == "add" and type(left) in (list, deque):
@@ -153,26 +152,27 @@ class Operators(Meter):
         else:
             self.tick(len(value) >> 4)
         del value[index]
+        self.thin(value)
 
     def unary(self, name: str, value: Any) -> Any:
         """`-value`, `+value` and `~value`: of a Counter they make a new one."""
         if type(value) is Counter:
             self.tick(8 * len(value))
-        return -value if name == "USub" else +value if name == "UAdd" else ~value
+        return self.bounded(-value if name == "USub" else +value if name == "UAdd" else ~value)
+
+    def bounded(self, value: Any) -> Any:
+        """A number that quadratic arithmetic may touch, charged for its digits."""
+        if type(value) is int and not -_SMALL < value < _SMALL:
+            fit(value.bit_length(), "bits")
+            self.tick(value.bit_length() >> 6)
+        if type(value) is complex:
+            raise ValueError("a root of a negative number")
+        return value
 
 
 def search_cost(text: str, part: Any) -> int:
     """What looking for a text in another costs at worst: the product of their lengths."""
     if type(part) is tuple:  # texts to choose from; what else lies in it is refused, and not walked through
-        return sum(1 + search_cost(text, each) for each in part if type(each) is str)
+        return len(part) + sum(search_cost(text, each) for each in part if type(each) is str)
     length = len(part) if type(part) is str else 1
     return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)
-
-
-def bounded(value: Any) -> Any:
-    """A number that quadratic arithmetic may touch."""
-    if type(value) is int and not -_SMALL < value < _SMALL and value.bit_length() > MOST["bits"]:
-        raise TooLarge(f"a whole number of {value.bit_length()} bits; at most {MOST['bits']} are allowed")
-    if type(value) is complex:
-        raise ValueError("a root of a negative number")
-    return value
