@@ -125,6 +125,7 @@ class Border(Helpers):
             except (RecursionError, MemoryError):
                 raise  # generated code brings it about in any function: called too deep, or after memory was filled
             except Exception as error:
+                self.tick(2 * UNITS_PER_STEP)  # it is kept with its frames
                 self.raised.append(error)
                 raise
             except BaseException as error:

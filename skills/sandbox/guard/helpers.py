@@ -8,17 +8,17 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import chain, repeat
-from operator import itemgetter
+from operator import indexOf, itemgetter
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, NUMBERS, Lazy, fit
-from sdg.skills.sandbox.guard.operators import Operators, bounded, search_cost
+from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, MAX_KEY, NUMBERS, Defaults, Lazy, fit
+from sdg.skills.sandbox.guard.operators import Operators, search_cost
 from sdg.skills.sandbox.guard.table import FUNCTIONS, HEAP, METHOD_ROWS, PLAIN_TYPES
 
 Method = Callable[..., Any]
@@ -37,14 +37,15 @@ class Helpers(Operators):
         tick, bulk = self.tick, self.bulk
         self._looks: dict[str, Callable[[Any, Any], Any]] = {
             ".": lambda part, first: part,
+            "h": lambda part, first: part,
             "s": lambda part, first: part if tick(_size(part)) else None,
             "w": lambda part, first: part if self.weigh(part) else None,
             "o": lambda part, first: part if tick(len(part) >> 6) else None,
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
-            "n": lambda part, first: bounded(part) if tick(8) else None,
-            "e": lambda part, first: _few(part),
+            "n": lambda part, first: self.bounded(part) if tick(8) else None,
+            "e": lambda part, first: _few(part) if tick(32) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: self._sought(part, first),
             "l": lambda part, first: self._counted(part),
@@ -69,12 +70,13 @@ class Helpers(Operators):
             seen = [look(part, first) for part, look in zip(arguments, chain(looks, repeat(rest)), strict=False)]
             words = {word: rest(part, first) for word, part in words.items()} if words else words
             value = function(*seen, **words)
-            return self.lazy(value, width=len(arguments)) if is_lazy else bounded(self.made(value))
+            if letters[0] == "h":
+                self.thin(first)
+            return self.lazy(value, width=len(arguments)) if is_lazy else self.bounded(self.made(value))
 
         return function if letters == "." and not isinstance(function, type) else call
 
     def lazy(self, items: Iterable[Any], *, width: int = 0) -> Lazy:
-        self.tick(4)
         return Lazy(items, self, width=width)
 
     def _builtins(self) -> dict[str, Method]:
@@ -88,7 +90,7 @@ class Helpers(Operators):
             "min": self._extreme(min),
             "pow": self.pow,
             "print": lambda *values, sep=" ", end="", flush=False: None,
-            "range": lambda *bounds: range(*bounds),
+            "range": lambda *bounds: range(*map(_few, bounds, repeat(MAX_KEY))),
             "repr": lambda value: self.text(value, repr),
             "reversed": lambda items: self.lazy(reversed(items)),
             "sorted": self.sorted,
@@ -98,7 +100,9 @@ class Helpers(Operators):
             ".getattr": self.field,
             ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
             ".merged": lambda items: self.calls[".or_"]({}, items),
-            ".getter": lambda receiver: lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default),
+            ".getter": lambda receiver: (
+                self.tick(16) and (lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default))
+            ),
         }
 
     def _modules(self) -> dict[str, Any]:
@@ -107,13 +111,17 @@ class Helpers(Operators):
             ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
             ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
             ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
-                defaultdict(factory), *items, **named
+                Defaults(factory), *items, **named
             ),
-            ".x_collections.deque": lambda items=(), maxlen=None: self.tick(48) and deque(self.bulk(items), maxlen),
+            ".x_collections.deque": lambda items=(), maxlen=None: self.made(deque(self.bulk(items), maxlen)),
             ".x_heapq.nlargest": lambda n, items, key=None: sort(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: sort(items, key=key)[: max(0, n)],
             ".x_itertools.accumulate": self.accumulate,
             ".x_itertools.groupby": self.groupby,
+            ".x_itertools.product": lambda *items, repeat=1: self.product(items, repeat),
+            ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
+                itertools.zip_longest(*map(self._counted, items), fillvalue=fillvalue), width=len(items)
+            ),
             ".x_itertools.starmap": lambda function, rows: self.lazy(
                 function(*self.bulk(row)) for row in self.lazy(rows)
             ),
@@ -124,7 +132,7 @@ class Helpers(Operators):
         table: dict[str, dict[type, Method]] = {
             "format": {str: self.format}, "join": {str: self.join}, "replace": {str: self.replace},
             "sort": {list: self.sort}, "update": {Counter: self.recount} | dict.fromkeys(
-                (dict, defaultdict), lambda items, more=(), /, **words: items.update(self.pairs(more), **words)
+                (dict, Defaults), lambda items, more=(), /, **words: items.update(self.pairs(more), **words)
             ),
             "most_common": {
                 Counter: lambda items, n=None: self.sorted(items.items(), key=itemgetter(1), reverse=True)[:n]
@@ -137,6 +145,7 @@ class Helpers(Operators):
                 for name in names.split():
                     table.setdefault(name, {})[kind] = self._looked(getattr(kind, name), letters)
         table["index"] |= dict.fromkeys((list, deque), self._looked(_index, "w"))
+        table["remove"][deque] = self._looked(_remove, "w")
         return table
 
     # How arguments are looked at ------------------------------------------------------------------------------------
@@ -165,7 +174,7 @@ class Helpers(Operators):
     def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
         """A new dict, Counter or defaultdict with what it is made of."""
         self.calls[".m_update"](made, *items, **named)
-        return made
+        return self.made(made)
 
     def type_of(self, value: Any) -> Any:
         """`type(value)` of a plain value: the name that generated code has for it."""
@@ -188,6 +197,7 @@ class Helpers(Operators):
             return self.calls[".pow"](base, exponent)
         if any(type(number) is not int or number.bit_length() > 64 for number in (base, exponent, modulus)):
             raise TooLarge("pow with a modulus takes whole numbers of at most 64 bits")
+        self.tick(24)
         return pow(base, exponent, modulus)
 
     def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
@@ -207,7 +217,7 @@ class Helpers(Operators):
         if type(start) is str:
             raise TypeError("sum takes no texts: write ''.join(texts)")
         if NUMBERS.issuperset(map(type, [start, *values])):
-            return bounded(sum(values, start))
+            return self.bounded(sum(values, start))
         return reduce(self.calls[".add"], values, start)
 
     def _extreme(self, function: Method) -> Method:
@@ -224,6 +234,10 @@ class Helpers(Operators):
         """`getattr(value, "name", default)`, and `record.get("name")`: models take records for dicts."""
         is_field = type(value) in self.records and type(name) is str and name in type(value).__dataclass_fields__
         return getattr(value, name) if is_field else default
+
+    def product(self, items: Any, times: Any) -> Any:
+        pools = self.calls[".mul"](tuple(tuple(self.bulk(pool)) for pool in items), times)
+        return self.lazy(itertools.product(*pools, repeat=min(times, 1)), width=len(pools))
 
     # Methods --------------------------------------------------------------------------------------------------------
 
@@ -259,32 +273,33 @@ class Helpers(Operators):
         return self.lazy(itertools.accumulate(self.lazy(items), function, initial=initial))
 
     def groupby(self, items: Any, key: Any = None) -> Any:
-        """All groups at once; what they are told apart by is weighed, since C code compares it."""
+        """What groups are told apart by is weighed, since C code compares it."""
         values = self.bulk(items)
         marks = self.ordering(values, key)
         rows = itertools.groupby(range(len(values)), marks.__getitem__)
-        groups = [(mark, [values[place] for place in places]) for mark, places in rows]
-        return self.lazy((mark, self.lazy(group)) for mark, group in groups)
+        return self.lazy(((mark, self.lazy(map(values.__getitem__, places))) for mark, places in rows), width=4)
 
 
 def _size(part: Any) -> int:
     """What going over a value once costs, 0 for what counts itself."""
     if type(part) is range:
         fit(len(part), "items")
-    return len(part) >> 3 if type(part) is str else 2 * len(part) if type(part) in _SIZED else 0
+    return part.__sizeof__() >> 4 if type(part) is str else 2 * len(part) if type(part) in _SIZED else 0
 
 
-def _index(items: Any, *wanted: Any) -> int:
-    """Without the error's text, which would show what was wanted whatever it is."""
-    try:
-        return int(type(items).index(items, *wanted))
-    except ValueError:
-        raise ValueError("what index() looks for is not there") from None
+def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
+    """Where it is. The errors of list and deque would write out what was wanted, whatever it is."""
+    begin, end, _ = slice(start, stop).indices(len(items))
+    return begin + indexOf(itertools.islice(items, begin, end), wanted)
 
 
-def _few(number: Any) -> Any:
-    if type(number) is int and not -1000 <= number <= 1000:
-        raise TooLarge("a whole number from -1000 to 1000 is wanted here")
+def _remove(items: Any, wanted: Any) -> None:
+    del items[_index(items, wanted)]
+
+
+def _few(number: Any, most: int = 1000) -> Any:
+    if type(number) is int and not -most <= number <= most:
+        raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
     return number
 
 

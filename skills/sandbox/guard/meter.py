@@ -10,6 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain, count, islice
 from string import Formatter
+from sys import getsizeof
 from types import GeneratorType
 from typing import Any
 
@@ -31,13 +32,20 @@ MAX_KEY_PART = 1 << 20
 MAX_DEPTH = 100
 MAX_CALL_DEPTH = 60
 
+
+Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__slots__": ()})
+"""Chains of these can be freed, however long: those of the class of C run out of stack."""
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.values()), type({}.items())})
-DICTS: frozenset[type] = frozenset({dict, defaultdict, Counter})
+DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
 SETS: frozenset[type] = frozenset({set, frozenset, *VIEWS})
 HASHED: frozenset[type] = SETS | DICTS
+TABLES: frozenset[type] = frozenset({set}) | DICTS
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
+
+_NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
+"""What an item costs that is made while one walks over a value, and its place in a list: half units."""
 
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
@@ -96,15 +104,25 @@ class Meter:
         """What generated code handles loses its history, which could grow without end. Where the interpreter itself
         has no stack or memory left, that depends on who called: nothing that the code may handle."""
         error.__context__ = None
+        if error.__traceback__ is not None:
+            error.__traceback__.tb_next = None  # frames of helpers would keep what these were given
+        self.tick(sum(map(getsizeof, error.args)) >> 4)
         if isinstance(error, RecursionError | MemoryError) and error is not self.too_deep:
             self.left = -1
             raise Exhausted from error
 
     def made(self, value: Any) -> Any:
         """The value, charged for the memory that it takes."""
-        if type(value) in CONTAINERS or type(value) is str:
-            self.tick(value.__sizeof__() >> 4)
+        self.tick(4 + (value.__sizeof__() >> 4))
         return value
+
+    def thin(self, value: Any) -> None:
+        """Give back the places of a set's or dict's members that are gone: each walk over it would go by them."""
+        if type(value) in TABLES and value.__sizeof__() >> 9 > 8 + len(value):
+            self.tick(value.__sizeof__() >> 4)
+            kept, kind = value.copy(), dict if type(value) in DICTS else set
+            value.clear()
+            kind.update(value, kept)
 
     def weigh(self, value: Any, *, shown: bool = False) -> int:
         """Charge every node of a nested value, shared ones as often as C code would meet them; how many there are.
@@ -120,7 +138,7 @@ class Meter:
         size, level = 0, [value]
         for _ in range(MAX_DEPTH + 1):
             weight = sum(map(self._written if shown else self._touched, level))
-            self.tick(weight)
+            self.tick(3 + weight)
             size += weight
             if shown:
                 fit(size, "characters")
@@ -136,7 +154,7 @@ class Meter:
     def _written(self, part: Any) -> int:
         """About how many characters a node has as text, those of its parts aside."""
         kind = type(part)
-        if kind is defaultdict or not (kind in self.plain or isinstance(part, Exception)):
+        if kind is Defaults or not (kind in self.plain or isinstance(part, Exception)):
             raise TypeError(f"a {kind.__name__} cannot be turned into text")
         if kind is Counter:  # in the order of its counts
             self.tick(24 * len(part))
@@ -166,7 +184,7 @@ class Meter:
 
     def keys(self, items: Any) -> Any:
         """The items, each charged for being a key among the others. Members of a dict's table take memory."""
-        self.tick(4 * len(items))
+        self.tick(5 * len(items))
         for item in items:
             self.key(item, len(items))
         return items
@@ -176,16 +194,15 @@ class Meter:
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(items, times * (MOST["items"] + 1)))
         fit(len(out) // times, "items")
-        self.tick(1 + (len(out) << 1 if type(items) in (range, str) else len(out) >> 1))
+        self.tick(1 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
 
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
         """str(value) or another text of plain data, bounded."""
         if type(value) is not str:
             self.weigh(value, shown=True)
-        out = write(value)
+        out = self.made(write(value))
         fit(len(out), "characters")
-        self.tick(len(out) >> 4)
         return out
 
     def joined(self, *parts: str) -> str:
@@ -201,7 +218,7 @@ class Meter:
             value = self.text(value, _CONVERSIONS[conversion])
         if not is_short_format(spec):
             raise ValueError(LONG_FORMAT)
-        self.tick(96 if type(value) is float else 8 + self.weigh(value, shown=True) if spec else 0)
+        self.tick(96 if type(value) is float else 12 + (self.weigh(value, shown=True) if spec else 0))
         return format(value, spec)
 
     def format(self, template: str, *values: Any, **named: Any) -> str:
@@ -220,6 +237,7 @@ class Meter:
 
     def percent(self, template: str, values: Any) -> str:
         """`template % values` with short formats, each for one value."""
+        self.tick((len(template) >> 2) + 8 * template.count("%"))
         places = template.replace("%%", "").split("%")[1:]
         for place in places:
             spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
@@ -227,8 +245,10 @@ class Meter:
                 raise ValueError(LONG_FORMAT)
         is_unused = not places and type(values) in (*DICTS, list, range)  # what has items may be left over
         given = values if type(values) is tuple else () if is_unused else (values,)
-        self.tick((len(template) >> 2) + 96 * len(given))
-        parts = tuple(each if type(each) in SCALARS else _Shown(self.text(each)) for each in given)
+        self.tick(96 * len(given))
+        parts = tuple(
+            each if type(each) in SCALARS else _Shown((self.text(each), self.text(each, repr))) for each in given
+        )
         return self.text(given, lambda _: template % parts)
 
 
@@ -246,7 +266,8 @@ class Lazy:
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes something of for each item."""
-        self._items, self._meter, self._units = iter(items), meter, 2 + width
+        self._items, self._meter, self._units = iter(items), meter, 2 + width + (4 if type(items) is str else 0)
+        meter.tick(12 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
@@ -277,11 +298,16 @@ def fit(size: int, what: str) -> None:
         raise TooLarge(f"the result would have {told} {what}; at most {MOST[what]} are allowed")
 
 
-class _Shown(str):
-    """A text that is its own repr, for `%r`."""
+class _Shown(tuple[str, str]):
+    """What `%s` and `%r` write of a value."""
 
     __slots__ = ()
-    __repr__ = str.__str__
+
+    def __str__(self) -> str:
+        return self[0]
+
+    def __repr__(self) -> str:
+        return self[1]
 
 
 def is_short_format(spec: str) -> bool:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from sdg.skills.sandbox.guard.errors import TooLarge
-from sdg.skills.sandbox.guard.meter import CONTAINERS, DICTS, HASHED, MOST, NUMBERS, SCALARS, SETS, Lazy, Meter, fit
+from sdg.skills.sandbox.guard.meter import (
+    CONTAINERS,
+    DICTS,
+    HASHED,
+    NUMBERS,
+    SCALARS,
+    SETS,
+    Defaults,
+    Lazy,
+    Meter,
+    fit,
+)
 
 BINARY = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
@@ -22,14 +32,14 @@ _SIZED = CONTAINERS | {str}
 _GROWTH: dict[str, Callable[[int, int], int]] = {
     "mul": lambda left, right: left.bit_length() + right.bit_length() - 1,
     "lshift": lambda left, right: left.bit_length() + right,
-    "pow": lambda left, right: (left.bit_length() - 1) * right,
+    "pow": lambda left, right: max(left.bit_length() - 1, right.bit_length() >> 6) * right,
 }
 """Bits of a whole number that an operator makes of two."""
 _TAKES_ALL: dict[tuple[str, type], str] = {
     ("add", list): "list",
     ("add", deque): "list",
     ("or_", dict): "dict",
-    ("or_", defaultdict): "dict",
+    ("or_", Defaults): "dict",
 }
 """What the right side of `+=` and `|=` becomes, which may be anything to iterate over."""
 
@@ -64,7 +74,7 @@ class Operators(Meter):
                     fit(grows(left, right), "bits")
                 if type(left) is int and not -_SMALL < left < _SMALL:
                     self.tick(left.bit_length() >> 6)
-                return bounded(function(left, right))
+                return self.bounded(function(left, right))
             if name == "mod" and type(left) is str:
                 return self.percent(left, right)
             if in_place and (name, type(left)) in _TAKES_ALL:
@@ -158,26 +168,27 @@ class Operators(Meter):
         self._reached(value, index)
         self.tick(len(value) >> 4 if type(value) is list else 0)
         del value[index]
+        self.thin(value)
 
     def unary(self, name: str, value: Any) -> Any:
         """`-value`, `+value` and `~value`: of a Counter they make a new one."""
         if type(value) is Counter:
             self.tick(8 * len(value))
-        return -value if name == "USub" else +value if name == "UAdd" else ~value
+        return self.bounded(-value if name == "USub" else +value if name == "UAdd" else ~value)
+
+    def bounded(self, value: Any) -> Any:
+        """A number that quadratic arithmetic may touch, charged for its digits."""
+        if type(value) is int and not -_SMALL < value < _SMALL:
+            fit(value.bit_length(), "bits")
+            self.tick(value.bit_length() >> 6)
+        if type(value) is complex:
+            raise ValueError("a root of a negative number")
+        return value
 
 
 def search_cost(text: str, part: Any) -> int:
     """What looking for a text in another costs at worst: the product of their lengths."""
     if type(part) is tuple:  # texts to choose from; what else lies in it is refused, and not walked through
-        return sum(1 + search_cost(text, each) for each in part if type(each) is str)
+        return len(part) + sum(search_cost(text, each) for each in part if type(each) is str)
     length = len(part) if type(part) is str else 1
     return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)
-
-
-def bounded(value: Any) -> Any:
-    """A number that quadratic arithmetic may touch."""
-    if type(value) is int and not -_SMALL < value < _SMALL and value.bit_length() > MOST["bits"]:
-        raise TooLarge(f"a whole number of {value.bit_length()} bits; at most {MOST['bits']} are allowed")
-    if type(value) is complex:
-        raise ValueError("a root of a negative number")
-    return value

@@ -45,8 +45,8 @@ CALL_NODES = 24
 MAX_TOLD = 8
 """Refusals told at once."""
 _WEIGHTS: dict[type, int] = {
-    ast.Call: CALL_NODES, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 16, ast.ListComp: 8,
-    ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
+    ast.Call: CALL_NODES, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
+    ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
 _HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
 _SUPPRESS = ".x_contextlib.suppress"
