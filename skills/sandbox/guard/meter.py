@@ -84,6 +84,10 @@ class Meter:
             raise self.too_deep
         self.depth += 1
 
+    def leave(self) -> None:
+        """A call has ended."""
+        self.depth -= 1
+
     def counted(self, units: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorator of a function of generated code: each call costs `units`, and is one inside the others."""
 
@@ -94,7 +98,7 @@ class Meter:
                     value = function(*arguments, **named)
                     return Lazy(value, self) if type(value) is GeneratorType else value
                 finally:
-                    self.depth -= 1
+                    self.leave()
 
             return call
 

@@ -163,10 +163,14 @@ class Weaver(ast.NodeTransformer):
             self.refuse(
                 node, f"{node.name} is given, and in a function of that name it means itself: choose another name"
             )
-        counted = call(".counted", units(*node.body))
-        outer, self._function, node.decorator_list = self._function, node.name, []
+        cost, outer, self._function, node.decorator_list = units(*node.body), self._function, node.name, []
         self.generic_visit(node)
-        self._function, node.decorator_list = outer, [counted]
+        self._function = outer
+        if any(isinstance(part, ast.Yield) for part in ast.walk(node)):
+            node.decorator_list = [call(".counted", cost)]
+        else:  # the same without a frame of ours
+            left = ast.Expr(call(".leave"))
+            node.body = [ast.Expr(call(".enter", cost)), ast.Try(node.body, [], [], [left])]
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
