@@ -207,7 +207,8 @@ def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
     calls = helpers.calls
     calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
-        ".tick": helpers.tick, ".enter": helpers.enter, ".leave": helpers.leave, ".counted": helpers.counted, ".caught": helpers.caught, ".key": helpers.key,
+        ".tick": helpers.tick, ".enter": helpers.enter, ".leave": helpers.leave, ".counted": helpers.counted,
+        ".caught": helpers.caught, ".key": helpers.key,
         ".text": helpers.text, ".star": helpers.bulk, ".rows": lambda items: map(helpers.bulk, items),
         ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown,
         ".joined": helpers.joined, ".error": lambda kind, *text: kind(*map(helpers.text, text)),
