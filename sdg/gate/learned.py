@@ -27,36 +27,56 @@ _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned o
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified."""
+    """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified.
+
+    `rivals`, for features of many: how many others the first is weighed against, each as likely as it beforehand.
+    """
 
     mean: np.ndarray
     scale: np.ndarray
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     temperature: float = 1.0
+    rivals: float = 1.0
 
     def chance(self, features: np.ndarray) -> float:
-        """The chance, in [0, 1], that the answer is yes. ValueError for features of another length."""
-        if features.shape != self.mean.shape:
-            raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {len(features)}")
+        """The chance, in [0, 1], that the answer is yes; of features (n, k) that it is the first row of them.
+
+        ValueError for features of another length.
+        """
+        if features.shape[-1:] != self.mean.shape:
+            raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {features.shape[-1]}")
+        told = self.logits(features)
+        if features.ndim > 1:
+            told = told[0] - np.logaddexp.reduce(told[1:]) + np.log(self.rivals)
+        return float(1 / (1 + np.exp(-np.clip(told, -30, 30))))
+
+    def logits(self, features: np.ndarray) -> np.ndarray:
+        """What the network says of features (..., k), divided by its temperature: (...)."""
         x = (features - self.mean) / self.scale
         for number, (weights, biases) in enumerate(self.layers):
             x = x @ weights + biases
             if number < len(self.layers) - 1:
                 x = np.maximum(x, 0)
-        return float(1 / (1 + np.exp(-np.clip(x[0] / self.temperature, -30, 30))))
+        return np.asarray(x[..., 0] / self.temperature)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Network:
         """What `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
         layers = tuple((_numbers(each["weights"]), _numbers(each["biases"])) for each in stored["layers"])  # type: ignore[attr-defined]
         mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
-        return cls(mean, scale, layers, float(stored["temperature"]))  # type: ignore[arg-type]
+        return cls(mean, scale, layers, float(stored["temperature"]), float(stored.get("rivals", 1.0)))  # type: ignore[arg-type]
 
     def plain(self) -> dict[str, object]:
         """The network as plain values, rounded to what a verdict can't tell apart."""
         layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
         mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
-        return {"mean": mean, "scale": scale, "layers": layers, "temperature": round(self.temperature, 5)}
+        return {
+            "mean": mean,
+            "scale": scale,
+            "layers": layers,
+            "temperature": round(self.temperature, 5),
+            "rivals": self.rivals,
+        }
 
 
 def _numbers(stored: object) -> np.ndarray:
