@@ -227,7 +227,7 @@ class PlainDomain(SingleDomain):
     world: Callable[..., Any]
     """Called with a level and `lift_time_limit`, as `open` is."""
     level_names: tuple[str, ...]
-    can = Capabilities(batches=False)
+    can = Capabilities()
     persistence = OnePlace()
     affordances = NothingKnown()
 

@@ -173,11 +173,10 @@ class Perceivable:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a domain can: keep and restore a moment, be practised in (policies), be stepped many at once cheaply."""
+    """What a domain can: keep and restore a moment, be practised in (policies)."""
 
     restores: bool = True
     practises: bool = True
-    batches: bool = True
 
 
 TEXTS: Mapping[str, str] = {

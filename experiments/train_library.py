@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.experiments.bench import skills as bench_skills
-from sdg.experiments.bench.skill_figures import with_figures
+from sdg.experiments.bench.skills import with_figures
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.skills.library.store import load_library, save_library
 

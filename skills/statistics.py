@@ -15,9 +15,6 @@ import numpy as np
 RESAMPLES = 2000
 """Of a bootstrap."""
 
-Statistic = Callable[[np.ndarray], np.ndarray]
-"""Of scores (..., n): one value for each row (...)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:

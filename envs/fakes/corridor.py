@@ -8,12 +8,13 @@ four stages work.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sdg.envs.defaults import PlainPerception
 from sdg.envs.world import Action, StepResult
 
 LENGTH, SIGHT, LIMIT = 12, 2, 60
@@ -53,8 +54,10 @@ class _State:
     aim: int
 
 
-class CorridorPerception:
+class CorridorPerception(PlainPerception):
     """What the agent knows: a read-only snapshot."""
+
+    api = ("get_lamps", "find_lamps", "get_position", "get_steps", "get_start_steps")
 
     def __init__(self, state: _State) -> None:
         self._state = state
@@ -90,10 +93,6 @@ class CorridorPerception:
         """What get_steps() gave when the current subgoal began."""
         return self._state.began
 
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions by name."""
-        return {name: getattr(self, name) for name in NAMES}
-
     def elements(self) -> Sequence[Lamp]:
         """Every lamp seen so far."""
         return self.get_lamps()
@@ -103,9 +102,6 @@ class CorridorPerception:
         lines = [f"- {lamp.name} at {lamp.position}{', on' if lamp.is_on else ''}" for lamp in self.get_lamps()]
         where = f"The agent is at {self.get_position()}; seen: {self._state.low} to {self._state.high}."
         return "\n".join([f"Step {self._state.steps}.", where, *lines])
-
-
-NAMES = ("get_lamps", "find_lamps", "get_position", "get_steps", "get_start_steps")
 
 
 def parse(description: str) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.defaults import NothingKnown, PlainInputs
-from sdg.envs.domain import Capabilities, Perceivable, SearchHints
+from sdg.envs.defaults import OnePlace, PlainDomain, PlainInputs
+from sdg.envs.domain import Perceivable, SearchHints
 from sdg.envs.fakes.corridor import (
     ACTIONS,
     ANY,
@@ -24,8 +24,7 @@ from sdg.envs.fakes.corridor import (
     Lamp,
     parse,
 )
-from sdg.envs.perception import Perception
-from sdg.envs.world_rows import SingleDomain, world_of
+from sdg.envs.world_rows import world_of
 
 
 class LampLanguage:
@@ -100,7 +99,7 @@ class LampInputs(PlainInputs):
         return 1
 
 
-class LampSense:
+class LampSense(OnePlace):
     """A corridor is one place, and everything in it can be reached (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {
@@ -114,31 +113,17 @@ class LampSense:
         state = world_of(memory, 0).keep()
         return int(state.high - state.low)
 
-    def place(self, perception: Perception) -> int:
-        """The one place."""
-        return 0
-
     def is_known(self, perception: CorridorPerception, argument: str) -> bool:
         """Whether a lamp of this description was seen."""
         return bool(perception.find_lamps(argument))
 
-    def patience(self, perception: Perception, argument: str) -> None:
-        """Only the skill's horizon counts."""
 
-    def is_elsewhere(self, perception: Perception, argument: str) -> bool:
-        """Never."""
-        return False
-
-    def is_possible(self, perception: Perception, argument: str) -> bool:
-        """Always."""
-        return True
-
-
-class CorridorDomain(SingleDomain):
+class CorridorDomain(PlainDomain):
     """The domain `corridor` (`sdg.envs.domain.Domain`)."""
 
     name = "corridor"
-    can = Capabilities(batches=False)
+    level_names = ("Visit", "Light")
+    world = Corridor
     actions = ACTIONS
     perceivable = Perceivable(
         CorridorPerception.__new__(CorridorPerception).functions(),
@@ -149,7 +134,6 @@ class CorridorDomain(SingleDomain):
     inputs = LampInputs()
     hints = SearchHints(prior=(0.0, 0.0, -0.5, -1.5), hands=(TAKE,), stroll=(LEFT, RIGHT), about_hands=("held",))
     persistence = LampSense()
-    affordances = NothingKnown()
     texts: Mapping[str, str] = {
         "role": "An agent walks along a dark corridor in which lamps stand. It sees two cells far.",
         "unfolding": '- "visit X": see X, then stand at it.\n- "light X": stand at X as above, then switch it on.',
@@ -163,20 +147,6 @@ class CorridorDomain(SingleDomain):
         "executor": "The executor is an agent in a dark corridor; it has seen the lamps that are listed. One command "
         "is one learned skill: it walks along the corridor, looks for lamps, or handles the one that it stands at.",
     }
-
-    def levels(self) -> tuple[str, ...]:
-        """Visit and Light."""
-        return "Visit", "Light"
-
-    def level_name(self, name: str) -> str:
-        """The level itself. ValueError when there is none."""
-        if name not in self.levels():
-            raise ValueError(f"there is no level {name!r:.80}; there are {', '.join(self.levels())}")
-        return name
-
-    def open(self, level: str, *, lift_time_limit: bool = False) -> Corridor:
-        """A corridor, not reset yet."""
-        return Corridor(self.level_name(level), lift_time_limit=lift_time_limit)
 
     def __reduce__(self) -> str:
         return "CORRIDOR"

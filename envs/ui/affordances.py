@@ -21,21 +21,16 @@ from sdg.envs.ui.captions import (
     alike_page,
     at_point,
     caption_of,
-    likeness,
     matches,
     phrase_of,
 )
 from sdg.envs.ui.commands import SCREEN
-from sdg.envs.ui.parser.detector import overlap
+from sdg.envs.ui.effects import changes, effects
 from sdg.envs.ui.parser.screen import ScreenElement
 
 CLICK, TYPE = "click", "type"
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS")
 TYPING = "TYPE_TEXT"
-CHANGED = 24
-"""Difference of a colour value, of 255, from which a pixel counts as changed."""
-MARGIN = 4
-"""Pixels around an element that count as its own: rings of focus are drawn outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +62,19 @@ class ScreenAffordances:
 
     def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen) -> str | None:
         """What can be told for certain: a screen on which not one pixel changed shows no effect."""
-        return "nothing on the screen changed" if not _changes(before, after).any() else None
+        return None if changes(before.picture, after.picture).any() else "nothing on the screen changed"
 
     def features(
         self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen | None = None
     ) -> np.ndarray:
-        """f32 (41,) of a command on a screen; with `after` f32 (51,) of what is different then and of its target."""
+        """f32 (41,) of a command on a screen; with `after` f32 (n + 1, k) of what is different then: a row for each
+        element, the command's target first, and one for none of them (`sdg.envs.ui.effects`)."""
         phrase, found = asked_for(asks, argument, before.parsed)
-        said = _named(phrase, found, before.parsed)
-        return np.array(said if after is None else _differences(phrase, found, before, after), np.float32)
+        if after is None:
+            return np.array(_named(phrase, found, before.parsed), np.float32)
+        target = found[0].element if found else ScreenElement(0, "shape", "", (0, 0, SCREEN, SCREEN))
+        elements = (target, *(each for each in before.parsed if each is not target))
+        return effects(before.picture, after.picture, elements, after.parsed, phrase.typed)
 
 
 def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[Phrase, list[Match]]:
@@ -158,137 +157,4 @@ def _best(found: Sequence[Match]) -> tuple[float, float, float]:
         max((each.plain for each in found), default=0.0),
         max((each.loose for each in found), default=0.0),
         max((each.part for each in found), default=0.0),
-    )
-
-
-def _changes(before: SeenScreen, after: SeenScreen) -> np.ndarray:
-    """Bool (320, 320): which pixels are different."""
-    return (np.abs(before.picture.astype(np.int16) - after.picture) > CHANGED).any(axis=2)
-
-
-def _within(changed: np.ndarray, box: Sequence[int], margin: int = MARGIN) -> np.ndarray:
-    x0, y0, x1, y1 = box
-    return changed[max(y0 - margin, 0) : y1 + margin, max(x0 - margin, 0) : x1 + margin]
-
-
-def _share(changed: np.ndarray, box: Sequence[int]) -> float:
-    inside = _within(changed, box)
-    return float(inside.mean()) if inside.size else 0.0
-
-
-def _differences(phrase: Phrase, found: Sequence[Match], before: SeenScreen, after: SeenScreen) -> list[float]:
-    """What is different after a command, at its target and elsewhere."""
-    changed = _changes(before, after)
-    if not found:
-        return [0.0] * (len(KINDS) + 40)
-    best, count = found[0], int(changed.sum())
-    there, box = best.element, best.element.box
-    inside = int(_within(changed, box).sum())
-    rivals = [each for each in found[1:] if overlap(each.element.box, box) < 0.3]
-    shares = [_share(changed, each.element.box) for each in rivals]
-    alike_shares = [share for share, each in zip(shares, rivals, strict=True) if each.caption.kind == best.caption.kind]
-    own, most, most_alike = _share(changed, box), max(shares, default=0.0), max(alike_shares, default=0.0)
-    centre_x, centre_y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    ys, xs = np.nonzero(changed)
-    if count:
-        nearest = float(np.min(np.maximum(_gap(xs, box[0], box[2]), _gap(ys, box[1], box[3])))) / SCREEN
-        away_x, away_y = abs(float(xs.mean()) - centre_x) / SCREEN, abs(float(ys.mean()) - centre_y) / SCREEN
-    else:
-        nearest = away_x = away_y = 1.0
-    now, others = _counterpart(there, after.parsed), _counterparts(rivals, after.parsed)
-    words = best.caption.words or phrase.words
-    return [
-        own,
-        float(inside > 0),
-        inside / count if count else 0.0,
-        float(count > 0),
-        min(np.log1p(count) / 12, 1.0),
-        most,
-        most_alike,
-        float(own > most),
-        float(own > most_alike),
-        own - most_alike,
-        sum(share > own for share in shares) / 5,
-        sum(share > 0.01 for share in alike_shares) / 5,
-        nearest,
-        away_x,
-        away_y,
-        float(now is not None),
-        float(there.checked),
-        float(now is not None and now.checked),
-        float(now is not None and now.checked != there.checked),
-        float(there.focused),
-        float(now is not None and now.focused),
-        float(now is not None and now.focused and not there.focused),
-        float(any(new.focused and not old.focused for old, new in others)),
-        float(any(new.checked != old.checked for old, new in others)),
-        float(any(new.focused for _, new in others)),
-        float(now is not None and alike(now.text) != alike(there.text)),
-        min(sum(alike(new.text) != alike(old.text) for old, new in others) / 5, 2.0),
-        *_typed(phrase.typed, there, now, others),
-        *_kept(words, before.parsed, after.parsed),
-        best.score,
-        rivals[0].score if rivals else 0.0,
-        best.score - (rivals[0].score if rivals else 0.0),
-        float(phrase.typed is not None),
-        *(float(best.caption.kind == kind) for kind in KINDS),
-    ]
-
-
-def _gap(values: np.ndarray, low: int, high: int) -> np.ndarray:
-    return np.maximum(np.maximum(low - values, values - high), 0)
-
-
-def _counterpart(there: ScreenElement, elements: Sequence[ScreenElement]) -> ScreenElement | None:
-    """The element that lies on the next screen where one lay."""
-    most, found = 0.4, None
-    for each in elements:
-        share = overlap(each.box, there.box)
-        if share > most + 0.2 * (each.kind != there.kind):
-            most, found = share, each
-    return found
-
-
-def _counterparts(
-    rivals: Sequence[Match], elements: Sequence[ScreenElement]
-) -> list[tuple[ScreenElement, ScreenElement]]:
-    pairs = [(each.element, _counterpart(each.element, elements)) for each in rivals]
-    return [(old, new) for old, new in pairs if new is not None]
-
-
-def _typed(
-    typed: str | None,
-    there: ScreenElement,
-    now: ScreenElement | None,
-    others: Sequence[tuple[ScreenElement, ScreenElement]],
-) -> tuple[float, float, float]:
-    """How much of what was to be typed stands in the target now, stood in it before, and stands elsewhere now."""
-    if not typed:
-        return 0.0, 0.0, 0.0
-    asked = alike(typed)
-    return (
-        _holds(asked, now.text if now else ""),
-        _holds(asked, there.text),
-        max((_holds(asked, new.text) for old, new in others if alike(old.text) != alike(new.text)), default=0.0),
-    )
-
-
-def _holds(asked: str, text: str) -> float:
-    has = alike(text)
-    return 1.0 if asked and asked in has else likeness(asked, has)
-
-
-def _kept(
-    words: str, before: Sequence[ScreenElement], after: Sequence[ScreenElement]
-) -> tuple[float, float, float, float, float, float]:
-    """Whether the target's words stand on the next screen; shares of words that are new, gone, and the numbers."""
-    old, new = {alike(each.text) for each in before} - {""}, {alike(each.text) for each in after} - {""}
-    asked = alike(words)
-    return (
-        float(bool(asked) and any(asked in each for each in new)),
-        float(bool(asked) and any(asked in each for each in new - old)),
-        len(new - old) / max(len(new), 1),
-        len(old - new) / max(len(old), 1),
-        min(len(before) / 30, 2.0),
-        min(len(after) / 30, 2.0),
     )

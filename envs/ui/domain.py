@@ -95,7 +95,7 @@ class UIDomain(PlainDomain):
     """The domain `ui` (`sdg.envs.domain.Domain`)."""
 
     name = "ui"
-    can = Capabilities(restores=False, practises=False, batches=False)
+    can = Capabilities(restores=False, practises=False)
     language, inputs = (
         NamedThings(("button", "textbox", "checkbox", "radio", "dropdown", "icon", "text")),
         ScreenInputs(),

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from sdg.skills.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature, extract_code
-from sdg.skills.sandbox.guard.signature import NUMBER
+from sdg.skills.sandbox.guard.border import NUMBER
 from sdg.skills.sandbox.process.job import BEAT_SECONDS
 
 MAX_SKILL_CALLS = 200

@@ -15,17 +15,15 @@ from gymnasium import spaces
 
 from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.engine.engine import reset_row, step_row
-from sdg.envs.babyai.engine.state import pose_of
-from sdg.envs.babyai.engine.view import VIEW, view_row
+from sdg.envs.babyai.engine.view import VIEW
 from sdg.envs.babyai.perception import description, memory
-from sdg.envs.babyai.perception.memory import begin, observe
+from sdg.envs.babyai.practice.batch_world import begin_rows, step_rows
 from sdg.envs.babyai.practice.features import SIZE, write_features
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.batch import Inputs
-from sdg.envs.kernels import kernel, wide
+from sdg.envs.kernels import kernel
 from sdg.skills.learning.vec_env import RowsVecEnv
 
 
@@ -66,26 +64,6 @@ class WorldEnv(gym.Env[np.ndarray, int]):
 
 
 @kernel
-def _begin(state, memory, layouts, rows, chosen, views):  # type: ignore[no-untyped-def]
-    pose = np.zeros(3, np.int64)
-    for r in range(len(rows)):
-        i = rows[r]
-        row = state[i]
-        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
-        pose_of(row, pose)
-        begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
-
-
-@kernel
-def _step(state, memory, actions, views, rewards, terminated, truncated):  # type: ignore[no-untyped-def]
-    for i in range(len(actions)):
-        row = state[i]
-        rewards[i], terminated[i], truncated[i] = step_row(row, actions[i])
-        view_row(row, views, i)
-        observe(memory, i, views[i], wide(row.direction), actions[i])
-
-
-@kernel
 def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
     for i in rows:
         write_features(memory, i, targets[i], AS_IT_IS, out[i])
@@ -110,7 +88,7 @@ class LevelVecEnv(RowsVecEnv):
 
     def begin(self, rows: np.ndarray, layouts: np.ndarray) -> None:
         """Begin these layouts in these rows."""
-        _begin(self.state, self.memory, self.bank.layouts, rows, layouts, self._views)
+        begin_rows(self.state, self.memory, self.bank.layouts, rows, layouts, self._views, 0)
         self._targets[rows] = self._target_of[layouts]
         self.layout_of[rows] = layouts
         self.begun += len(rows)
@@ -122,7 +100,7 @@ class LevelVecEnv(RowsVecEnv):
 
     def advance(self, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
         """The simulator's part of a step: worlds and memories."""
-        _step(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+        step_rows(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""

@@ -7,19 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import nn
 
-from sdg.envs.babyai.practice.features import SIZE
 from sdg.experiments.baselines.level_env import WorldEnv
 from sdg.skills.learning.ppo import PPOSettings
 from sdg.skills.learning.sb3 import keywords
-
-BITS = spaces.Box(0, 1, (SIZE,), np.uint8)
-"""What the project's policies see."""
 
 
 class Trunk(BaseFeaturesExtractor):

@@ -17,6 +17,7 @@ from sdg.envs.babyai.practice.features import SIZE, write_features
 from sdg.envs.babyai.practice.inputs import N_ACTIONS
 from sdg.envs.babyai.practice.mirror import AS_IT_IS
 from sdg.envs.babyai.practice.paper_view import N_WORDS, argument_text, numbers_of
+from sdg.envs.defaults import PlainInputs
 from sdg.envs.domain import Domain
 from sdg.skills.policy.mlp import MLPPolicy
 from sdg.skills.policy.network import Policy
@@ -42,14 +43,12 @@ def pattern_of(mission: str) -> np.ndarray:
     return np.array([*parts, *(numbers_of(after) if after.strip() else ())], np.float32)
 
 
-class _MissionInputs:
+class _MissionInputs(PlainInputs):
     """What such a policy sees, flat: the map's bits, then one bit for each word at each place of the mission."""
 
     size = SIZE + LONGEST * N_WORDS
     actions = N_ACTIONS
     dtype = np.uint8
-    bounds = None
-    mostly_on = slice(0, 0)
 
     def __init__(self, pattern: np.ndarray) -> None:
         self.pattern = [int(each) for each in pattern]
@@ -63,28 +62,6 @@ class _MissionInputs:
         said[:] = 0
         said[np.arange(LONGEST), [*words, *[0] * (LONGEST - len(words))]] = 1
         return AS_IT_IS
-
-    def write(self, memory: Memory, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
-        """Inputs of all rows into `out` u8 (n, size)."""
-        for row, target in enumerate(targets):
-            frames[row] = self.write_row(memory, row, target, out[row])
-
-    def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """Logits as they are: nothing is shown mirrored."""
-        return logits
-
-    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """Nothing is shown mirrored."""
-
-    def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """Actions as they are."""
-        return actions
-
-    def mask_noops(self, memory: Memory, logits: np.ndarray) -> None:
-        """It was learned without a mask."""
-
-    def mask_noops_row(self, memory: Memory, row: int, logits: np.ndarray) -> None:
-        """It was learned without a mask."""
 
 
 class _SB3Policy:

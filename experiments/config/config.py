@@ -39,6 +39,8 @@ __all__ = ["ConfigError", "RunConfig", "dump", "load"]
 
 MAP = "map"
 """The preset of perception that every domain has: its own."""
+MAX_FAULTS = 30
+"""Told at once; a file of 19,000 strange keys would take minutes."""
 CONFIGS = Path(sdg.__file__).parent / "configs"
 PPO = TrainSettings().learner
 Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
@@ -258,7 +260,9 @@ def check(document: Document) -> RunConfig:
             validate(PPOSettings, config.induce.train.ppo)
     except ValidationError as error:
         above = ("induce", "train", "ppo") if error.title == PPOSettings.__name__ else ()
-        faults = [_fault(document, {**details, "loc": (*above, *details["loc"])}) for details in error.errors()]
+        found = error.errors()
+        faults = [_fault(document, {**each, "loc": (*above, *each["loc"])}) for each in found[:MAX_FAULTS]]
+        faults += [f"{document.source}: and {len(found) - MAX_FAULTS} more faults"] if len(found) > MAX_FAULTS else []
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
@@ -295,7 +299,7 @@ def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
 
 def _fault(document: Document, details: Mapping[str, Any]) -> str:
     path = tuple(details["loc"])
-    name = ".".join(str(part) for part in path)
+    name = ".".join(str(part)[:80] for part in path)
     place = document.place(path).partition("=")[0]  # not what was given: it may hold a key
     if details["type"] == "unexpected_keyword_argument":
         return f"{place}: there is no key {name!r}{_hint(path)}"

@@ -19,8 +19,8 @@ MAX_CHARACTERS = 200_000
 MAX_NODES = 20_000
 MAX_DEPTH = 20
 
-_INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = re.compile(r"[-+]?[0-9]+(_[0-9]+)*")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(_[0-9]+)*(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")
 }
@@ -106,7 +106,7 @@ class _Reader:
         if self._nodes > MAX_NODES or len(path) > MAX_DEPTH:
             raise ConfigError(f"{place}: too large or too deeply nested for a config")
         if node.tag not in _PLAIN_TAGS:
-            raise ConfigError(f"{place}: the tag {node.tag} has no meaning here; write a plain value")
+            raise ConfigError(f"{place}: the tag {node.tag:.80} has no meaning here; write a plain value")
         self._document.places[path] = place
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
@@ -126,7 +126,7 @@ class _Reader:
             key = key_node.value
             if key in found:
                 raise ConfigError(
-                    f"{place}: the key {key!r} is there twice (first on line {lines[key]}); keep one of them"
+                    f"{place}: the key {key[:80]!r} is there twice (first on line {lines[key]}); keep one of them"
                 )
             lines[key] = line
             found[key] = self.read(value_node, (*path, key))

@@ -32,7 +32,7 @@ from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.sources import needed
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.library.store import load_library
 from sdg.skills.sandbox.guard import Refused, extract_code
 from sdg.skills.sandbox.guard.errors import GuardError

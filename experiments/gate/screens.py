@@ -14,7 +14,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
 from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import ICONS, overlap
+from sdg.envs.ui.parser.lively import LIVELY
 from sdg.envs.ui.parser.pages import WORDS, made_up_page
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
 from sdg.envs.ui.tasks import SEEN
@@ -45,7 +46,7 @@ LEARNED: tuple[str, ...] = tuple(task for task in SEEN if task not in HELD_OUT)
 TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
 PLACE = Path(__file__).parent / "screens.jsonl.gz"
 """Pages of the held-out kinds, frozen by `python -m sdg.experiments.gate.screens`."""
-PAGES, TRIES, TRANSITIONS, COMMANDS = 7, 6, 3, 4
+PAGES, TRIES, TRANSITIONS, COMMANDS = 8, 10, 6, 4
 MADE_UP = "made up"
 MOST_WORDS = 40
 """Characters of a caption that commands are written from; longer ones are prose."""
@@ -82,17 +83,20 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A command that was carried out on a page: verb, argument, box of what was acted on, PNG of the screen then."""
+    """A command that was carried out on a page: verb, argument, box of what was acted on, PNG of the screen then and,
+    on made-up pages, the true elements then."""
 
     verb: str
     argument: str
     box: tuple[int, int, int, int]
     after: bytes
+    elements: tuple[ScreenElement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it was seen (PNG), what is on it, and what came of commands there."""
+    """A page as it was seen (PNG), what is on it, and what came of commands there; a made-up one has its true elements,
+    which aren't saved: it needn't be parsed to be learned from."""
 
     task: str
     seed: int
@@ -100,6 +104,7 @@ class Page:
     named: tuple[Named, ...]
     texts: str
     transitions: tuple[Transition, ...]
+    elements: tuple[ScreenElement, ...] = ()
 
 
 def named_of(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Named, ...]:
@@ -184,7 +189,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
     named = named_of(elements, picture)
     order = sorted(rng.permutation(len(named)), key=lambda i: named[i].kind == "text")
     words = str(rng.choice(WORDS))
-    found: list[Transition] = []
+    found: dict[Any, Transition] = {}
     for each in [named[i] for i in order[:TRIES]]:
         _shown(browser, task, seed, lead)
         types = each.kind in FIELDS[:2] and rng.random() < 0.7
@@ -192,13 +197,35 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
         after = browser.screenshot()
         if _is_over(browser, task) or not _shows(picture, picture_of(after), each.box):
             continue
-        phrase = worded(each.caption, rng)
+        phrase, then = worded(each.caption, rng), true_elements(browser)
         verb, argument = (TYPE, f"'{words}' into {phrase}") if types else (CLICK, phrase)
-        found.append(Transition(verb, argument, each.box, after))
+        came = tuple(sorted((new.kind, new.text, new.box, new.checked) for new in then)), _focus(then)
+        if came in found:  # a label does what its tick does: neither can be told to be incomplete
+            continue
+        told = parsed_like(then, picture_of(after)) if task == MADE_UP else ()
+        found[came] = Transition(verb, argument, each.box, after, told)
         if len(found) == TRANSITIONS:
             break
+    told = parsed_like(elements, picture) if task == MADE_UP else ()
     texts = alike_page(as_screen(elements, picture))
-    return Page(task, seed, before, named, texts, tuple(found))
+    return Page(task, seed, before, named, texts, tuple(found.values()), told)
+
+
+def _focus(elements: Sequence[TrueElement]) -> tuple[int, ...]:
+    """The box of the field that has the focus."""
+    return next((each.box for each in elements if each.focused and each.kind in FIELDS), ())
+
+
+def parsed_like(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[ScreenElement, ...]:
+    """True elements as the parser gives them: links are text, and ticks and icons have none."""
+    return tuple(
+        replace(each, kind="text")
+        if each.kind == "link"
+        else replace(each, text="")
+        if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")
+        else each
+        for each in as_screen(elements, picture)
+    )
 
 
 def _shown(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[Named, ...]:
@@ -207,6 +234,7 @@ def _shown(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[
         browser.page.mouse.move(0, 0)
         browser.show(made_up_page(seed))
         browser.page.evaluate("() => { window.WOB_TASK_READY = true }")  # it is what `settle` waits for
+        browser.page.evaluate(LIVELY, seed + 1)
     else:
         browser.begin(task, seed)
     if lead is not None:
@@ -308,7 +336,12 @@ def save(pages: Sequence[Page], place: Path) -> None:
     """Write pages, a line each, gzipped without a time."""
     with gzip.GzipFile(place, "wb", mtime=0) as out:
         for page in pages:
-            out.write(json.dumps(_plain(asdict(page))).encode() + b"\n")
+            out.write(json.dumps(_plain(_kept(asdict(page)))).encode() + b"\n")
+
+
+def _kept(row: dict[str, Any]) -> dict[str, Any]:
+    transitions = [{key: each[key] for key in each if key != "elements"} for each in row["transitions"]]
+    return {key: row[key] for key in row if key != "elements"} | {"transitions": transitions}
 
 
 def _plain(value: Any) -> Any:

@@ -37,7 +37,7 @@ from sdg.gate.verdict import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.library.composed import ComposedSkill, load_composed, require_fit
 from sdg.skills.library.library import LibraryError
 from sdg.skills.sandbox.guard import Refused

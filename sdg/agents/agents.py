@@ -12,7 +12,6 @@ import numpy as np
 
 from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
-from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.protocols import Skill
 from sdg.deduction.unverifiable import UnjudgedWorld, is_judged
 from sdg.envs import domains
@@ -139,11 +138,6 @@ class PlannerAgent:
             settings=self.settings,
             restart=(lambda: begin(world, task)) if self.restarts else None,
         )
-
-
-def action_agent(planner_of: Callable[[int], Planner], *, domain: Domain, settings: DeductionSettings) -> PlannerAgent:
-    """SDG-action: the same planner, gate and budgets, with the primitive actions in place of skills."""
-    return PlannerAgent("sdg-action", planner_of, primitive_skills(domain), settings=settings)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ level's own limit. `restart` is the other reading of the paper: the world begins
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -193,67 +193,50 @@ class _Session:
     hands_back: bool
 
     def interact(self, last: Interaction | None) -> Interaction:
-        """Ask for a program and run it. A reply that holds none is mended in an exchange that costs no interaction."""
-        left, state = self.world.max_steps - len(self.robot.actions), self.robot.perception().describe()
-        limits = Limits(left, self.programs, self.settings.budget, state)
-        asked = self.planner.ask(
-            self.world.mission,
-            skills=self.toolkit.documented(),
-            limits=limits,
-            failure=None if last is None else _failure(last, self.robot),
-        )
-        reply = self.planner.write(asked)
-        played = self._play(reply, earlier=last.program if last else "")
-        for _ in range(MENDS):
-            if played.cause != NO_PROGRAM:
-                break
-            asked = self.planner.prompts.mend(asked, reply=tidy(reply.text), problem=played.error)
-            reply = self.planner.write(asked)
-            played = _after(played, self._play(reply, earlier=last.program if last else ""))
-        return played
+        """Ask for a program and run it; everything it does wrong is a value.
 
-    def _play(self, reply: Completion, *, earlier: str) -> Interaction:
-        """Read a program out of a reply and run it; everything it does wrong is a value.
-
-        Functions that the reply leaves out are those of the earlier program; what the program doesn't use is left out.
+        Functions that the reply leaves out are those of the last program; what the program doesn't use is left out. A
+        reply that holds none is mended in an exchange that costs no interaction.
         """
         robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
-        scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=self._share(), composed=kit.composed)
-        try:
-            source = amended(extract_code(reply.text), ENTRY, earlier=earlier)
-        except Refused as refusal:
-            source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
-        else:
-            ran = run_program(Program(source, self.world.mission), scope, budget=self.settings.budget)
-        error, cause = _judge(ran, robot)
-        cut = cut_off(reply, self.planner.sampling.max_tokens) if cause == NO_PROGRAM else ""
+        left = self.world.max_steps - began
+        asked = self.planner.ask(
+            self.world.mission,
+            skills=kit.documented(),
+            limits=Limits(left, self.programs, self.settings.budget, robot.perception().describe()),
+            failure=None if last is None else _failure(last, robot),
+        )
+        share = max(1, 2 * left // 3) if self.hands_back else None
+        replies: list[Completion] = []
+        while True:
+            replies.append(reply := self.planner.write(asked))
+            scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=share, composed=kit.composed)
+            try:
+                source = amended(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
+            except Refused as refusal:
+                source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
+            else:
+                ran = run_program(Program(source, self.world.mission), scope, budget=self.settings.budget)
+            error, cause = _judge(ran, robot)
+            if cause != NO_PROGRAM:
+                break
+            error = f"{error}\n{cut_off(reply, self.planner.sampling.max_tokens)}".rstrip()
+            if len(replies) > MENDS:
+                break
+            asked = self.planner.prompts.mend(asked, reply=tidy(reply.text), problem=error)
         return Interaction(
             program=source,
             cause=cause,
-            error=f"{error}\n{cut}".rstrip(),
+            error=error.rstrip(),
             state=robot.shown().describe(),
             calls=ran.calls,
             began=began,
             ended=len(robot.actions),
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
+            prompt_tokens=sum(each.prompt_tokens for each in replies),
+            completion_tokens=sum(each.completion_tokens for each in replies),
+            llm_calls=len(replies),
             composed=scope.composed.log,
         )
-
-    def _share(self) -> int | None:
-        """Steps that the program may take before another one is asked for; None: all that are left."""
-        left = self.world.max_steps - len(self.robot.actions)
-        return max(1, 2 * left // 3) if self.hands_back else None
-
-
-def _after(refused: Interaction, mended: Interaction) -> Interaction:
-    """What came of a reply with what the ones before it cost."""
-    return replace(
-        mended,
-        prompt_tokens=refused.prompt_tokens + mended.prompt_tokens,
-        completion_tokens=refused.completion_tokens + mended.completion_tokens,
-        llm_calls=refused.llm_calls + mended.llm_calls,
-    )
 
 
 def _failure(last: Interaction, robot: Robot) -> Failure:

@@ -21,7 +21,7 @@ from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
-from sdg.skills.sandbox.guard.signature import NUMBER
+from sdg.skills.sandbox.guard.border import NUMBER
 
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""

@@ -5,8 +5,8 @@ A robot is never handed to generated code; programs reach it only through `sdg.g
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
 from sdg.gate.verdict import Command
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.sandbox.guard import GuardError
 
 MAX_ARGUMENT_CHARS = 200
@@ -28,6 +28,9 @@ PATIENCE = 12
 
 FRUITLESS_ATTEMPTS = 2
 """Attempts in a row, none of which showed anything new, after which such a skill is given up."""
+
+DRAWS = 16
+"""Draws from a policy before each step, so that an action that has led back here can give way to another."""
 
 CIRCLES = 3
 """Times that the same moment may come in an attempt at what lies elsewhere; then it goes in circles."""
@@ -113,11 +116,17 @@ class Robot:
         began, place = len(self.actions), self._place()
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
-        fruitless = 0
+        fruitless, taken = 0, defaultdict[Hashable, Counter[bytes]](Counter)
         for attempt in range(1, self.attempts + 1):
             seen = self.known()
-            if self._attempt(skill, command, fires=fires):
-                return SkillResult(True, len(self.actions) - began, attempt)
+            for action in self._attempt(skill, command, taken=taken):
+                result = self._world.step(action)
+                self.actions.append(np.asarray(action).tolist())
+                self._snapshot = self._functions = None
+                lost = result.terminated and not result.success
+                self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
+                if fires(self.perception()):
+                    return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
             fruitless = fruitless + 1 if self.known() == seen else 0
@@ -125,24 +134,34 @@ class Robot:
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         return SkillResult(False, len(self.actions) - began, attempt)
 
-    def _attempt(self, skill: Skill, command: Command, *, fires: Callable[[Perception], bool]) -> bool:
-        """One try of at most the skill's horizon; it ends early where there is nothing left to look for."""
+    def _attempt(
+        self, skill: Skill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]
+    ) -> Iterator[Any]:
+        """The actions of one try, at most the skill's horizon; it ends early where there is nothing left to look for.
+
+        Each is chosen when the one before it has been carried out. `taken` has the actions of all attempts by the
+        moment at which they were taken: what a program would be shown then, without the clock.
+        """
         target, seen, idle = self.domain.language.row(command.argument), self.known(), 0
-        patience, moments = self._sense.patience(self.perception(), command.argument), Counter[str]()
+        patience = self._sense.patience(self.perception(), command.argument)
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
-                return False
-            self._step(skill.policy.act(self._world.memory, 0, target, self._rng))
-            if fires(self.perception()):
-                return True
+                return
+            here = taken[without_clock(self.shown().describe())]
+            if patience is not None and here.total() == CIRCLES - 1:
+                return
+            yield self._action(skill, target, here)
             seen, idle = self.known(), idle + 1 if self.known() == seen else 0
             if idle >= PATIENCE and not self._is_seen(command):
-                return False
-            if patience is not None:
-                moments[now := without_clock(self.shown().describe())] += 1
-                if moments[now] == CIRCLES:
-                    return False
-        return False
+                return
+
+    def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
+        """Of DRAWS actions the one that was taken least often at this moment, and of those the one drawn most often."""
+        draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(DRAWS)]
+        drawn = [np.asarray(action).tobytes() for action in draws]
+        best = min(drawn, key=lambda action: (taken[action], -drawn.count(action)))
+        taken[best] += 1
+        return draws[drawn.index(best)]
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
@@ -163,13 +182,6 @@ class Robot:
     def _is_seen(self, command: Command) -> bool:
         """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
         return not command.argument or self._sense.is_known(self.perception(), command.argument)
-
-    def _step(self, action: Any) -> None:
-        result = self._world.step(action)
-        self.actions.append(np.asarray(action).tolist())
-        self._snapshot = self._functions = None
-        lost = result.terminated and not result.success
-        self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
 
     def _skill(self, command: Command) -> Skill:
         skill = self.skills.get(command.name)

@@ -4,7 +4,7 @@ domain-specific models, as small networks over the facts that a domain gives its
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,36 +27,56 @@ _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned o
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified."""
+    """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified.
+
+    `rivals`, for features of many: how many others the first is weighed against, each as likely as it beforehand.
+    """
 
     mean: np.ndarray
     scale: np.ndarray
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     temperature: float = 1.0
+    rivals: float = 1.0
 
     def chance(self, features: np.ndarray) -> float:
-        """The chance, in [0, 1], that the answer is yes. ValueError for features of another length."""
-        if features.shape != self.mean.shape:
-            raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {len(features)}")
+        """The chance, in [0, 1], that the answer is yes; of features (n, k) that it is the first row of them.
+
+        ValueError for features of another length.
+        """
+        if features.shape[-1:] != self.mean.shape:
+            raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {features.shape[-1]}")
+        told = self.logits(features)
+        if features.ndim > 1:
+            told = told[0] - np.logaddexp.reduce(told[1:]) + np.log(self.rivals)
+        return float(1 / (1 + np.exp(-np.clip(told, -30, 30))))
+
+    def logits(self, features: np.ndarray) -> np.ndarray:
+        """What the network says of features (..., k), divided by its temperature: (...)."""
         x = (features - self.mean) / self.scale
         for number, (weights, biases) in enumerate(self.layers):
             x = x @ weights + biases
             if number < len(self.layers) - 1:
                 x = np.maximum(x, 0)
-        return float(1 / (1 + np.exp(-np.clip(x[0] / self.temperature, -30, 30))))
+        return np.asarray(x[..., 0] / self.temperature)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> Network:
         """What `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
         layers = tuple((_numbers(each["weights"]), _numbers(each["biases"])) for each in stored["layers"])  # type: ignore[attr-defined]
         mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
-        return cls(mean, scale, layers, float(stored["temperature"]))  # type: ignore[arg-type]
+        return cls(mean, scale, layers, float(stored["temperature"]), float(stored.get("rivals", 1.0)))  # type: ignore[arg-type]
 
     def plain(self) -> dict[str, object]:
         """The network as plain values, rounded to what a verdict can't tell apart."""
         layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
         mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
-        return {"mean": mean, "scale": scale, "layers": layers, "temperature": round(self.temperature, 5)}
+        return {
+            "mean": mean,
+            "scale": scale,
+            "layers": layers,
+            "temperature": round(self.temperature, 5),
+            "rivals": self.rivals,
+        }
 
 
 def _numbers(stored: object) -> np.ndarray:
@@ -91,30 +111,25 @@ class LearnedGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses what comes about too rarely from a moment like this. Raises ValueError where it can't tell."""
-        if observation.perception is None:
-            raise ValueError("an observation without its perception can't be judged")
-        asks = self.usages[command.name].asks
-        if not asks:
-            return _UNKNOWN
-        features = self.affordances.features(asks, command.argument, observation.perception)
-        return self._verdict(FEASIBILITY, command, features, f"{command} hardly ever succeeds from a place like this")
+        refusal = f"{command} hardly ever succeeds from a place like this"
+        return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what doesn't look like the command's effect. Raises ValueError where it can't tell."""
-        if before.perception is None or after.perception is None:
-            raise ValueError("an observation without its perception can't be judged")
-        asks = self.usages[command.name].asks
-        if not asks:
-            return _UNKNOWN
-        features = self.affordances.features(asks, command.argument, before.perception, after.perception)
-        return self._verdict(COMPLETENESS, command, features, f"{command} doesn't look complete")
+        return self._verdict(COMPLETENESS, command, (before, after), refusal=f"{command} doesn't look complete")
 
     def least_chance(self, verb: str, command: Command) -> float:
         """The chance below which a verdict is no."""
         return REFUSE_BELOW[verb]
 
-    def _verdict(self, verb: str, command: Command, features: np.ndarray, refusal: str) -> Verdict:
-        chance = self.networks[verb].chance(features)
+    def _verdict(self, verb: str, command: Command, moments: Sequence[Observation], *, refusal: str) -> Verdict:
+        seen = [moment.perception for moment in moments]
+        if None in seen:
+            raise ValueError("an observation without its perception can't be judged")
+        asks = self.usages[command.name].asks
+        if not asks:
+            return _UNKNOWN
+        chance = self.networks[verb].chance(self.affordances.features(asks, command.argument, *seen))
         if chance < self.least_chance(verb, command):
             return Verdict(False, f"{refusal} (chance {chance:.2f})", 1 - chance, self.source)
         return Verdict(True, f"chance {chance:.2f}", chance, self.source)

@@ -17,7 +17,7 @@ from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
 from sdg.prompts.sources import needed
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
@@ -79,7 +79,8 @@ def hypothesize(
             problem = f"{error.problem} {cut_off(reply, sampling.max_tokens)}".rstrip()
             if turn == repairs:
                 raise HypothesisError(problem, reply.text) from None
-        messages += [Message("assistant", tidy(reply.text) or "(nothing)"), *_repair_turn(problem)]
+        repair = conversation("hypothesis_repair", problem="\n".join(map(one_line, problem.split("\n"))))
+        messages += [Message("assistant", tidy(reply.text) or "(nothing)"), *repair]
     raise AssertionError("the loop above returns or raises")
 
 
@@ -114,21 +115,33 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     if not clean.strip():
         raise HypothesisError("The answer is empty.", reply)
     blocks = code_blocks(clean)
-    goals = _told_once(_goals(clean, blocks), blocks)
+    found = [(block, functions_in(block.text)) for block in blocks]
+    code = {
+        goal: [block.text for block, names in found if names and goal.start <= block.start < goal.end]
+        for goal in _goals(clean, blocks)
+    }
+    # A list of goals before the checks, or notes after them, says again what is told where the code is.
+    told = {goal.number for goal in code if goal.number and code[goal]}
+    goals = [goal for goal in code if code[goal] or goal.number not in told]
     if not goals:
         raise HypothesisError('There is no line "Goal 1: ...".', reply)
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.", reply)
-    subgoals = [_subgoal(goal, number, blocks=blocks, reply=clean) for number, goal in enumerate(goals, 1)]
+    subgoals = []
+    for number, goal in enumerate(goals, 1):
+        named = [block.text for block, names in found if f"check_{number}" in names]
+        sources = code[goal] or _unfenced(clean[goal.start : goal.end]) or named
+        if not sources:
+            raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
+        name = _check_name(sources[-1], number)
+        source = needed(sources[-1], name, others=[block.text for block in blocks])
+        subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 
 
 def _told(feedback: Feedback) -> str:
     shown = {"number": str(feedback.failed_goal + 1), "subgoals": fenced(numbered(feedback.subgoals))}
-    told = {
-        "Its check:": (feedback.check, "python"),
-        "What the robot knew where a search for it ended:": (feedback.seen, "text"),
-    }
+    told = {CHECKED_BY: (feedback.check, "python"), SEEN: (feedback.seen, "text")}
     more = [f"{head}\n\n{fenced(data, label)}\n\n" for head, (data, label) in told.items() if data]
     return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), more="".join(more), **shown) + "\n"
 
@@ -142,10 +155,6 @@ def _refusals(hypothesis: Hypothesis, domain: Domain) -> str:
         except Refused as refusal:
             told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
     return "\n".join(told[:MAX_REFUSALS])
-
-
-def _repair_turn(problem: str) -> tuple[Message, ...]:
-    return conversation("hypothesis_repair", problem="\n".join(map(one_line, problem.split("\n"))))
 
 
 def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
@@ -206,27 +215,6 @@ def _unwrapped(reply: str) -> str:
     return rest if fence and fence[1] in _WRAPPINGS and inner and inner[1].startswith("py") else reply
 
 
-def _told_once(goals: Sequence[_Goal], blocks: Sequence[CodeBlock]) -> list[_Goal]:
-    """Without the goals that have no code where the same number has: a list before the checks, or notes after them."""
-    with_code = {goal.number for goal in goals if goal.number and _blocks_of(goal, blocks)}
-    return [goal for goal in goals if goal.number not in with_code or _blocks_of(goal, blocks)]
-
-
-def _blocks_of(goal: _Goal, blocks: Sequence[CodeBlock]) -> list[str]:
-    texts = [block.text for block in blocks if goal.start <= block.start < goal.end]
-    return [source for source in texts if functions_in(source)]
-
-
-def _subgoal(goal: _Goal, number: int, *, blocks: Sequence[CodeBlock], reply: str) -> Subgoal:
-    named = [block.text for block in blocks if f"check_{number}" in functions_in(block.text)]
-    sources = _blocks_of(goal, blocks) or _unfenced(reply[goal.start : goal.end]) or named
-    if not sources:
-        raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", reply)
-    name = _check_name(sources[-1], number)
-    source = needed(sources[-1], name, others=[block.text for block in blocks])
-    return Subgoal(goal.text, CheckFunction(name, source))
-
-
 def _unfenced(stretch: str) -> list[str]:
     """Functions written without a fence: the def line and the indented lines that follow."""
     found: list[list[str]] = []
@@ -237,7 +225,7 @@ def _unfenced(stretch: str) -> list[str]:
             found[-1].append(line)
         elif found:
             found.append([])
-    return ["\n".join(lines).rstrip() for lines in found if lines]
+    return [source for lines in found if functions_in(source := "\n".join(lines).rstrip())]
 
 
 def _check_name(source: str, number: int) -> str:

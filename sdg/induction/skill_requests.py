@@ -12,8 +12,8 @@ import numpy as np
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
 from sdg.gate.verdict import Command
-from sdg.run.rows import from_json
 from sdg.skills.practice.starts import Starts, join, replayed
+from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
 
 EpisodeRow = Mapping[str, Any]
@@ -69,7 +69,7 @@ def skill_requests(
 
     `check_of` says what a command aims at, or None for one that is of no interest.
     """
-    episodes = [from_json(Played, row) for row in rows]
+    episodes = [decode(Played, row, extra="ignore") for row in rows]
     found = []
     for level in dict.fromkeys(episode.level for episode in episodes):
         for episode in episodes:
@@ -104,7 +104,7 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillReq
 def calls_until(row: EpisodeRow) -> int:
     """Environment steps of replaying an episode once for each skill that it asked for, up to its last command."""
     last: dict[str, int] = {}
-    for call in from_json(Played, row).carried_out():
+    for call in decode(Played, row, extra="ignore").carried_out():
         last[call.name] = max(call.began, last.get(call.name, 0))
     return sum(last.values())
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 TRUST_VARIABLE = "SDG_TRUST_URL"
 """Addresses, separated by blanks, that a config file may name and that are sent OPENAI_API_KEY."""
+_BORDERS = re.compile(r"[/;,=:.]")
 _LIKE_A_KEY = re.compile(r"(?i)(sk|pk|key|token)-[a-z0-9_-]{8,}|[a-z0-9_]{24,}")
 
 
@@ -18,7 +19,7 @@ def check_address(url: str | None) -> None:
         return
     try:
         parts = urlsplit(url)
-        hostname = parts.hostname
+        hostname = parts.hostname if parts.port is None or parts.port else None  # one above 65535 raises
     except ValueError:
         parts, hostname = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not hostname or not url.isprintable():
@@ -27,7 +28,7 @@ def check_address(url: str | None) -> None:
         raise ValueError(
             "base_url must hold no password, no query and no fragment, because it is recorded: set OPENAI_API_KEY"
         )
-    if any(map(_LIKE_A_KEY.fullmatch, parts.path.split("/"))) and url not in _said_by_the_user():
+    if any(map(_LIKE_A_KEY.fullmatch, _BORDERS.split(unquote(parts.path)))) and url not in _said_by_the_user():
         raise ValueError(
             "base_url has a part that looks like a key, and it is recorded: set OPENAI_API_KEY, "
             f"or name the address in {TRUST_VARIABLE} if it is none"

@@ -13,9 +13,9 @@ from sdg.envs.files import open_regular
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 
-_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+_TABLE = "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 _QUERY = "SELECT reply FROM replies WHERE key = ? AND length(reply) <= ?"
-_OURS = (("table", "replies"), ("index", "sqlite_autoindex_replies_1"))
+_OURS = (("table", "replies", _TABLE), ("index", "sqlite_autoindex_replies_1", None))
 _BUSY_SECONDS = 30.0
 _MOST_STEPS = 10_000_000
 """Instructions of sqlite that one connection may take: a look-up takes some dozens."""
@@ -34,7 +34,7 @@ class Cached:
         try:
             os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
             with contextlib.closing(self._connect()) as connection, connection:
-                connection.execute(_TABLE)
+                connection.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS"))
                 _refuse_strange(connection)
         except (OSError, sqlite3.Error) as error:
             raise ModelError(
@@ -77,8 +77,9 @@ class Cached:
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError for a file that holds more than our table: views and triggers act."""
-    found = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
-    strange = [f"{kind} {name}" for kind, name in found if (kind, name) not in _OURS]
+    """Raises sqlite3.DatabaseError for a file that holds more than our table, to the letter: views, triggers, checks
+    and columns that are worked out act."""
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    strange = [f"{kind} {name}" for kind, name, sql in found if (kind, name, sql) not in _OURS]
     if strange:
         raise sqlite3.DatabaseError(f"it holds what no cache holds: {strange[0]!r:.80}")

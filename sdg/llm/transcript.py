@@ -16,7 +16,8 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from sdg.llm.secrets import hider
 SCHEMA = 2
 PART_CHARS = 60
 """Shortest part that is kept on a line of its own."""
+MAX_EXCHANGE_CHARS = 1 << 24
+MAX_REPLIES_CHARS = 1 << 28
+"""What one exchange and all replies of a transcript may come to: a part that is named often makes much of little."""
 _PART_LINE = re.compile(rb'\{"schema":%d,"part":"([0-9a-f]{16})",' % SCHEMA)
 _BORDER = re.compile(r"(?m)^(?=#|(?: *\d+ )?def )")
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
@@ -107,14 +111,12 @@ class Replayed:
     """A model that says again what a transcript holds, in the order in which equal questions were asked."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._replies: dict[str, list[Completion | str]] = {}
-        self._asked: dict[str, int] = {}
-        self._turn = threading.Lock()
-        self._name = ""
+        self._path, self._turn, self._name = path, threading.Lock(), ""
+        self._replies: dict[Hashable, list[Completion | str]] = {}
+        self._asked: Counter[Hashable] = Counter()
         for entry in entries(path):
             self._name = self._name or str(entry.get("model", ""))
-            self._replies.setdefault(str(entry["key"]), []).append(_said(entry))
+            self._replies.setdefault(self._kept_as(entry), []).append(_said(entry))
 
     @property
     def name(self) -> str:
@@ -122,58 +124,50 @@ class Replayed:
         return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The recorded reply; the last one stays where a question is asked oftener than it was. Raises ModelError."""
-        key = exchange.key(self._name, messages, sampling)
-        replies = self._replies.get(key)
+        """The recorded reply. Raises ModelError where there is none, or where a failure was recorded."""
+        key = self._key(messages, sampling)
+        with self._turn:
+            self._asked[key] += 1
+            number = self._asked[key]
+        said = self._reply(self._replies.get(key, []), number, key)
+        if isinstance(said, str):
+            raise ModelError(said)
+        return said
+
+    def _kept_as(self, entry: Mapping[str, Any]) -> Hashable:
+        return str(entry["key"])
+
+    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
+        return exchange.key(self._name, messages, sampling)
+
+    def _reply(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
+        """The last one stays where a question is asked oftener than it was."""
         if not replies:
             raise ModelError(
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
                 "those of the run that it was recorded in."
             )
-        with self._turn:
-            number = min(self._asked.get(key, 0), len(replies) - 1)
-            self._asked[key] = number + 1
-        said = replies[number]
-        if isinstance(said, str):
-            raise ModelError(said)
-        return said
+        return replies[min(number, len(replies)) - 1]
 
 
-class RepliedInTurn:
+class RepliedInTurn(Replayed):
     """A model that gives the n-th question of an episode the n-th reply that it had, whatever is asked now.
 
     An episode is known by the stage and the seed of its questions. For a transcript whose prompts have changed since:
     what was answered then is carried out by today's code.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._turn, self._name = path, threading.Lock(), ""
-        self._kept: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
-        self._asked: dict[tuple[str, int | None], int] = {}
-        for entry in entries(path):
-            self._name = self._name or str(entry.get("model", ""))
-            self._kept.setdefault((str(entry["stage"]), entry["sampling"].get("seed")), []).append(entry)
+    def _kept_as(self, entry: Mapping[str, Any]) -> Hashable:
+        return str(entry["stage"]), entry["sampling"].get("seed")
 
-    @property
-    def name(self) -> str:
-        """The name of the model that was recorded."""
-        return self._name
+    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
+        return sampling.stage, sampling.seed
 
-    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The episode's next reply. Raises ModelError where it has none left."""
-        episode = (sampling.stage, sampling.seed)
-        with self._turn:
-            number = self._asked.get(episode, 0)
-            self._asked[episode] = number + 1
-        kept = self._kept.get(episode, [])
-        if number >= len(kept):
-            raise ModelError(
-                f"The transcript {self._path} has {len(kept)} replies to {episode}, one more is asked for."
-            )
-        said = _said(kept[number])
-        if isinstance(said, str):
-            raise ModelError(said)
-        return said
+    def _reply(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
+        """Raises ModelError where none is left."""
+        if number > len(replies):
+            raise ModelError(f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for.")
+        return replies[number - 1]
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
@@ -186,6 +180,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise ModelError(f"The transcript {path} can't be read: {error.strerror or error}.") from error
     parts: dict[str, str] = {}
+    told = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -196,6 +191,9 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             entry["line"] = number
         if entry is None and number < len(lines):
             raise ModelError(f"Line {number} of the transcript {path} is no exchange of schema {SCHEMA}.")
+        told += len(entry["reply"]["text"]) if entry and "reply" in entry else 0
+        if told > MAX_REPLIES_CHARS:
+            raise ModelError(f"The replies of the transcript {path} have more than {MAX_REPLIES_CHARS} characters.")
         if entry:
             yield entry
 
@@ -209,10 +207,9 @@ def answers_once(path: Path) -> bytes:
     for line in read_file(path.resolve()).split(b"\n"):
         try:
             entry = json.loads(line)
-            name = entry.get("part") or json.dumps([entry["key"], entry["reply"]["text"]])
-        except (ValueError, KeyError, TypeError, RecursionError):
+            kept.setdefault(entry.get("part") or json.dumps([entry["key"], entry["reply"]["text"]]), line)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a failure, or torn
-        kept.setdefault(name, line)
     return b"".join(line + b"\n" for line in kept.values())
 
 
@@ -226,7 +223,8 @@ def _entry(line: bytes, parts: dict[str, str]) -> dict[str, Any] | None:
             parts[str(entry["part"])] = str(entry["text"])
             return {}
         if isinstance(entry["key"], str) and ("reply" in entry or "error" in entry):
-            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts))
+            left = [MAX_EXCHANGE_CHARS]
+            whole = _change_texts(entry, lambda pieces: _joined(pieces, parts, left))
             _said(whole)
             return whole
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -265,8 +263,13 @@ def _named(piece: str, parts: dict[str, str]) -> dict[str, str]:
     return {"part": digest}
 
 
-def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str]) -> str:
-    return "".join(piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces)
+def _joined(pieces: Sequence[str | Mapping[str, str]], parts: Mapping[str, str], left: list[int]) -> str:
+    """A text of its pieces. Raises ValueError for more characters than are `left` to its exchange."""
+    texts = [piece if isinstance(piece, str) else parts[piece["part"]] for piece in pieces]
+    left[0] -= sum(map(len, texts))
+    if left[0] < 0:
+        raise ValueError("an exchange of too many characters")
+    return "".join(texts)
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sdg.skills.sandbox.guard.extract import parsed
 from sdg.skills.sandbox.guard.outline import names_at_top, needed_names, starts
 
 __all__ = ["amended", "needed"]
+
+MAX_STATEMENTS = 1000
+"""At the top of a source; one with more is left as it is, for the guard to refuse."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A statement at the top of a source, its text, the names that it binds, and those that it can lend to others."""
+
+    node: ast.stmt
+    text: str
+    names: list[str]
+    lends: list[str]
 
 
 def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
@@ -18,45 +32,52 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     no change comes back as it is; nothing but functions and constants is added, and nothing but functions, imports for
     annotations and the line that would start `entry` left out.
     """
-    parts = list(_parts(source))
-    found = {name for node, _ in parts for name in (*names_at_top(node), *_lends(node))}
-    if entry not in found:
-        return source
-    lent = {name: part for other in reversed(others) for part in _parts(other) for name in _lends(part[0])}
-    wanted = needed_names(entry, [node for node, _ in (*lent.values(), *parts)])
-    added = dict.fromkeys(lent[name] for name in lent if name in wanted and name not in found)
-    kept = [part for part in parts if not _is_spare(part[0], entry) and
-            (not isinstance(part[0], ast.FunctionDef) or part[0].name in wanted)]  # fmt: skip
-    if not added and len(kept) == len(parts):
-        return source
-    return "\n\n\n".join(text for _, text in [*added, *kept]) + "\n"
+    return _chosen(source, _parts(source), entry, [_parts(other) for other in others])
 
 
 def amended(source: str, entry: str, *, earlier: str) -> str:
     """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`."""
-    names = {name for node, _ in _parts(source) for name in names_at_top(node)}
+    parts, before = _parts(source), _parts(earlier)
+    names = {name for part in parts for name in part.names}
     if names and entry not in names:
-        source += "\n\n" + "".join(part for node, part in _parts(earlier) if entry in names_at_top(node)) + "\n"
-    return needed(source, entry, others=[earlier] if earlier else [])
+        lent = [part for part in before if entry in part.names]
+        parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
+    return _chosen(source, parts, entry, [before])
 
 
-def _lends(node: ast.stmt) -> list[str]:
+def _chosen(source: str, parts: Sequence[_Part], entry: str, others: Sequence[Sequence[_Part]]) -> str:
+    """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
+    found = {name for part in parts for name in (*part.names, *part.lends)}
+    if entry not in found:
+        return source
+    lent = {name: part for other in reversed(others) for part in other for name in part.lends}
+    wanted = needed_names(entry, [part.node for part in (*lent.values(), *parts)])
+    added = [part for name, part in lent.items() if name in wanted and name not in found]
+    kept = [part for part in parts if not _is_spare(part.node, entry) and
+            (not isinstance(part.node, ast.FunctionDef) or part.node.name in wanted)]  # fmt: skip
+    if not added and len(kept) == len(parts):
+        return source
+    return "\n\n\n".join(part.text for part in (*dict.fromkeys(added), *kept)) + "\n"
+
+
+def _lends(node: ast.stmt, names: list[str]) -> list[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [name.asname or name.name.partition(".")[0] for name in node.names]
-    return names_at_top(node) if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
+    return names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
 
 
 def _is_spare(node: ast.stmt, entry: str) -> bool:
-    is_hint = isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"}
-    return is_hint or starts(node) == entry
+    return starts(node) == entry or (isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"})
 
 
-def _parts(source: str) -> Iterator[tuple[ast.stmt, str]]:
+def _parts(source: str) -> list[_Part]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
-    tree, lines, end = parsed(source), source.split("\n"), 0
-    for node in tree.body if tree is not None else ():
+    tree, lines, end, parts = parsed(source), source.split("\n"), 0, list[_Part]()
+    for node in tree.body if tree is not None and len(tree.body) <= MAX_STATEMENTS else ():
         last = node.end_lineno or node.lineno
         if last > end:
-            yield node, "\n".join(lines[end:last]).strip("\n")
+            names = names_at_top(node)
+            parts.append(_Part(node, "\n".join(lines[end:last]).strip("\n"), names, _lends(node, names)))
         end = max(end, last)
+    return parts

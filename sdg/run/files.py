@@ -13,6 +13,8 @@ from typing import Any
 from sdg.envs import files
 from sdg.envs.files import read_file
 
+MAX_JSON_BYTES = 1 << 26
+"""Largest JSON file: what is built of it may take 26 times its size."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -73,7 +75,7 @@ def line(value: Any) -> str:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises `RunFolderError` when it is missing or isn't JSON."""
     try:
-        return json.loads(read_file(path))
+        return json.loads(read_file(path, most=MAX_JSON_BYTES))
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} doesn't exist: is {path.parent} a run folder, and did its run get that far?"

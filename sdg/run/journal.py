@@ -38,6 +38,8 @@ PART, TEXT = "part", "$text"
 PART_CHARS = 80
 """Shortest text that is kept on a line of its own."""
 
+MAX_TEXT_CHARS = 1 << 24
+"""Longest text of a row; a part is read before its digest can be known to be wrong."""
 _BORDER = re.compile(r"(?m)^(?=def )")
 
 
@@ -54,9 +56,9 @@ def _parse(text: bytes, parts: dict[str, str]) -> Row | None:
     try:
         row = json.loads(text)
         if isinstance(row, dict) and row.keys() == {PART, "text"}:
-            piece = "".join(_whole(row["text"], parts))
-            if _digest(piece) != row[PART]:
-                return None
+            pieces = _whole(row["text"], parts)
+            if sum(map(len, pieces)) > MAX_TEXT_CHARS or _digest(piece := "".join(pieces)) != row[PART]:
+                return None  # parts of parts multiply
             parts[row[PART]] = piece
             return {}
         told = row.pop(CHECKSUM, None) if isinstance(row, dict) else None

@@ -6,21 +6,19 @@ class Tried:
     steps: tuple[int, ...]
     note: str | None = None      # what has its default isn't written
 
-to_json(Tried("a", (1, 2)))                         # {"unit": "a", "steps": (1, 2)}
-from_json(Tried, {"unit": "a", "steps": [1, 2]})    # Tried("a", (1, 2))
+to_json(Tried("a", (1, 2)))    # {"unit": "a", "steps": (1, 2)}
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import MISSING, asdict, fields, is_dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar
 
 from sdg.run.files import RunFolderError
 from sdg.run.journal import Journal, read_journal
+from sdg.skills.strict_json import decode
 
 T = TypeVar("T")
 
@@ -29,44 +27,6 @@ def to_json(row: Any) -> dict[str, Any]:
     """The row as plain values, without the fields that have their default."""
     defaults = {field.name: field.default for field in fields(row)}
     return {name: value for name, value in asdict(row).items() if defaults[name] is MISSING or value != defaults[name]}
-
-
-def from_json(kind: type[T], row: object) -> T:
-    """The row that these plain values are; keys that it has no field for are left out.
-
-    Raises ValueError for a field that is missing or of another type.
-    """
-    if not isinstance(row, Mapping):
-        raise ValueError(f"{row!r:.60} is no {kind.__name__}")
-    values = {}
-    for name, wanted, default in _fields(cast(Hashable, kind)):
-        if name in row:
-            values[name] = _value(wanted, row[name], name=name)
-        elif default is MISSING:
-            raise ValueError(f"it has no {name!r}")
-    return kind(**values)
-
-
-@cache
-def _fields(kind: Any) -> tuple[tuple[str, Any, Any], ...]:
-    """Name, type and default of each field."""
-    hints = get_type_hints(kind)
-    return tuple((field.name, hints[field.name], field.default) for field in fields(kind))
-
-
-def _value(wanted: Any, value: Any, *, name: str) -> Any:
-    if get_origin(wanted) in (Union, UnionType):
-        kinds = [kind for kind in get_args(wanted) if kind is not NoneType]
-        return None if value is None and NoneType in get_args(wanted) else _value(kinds[0], value, name=name)
-    if get_origin(wanted) is tuple and isinstance(value, list | tuple):
-        return tuple(_value(get_args(wanted)[0], each, name=name) for each in value)
-    if is_dataclass(wanted):
-        return from_json(cast(type, wanted), value)
-    if wanted is Any or (isinstance(wanted, type) and isinstance(value, wanted)):
-        return value
-    if wanted is float and isinstance(value, int):
-        return float(value)
-    raise ValueError(f"its {name!r} is {value!r:.60}")
 
 
 class Rows(Generic[T]):
@@ -105,7 +65,7 @@ def read_rows(path: Path, kind: type[T]) -> list[T]:
 
 def _of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
     try:
-        return from_json(kind, row)
+        return decode(kind, row, place="row", extra="ignore")
     except ValueError as error:
         raise RunFolderError(
             f"{path} has a row of another version of this program (unit {row['unit']!r}: {error}). "
@@ -113,4 +73,4 @@ def _of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
         ) from None
 
 
-__all__ = ["Rows", "from_json", "read_rows", "to_json"]
+__all__ = ["Rows", "read_rows", "to_json"]

@@ -15,10 +15,9 @@ from annotated_types import Ge, Le
 from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.checks.alternatives import reached_by
-from sdg.skills.checks.check import GuardedCheck
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.experience import Experience
-from sdg.skills.practice.agreement import Agreement, agreement, healths
+from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
 from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.search.search import Search, Searched
@@ -147,7 +146,7 @@ def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckF
 
     def fires(part: CheckFunction) -> bool:
         try:
-            return found.end is not None and GuardedCheck.compile(part, domain)(found.end)
+            return found.end is not None and compiled(part, domain)(found.end)
         except (Refused, GuardError):
             return False
 
@@ -162,8 +161,8 @@ def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySetting
             compiled(check, start.domain)
         except Refused as error:
             return f"the check of goal {number} was refused: {error}", 0
-    found, steps = healths(start, checks, steps=settings.health_steps, seed=seed)
-    for number, health in enumerate(found, start=1):
-        if health.error or health.changed:
-            return f"the check of goal {number} can't be trusted: {health}", steps
+    found, steps = faults(start, checks, steps=settings.health_steps, seed=seed)
+    for number, fault in enumerate(found, start=1):
+        if fault:
+            return f"the check of goal {number} can't be trusted: {fault}", steps
     return "", steps

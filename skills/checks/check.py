@@ -1,15 +1,15 @@
 """Check functions behind the guard: compiled once, asked about snapshots, tested for health (SDG, section 4.2).
 
-The paper never tests a generated check for anything but that it fires. Here one that raises, that answers differently
-to the same question, or that is true wherever it is asked is found before anything is trained on it.
+The paper never tests a generated check for anything but that it fires. Here one that raises or that answers differently
+to the same question is found before anything is trained on it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.perception import Perception
@@ -33,20 +33,16 @@ class GuardedCheck:
     guarded: Guarded
     perceivable: Perceivable
 
-    @classmethod
-    def compile(cls, check: CheckFunction, domain: Domain) -> GuardedCheck:
-        """Load a check against a domain's perception functions. Raises `Refused`."""
-        return cls(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
-
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
         answer: bool = self.guarded(self.perceivable.shown(perception).functions())
         return answer
 
-    def evaluate(self, functions: Mapping[str, Callable[..., object]]) -> bool:
-        """The same over perception functions by name."""
-        answer: bool = self.guarded(functions)
-        return answer
+
+@lru_cache(maxsize=20_000)
+def compiled(check: CheckFunction, domain: Domain) -> GuardedCheck:
+    """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`."""
+    return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
 
 
 def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
@@ -80,56 +76,19 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
         return check
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What became of a check over visited states. `error` is the first fault's message, "" when there was none."""
+def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
+    """Why a check can't be trusted, "" where nothing speaks against it: it is asked twice about each snapshot.
 
-    states: int
-    true: int
-    changed: int = 0
-    error: str = ""
-
-    @property
-    def healthy(self) -> bool:
-        """It never raised, never changed its answer, and was false somewhere."""
-        return self.states > 0 and not self.error and not self.changed and self.true < self.states
-
-    def __str__(self) -> str:
-        if self.error:
-            return f"it failed in a visited state: {self.error}"
-        if self.changed:
-            return f"it changed its answer about {self.changed} of {self.states} states"
-        if self.true == self.states:
-            return f"it was true in all of {self.states} visited states, so it says nothing"
-        return f"true in {self.true} of {self.states} visited states"
-
-
-def examine(check: GuardedCheck, snapshots: Iterable[Perception]) -> Health:
-    """Ask a check twice about each snapshot. It stops at the first state in which the check fails.
-
-    A check that is true in the very first state is a subgoal of zero actions and no fault; true in *all* is one.
+    It stops at the first state in which the check fails. One that is true everywhere is no fault here.
     """
-    states = true = changed = 0
+    states = changed = 0
     for snapshot in snapshots:
         states += 1
         try:
-            first, second = check(snapshot), check(snapshot)
+            changed += check(snapshot) is not check(snapshot)
         except GuardError as error:
-            return Health(states, true, changed, str(error))
-        true += first
-        changed += first is not second
-    return Health(states, true, changed)
-
-
-def constants(check: CheckFunction) -> tuple[str, ...]:
-    """The texts that a check names, in the order of the source, each once. Source that doesn't parse has none."""
-    try:
-        tree = ast.parse(check.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    texts.sort(key=lambda node: (node.lineno, node.col_offset))
-    return tuple(dict.fromkeys(str(node.value) for node in texts))
+            return f"it failed in a visited state: {error}"
+    return f"it changed its answer about {changed} of {states} states" if changed else ""
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:

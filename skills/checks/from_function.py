@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 
 from sdg.envs.domain import Domain
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.sandbox.guard import Refused
 from sdg.skills.subgoal import CheckFunction

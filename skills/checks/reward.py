@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.check_machine import TRUE
 from sdg.envs.domain import Domain
-from sdg.skills.checks.check import GuardedCheck
+from sdg.skills.checks.check import compiled
 from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError
 from sdg.skills.subgoal import CheckFunction
@@ -25,21 +26,18 @@ class BatchReward:
 
     def __init__(self, checks: Sequence[CheckFunction], domain: Domain) -> None:
         self.checks, self.domain = tuple(checks), domain
-        forms = [_lowered(check, domain) for check in self.checks]
-        self.paths = [LOWERED if isinstance(form, Lowered) else INTERPRETED for form in forms]
-        self._batch = Batch(domain.machine) if domain.machine is not None else None
-        self._program_of = np.array([self._added(form) for form in forms], np.int64)
-        self._slots = np.stack([slots_of(form.targets if isinstance(form, Lowered) else ()) for form in forms])
+        self._batch = batch = Batch(domain.machine) if domain.machine is not None else None
+        forms = [form if isinstance(form := _lowered(check, domain), Lowered) else None for check in self.checks]
+        self.paths = [LOWERED if form else INTERPRETED for form in forms]
+        self._program_of = np.array([batch.add(form) if batch and form else -1 for form in forms], np.int64)
+        self._slots = np.stack([slots_of(form.targets if form else ()) for form in forms])
         self._slow = np.flatnonzero(self._program_of < 0)
-
-    def _added(self, form: Lowered | NotLowerable) -> int:
-        return self._batch.add(form) if self._batch is not None and isinstance(form, Lowered) else -1
 
     def __call__(self, memory: Any, check_of: np.ndarray) -> np.ndarray:
         """bool (n,): whether each row's check is true of what its robot has seen."""
         fired = np.zeros(len(check_of), bool)
         if self._batch is not None:
-            fired = self._batch.evaluate(memory, self._program_of[check_of], self._slots[check_of])
+            fired = self._batch.outcomes(memory, self._program_of[check_of], self._slots[check_of]) == TRUE
         if len(self._slow):
             for i in np.flatnonzero(np.isin(check_of, self._slow)):
                 fired[i] = ask(self.checks[check_of[i]], self.domain, memory=memory, row=int(i))
@@ -52,12 +50,6 @@ def ask(check: CheckFunction, domain: Domain, *, memory: Any, row: int) -> bool:
         return compiled(check, domain)(domain.snapshot(memory, row))
     except GuardError:
         return False
-
-
-@lru_cache(maxsize=20_000)
-def compiled(check: CheckFunction, domain: Domain) -> GuardedCheck:
-    """The check behind the guard, loaded once a process. Raises `Refused`."""
-    return GuardedCheck.compile(check, domain)
 
 
 @lru_cache(maxsize=50_000)

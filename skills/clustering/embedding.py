@@ -119,25 +119,6 @@ def _load_minilm() -> Any:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class CalledEmbedder:
-    """Embeddings from a function handed in from above, such as a language model's embedding endpoint."""
-
-    function: Callable[[Sequence[str]], Sequence[Sequence[float]]]
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, d). Raises ValueError when the function's answer is not n finite rows of one length."""
-        try:
-            points = np.array([list(row) for row in self.function(texts)], np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"the embedding function did not answer with rows of numbers: {error}") from error
-        if points.ndim != 2 or len(points) != len(texts) or not np.isfinite(points).all():
-            raise ValueError(
-                f"expected {len(texts)} finite embeddings of one length, got an array of shape {points.shape}"
-            )
-        return normalise(points)
-
-
 # --- what of an item is embedded ------------------------------------------------------------------------------------
 
 
@@ -196,17 +177,11 @@ REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
 """What can be chosen by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
 
 
-def representation(text: str = "mix", *, embedder: Embedder | None = None) -> tuple[Part, ...]:
-    """The parts chosen by name; `embedder`, if given, reads the API names in place of the representation's own.
-
-    Raises ValueError for a name that isn't in `REPRESENTATIONS`.
-    """
+def representation(text: str = "mix") -> tuple[Part, ...]:
+    """The parts chosen by name. Raises ValueError for a name that isn't in `REPRESENTATIONS`."""
     if text not in REPRESENTATIONS:
         raise ValueError(f"no representation {text!r}; choose one of {', '.join(REPRESENTATIONS)}")
-    parts = REPRESENTATIONS[text]
-    if embedder is None:
-        return parts
-    return tuple(Part(p.text, embedder, p.weight) if p.text is api_text else p for p in parts)
+    return REPRESENTATIONS[text]
 
 
 def embed_items(items: Sequence[ClusterItem], parts: Sequence[Part]) -> np.ndarray:

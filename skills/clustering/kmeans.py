@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, embed_items, representation
-from sdg.skills.strict_json import decode
 
 REJECTED = -1
 """Label of items that belong to no skill."""
@@ -55,15 +54,6 @@ class Clustering:
     adjusted_rand: float | None
     points: tuple[tuple[float, float], ...]
     seed: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, numbers and texts."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Clustering:
-        """The inverse of `to_json`. Raises ValueError for anything else."""
-        return decode(cls, row, place="clustering")
 
 
 def cluster(

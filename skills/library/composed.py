@@ -160,7 +160,7 @@ def linked(source: str, skills: Mapping[str, ComposedSkill]) -> str:
 
     A function of the program's own with the name of a composed skill is the one that counts.
     """
-    tree = parsed(source)
+    tree = parsed(source) if skills else None
     if tree is None:
         return ""
     own = {name for node in tree.body for name in names_at_top(node)}

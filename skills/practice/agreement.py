@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.skills.checks.check import Health, examine
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled, fault_of
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
@@ -25,8 +24,9 @@ class Agreement:
     only_world: int = 0
 
 
-def healths(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: int) -> tuple[list[Health], int]:
-    """Ask all checks about the states of a random walk of ROWS rows and `steps` steps; healths and steps walked.
+def faults(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: int) -> tuple[list[str], int]:
+    """Ask all checks about the states of a random walk of ROWS rows and `steps` steps; the fault of each ("" for
+    none) and the steps walked.
 
     Raises `Refused` for a check that the guard doesn't admit.
     """
@@ -36,7 +36,7 @@ def healths(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed:
     for _ in range(steps):
         env.step(env.rng.integers(len(start.domain.actions), size=ROWS))
         snapshots += [env.rows.perception(row) for row in range(ROWS)]
-    return [examine(check, snapshots) for check in asked], env.steps
+    return [fault_of(check, snapshots) for check in asked], env.steps
 
 
 def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> Agreement:

@@ -71,7 +71,7 @@ class PracticeEnv:
         over, succeeded = self.rows.step(actions)
         self.age += 1
         self.steps += len(actions)
-        fired = self.reward(self.memory, self.starts.check_of[self.start_of])
+        fired = self.reward(self.rows.memory, self.starts.check_of[self.start_of])
         if self.require_same_place:
             fired &= self.rows.places() == self.began_in
         return fired, over, succeeded

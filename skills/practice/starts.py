@@ -80,7 +80,7 @@ def replayed(
     """
     world = domain.begin(layouts, np.asarray(chosen))
     found = domain.blank(len(moments))
-    wanted, forgets = _by_step(moments), _by_step((i, t) for i, steps in enumerate(forgot) for t in steps)
+    wanted, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
     for t in range(max(wanted, default=-1) + 1):
         for _, i in forgets.get(t, ()):
             world.forget(i)

@@ -12,9 +12,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Searched, SearchSettings, Trial
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.search.search import Trial, TrialSearch
 
 COUNTED = 2.0
 """How much less is thought of an action, as a logit, for each e-fold of one plus its count in a place."""
@@ -59,23 +57,15 @@ class Explorer:
         return added
 
 
-class CountSearch:
+class CountSearch(TrialSearch):
     """Searches by counts, from the prior: the default."""
 
-    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
-        self.settings = settings
-
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`."""
-        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
-        if trial.already() and not must_succeed:
-            return trial.nothing_to_do()
-        trial.try_each_action()
-        trial.begin()
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Step by step."""
         explorer, prior = Explorer(trial, seed=seed), np.array(trial.prior, np.float32)
+        trial.begin()
         while not trial.over:
             trial.step(explorer.draw(np.tile(prior, (len(trial.actions), 1))))
-        return trial.result()
 
 
 __all__ = ["CountSearch", "Explorer"]

@@ -13,10 +13,8 @@ import numpy as np
 
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 from sdg.skills.learning.vec_env import RowsVecEnv
-from sdg.skills.practice.starts import Starts
 from sdg.skills.search.count_search import Explorer
-from sdg.skills.search.search import Searched, SearchSettings, Trial
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.search.search import SearchSettings, Trial, TrialSearch
 
 
 class SearchVecEnv(RowsVecEnv):
@@ -63,31 +61,27 @@ class _SearchLearner(PPOLearner):
         self.learn(budget, callback=lambda _learner, _steps: True, should_stop=lambda: trial.over)
 
 
-class PPOSearch:
+class PPOSearch(TrialSearch):
     """Proximal policy optimisation with one policy for all searches of this object; each ends at its first success.
 
     The policy isn't pickled: a search that travels to another process begins there from nothing.
     """
 
     def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self._learner: _SearchLearner | None = None
 
     def __reduce__(self) -> tuple[type[PPOSearch], tuple[SearchSettings]]:
         return PPOSearch, (self.settings,)
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`."""
-        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
-        if trial.already() and not must_succeed:
-            return trial.nothing_to_do()
-        trial.try_each_action()
-        if not trial.over:
-            if self._learner is None:
-                self._learner = _SearchLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
-                self._learner.bias_actions(np.array(trial.prior))
-            self._learner.search(trial, budget=budget, seed=seed)
-        return trial.result()
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Learn while searching."""
+        if trial.over:
+            return
+        if self._learner is None:
+            self._learner = _SearchLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
+            self._learner.bias_actions(np.array(trial.prior))
+        self._learner.search(trial, budget=trial.budget, seed=seed)
 
     def _ppo(self) -> PPOSettings:
         chosen = self.settings

@@ -179,8 +179,8 @@ class Trial:
         return Searched(True, (), replace(self.env.starts, rows=world), 0, 0, self.path, 0, end=end)
 
 
-class RandomSearch:
-    """Draws every action from the prior: what a search is worth without learning."""
+class TrialSearch:
+    """A search in one trial: each action is tried once, then `explore` goes on."""
 
     def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
         self.settings = settings
@@ -190,10 +190,21 @@ class RandomSearch:
         trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
         if trial.already() and not must_succeed:
             return trial.nothing_to_do()
-        rng = np.random.default_rng(seed)
-        weights = np.exp(trial.prior)
         trial.try_each_action()
+        self.explore(trial, seed=seed)
+        return trial.result()
+
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Search until the trial is over."""
+        raise NotImplementedError
+
+
+class RandomSearch(TrialSearch):
+    """Draws every action from the prior: what a search is worth without learning."""
+
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Step by step."""
+        rng, weights = np.random.default_rng(seed), np.exp(trial.prior)
         trial.begin()
         while not trial.over:
             trial.step(rng.choice(len(weights), size=self.settings.n_envs, p=weights / weights.sum()))
-        return trial.result()

@@ -61,7 +61,12 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tensorboard": ("sdg/run/metrics.py",),
     "tldextract": ("sdg/gate/privacy/recognisers.py",),
     "rapidocr": ("envs/ui/parser/ocr.py",),
-    "torch": ("experiments/baselines/*", "envs/ui/parser/*", "skills/learning/sb3.py"),
+    "torch": (
+        "experiments/baselines/*",
+        "experiments/gate/attribution.py",
+        "envs/ui/parser/*",
+        "skills/learning/sb3.py",
+    ),
     "scipy": ("skills/statistics.py", "experiments/bench/privacy/training.py"),
     "typer": ("experiments/cli/*", "experiments/bench/*", "experiments/adversarial/*", "experiments/gate/*"),
     "yaml": ("experiments/config/*",),

@@ -13,9 +13,9 @@ import pytest
 
 from sdg.hypothesis.hypothesize import HypothesisError, parse
 from sdg.induction.translate import parse as parse_translation
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import amended, needed
 from sdg.skills.sandbox.guard import Refused, extract_code
-from sdg.skills.sandbox.guard.extract import MAX_BLOCKS, MAX_REPLY_LINES, code_blocks, tidy
+from sdg.skills.sandbox.guard.extract import MAX_BLOCKS, MAX_PARSED_CHARS, MAX_REPLY_LINES, code_blocks, tidy
 
 ROOT = Path(__file__).parents[2]
 READERS = [
@@ -45,6 +45,8 @@ DEGENERATE = {
     "code": "```python\n" + "x = [1, 2, (3, 4)]\n" * 3_300,
     "bare functions": "def f():\n    return 1\n" * 2_900,
     "texts": "f'{" * 21_000,
+    "words like functions": "Goal 1: a\n" + "def " * 16_000,
+    "statements": "a|b\n" * 16_000,
 }
 
 
@@ -67,6 +69,7 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
         lambda: parse_translation(reply, count=40),
         lambda: extract_code(reply),
         lambda: needed(reply, "check"),
+        lambda: amended(reply[: MAX_PARSED_CHARS - 1], "check", earlier="def check():\n    return True\n"),
     ):
         assert min(_seconds(read) for _ in range(3)) < 0.05, "the best of three: a busy machine is no fault of its own"
 

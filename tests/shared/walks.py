@@ -8,6 +8,7 @@ import numpy as np
 from minigrid.core.world_object import Ball, Box, Door, Key, Wall
 
 from sdg.envs.babyai.cells import COLOURS
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.world import BabyAIWorld
 
 BUSY = (0.12, 0.12, 0.36, 0.14, 0.08, 0.18)
@@ -26,6 +27,14 @@ def walk(level: str, *, seed: int, steps: int = 60, actions: Sequence[int] = ())
         yield world, action
         if result.terminated:
             return
+
+
+def copy_rows(
+    source: Memory, rows: Sequence[int] | np.ndarray, target: Memory, target_rows: Sequence[int] | np.ndarray
+) -> None:
+    """Copy `rows` of `source` onto `target_rows` of `target`."""
+    for here, there in zip(source, target, strict=True):
+        there[target_rows] = here[rows]
 
 
 def in_view(world: BabyAIWorld) -> set[tuple[int, int]]:

@@ -1,14 +1,12 @@
 """N BabyAI environments stepped at once by compiled kernels, exactly as minigrid 3.2 would step them one by one.
 
-One thread unless more are asked for, no Python objects, no hidden state: everything about environment i is row i of
+One thread, no Python objects, no hidden state: everything about environment i is row i of
 `engine.state`. The row functions (`step_row`, `reset_row`, `view_row`) are numba functions, so that others can put a
 step, a memory update and a check into one loop of their own.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +22,13 @@ from sdg.envs.babyai.engine.state import (
     PROGRAM_SIZE,
     SIDE,
     State,
-    copy_rows,
     create,
 )
 from sdg.envs.babyai.engine.verifier import FAILURE, SUCCESS, verify_row
 from sdg.envs.babyai.engine.view import VIEW, view_row
 from sdg.envs.kernels import inner_kernel, kernel
 
-__all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "copy_rows", "reset_row", "step_row", "view_row"]
+__all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "reset_row", "step_row", "view_row"]
 
 
 class Step(NamedTuple):
@@ -122,18 +119,16 @@ def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-u
 
 
 @kernel
-def _step_all(state, layouts, following, actions, limit, timed, auto_reset, step, final):  # type: ignore[no-untyped-def]
+def _step_all(state, layouts, order, cursor, actions, limit, auto_reset, step, final):  # type: ignore[no-untyped-def]
     """Step all; the index of the first action out of range (then nothing was stepped), or -1."""
     for i in range(len(actions)):
         if actions[i] < 0 or actions[i] >= N_ACTIONS:
             return i
-    order, cursor = following
     views, directions, rewards, terminations, truncations = step
     final_views, final_directions, final_steps, final_layouts = final
     for i in range(len(actions)):
         row = state[i]
         reward, terminated, truncated = step_row(row, actions[i])
-        truncated = truncated and timed
         rewards[i] = reward
         terminations[i] = terminated
         truncations[i] = truncated
@@ -157,10 +152,8 @@ class BabyAIEngine:
     """N environments over a bank of layouts.
 
     `max_steps` overrides the layouts' own limit (as gym.make(id, max_steps=...) does; it scales the reward too).
-    `time_limit=False` lifts the limit: nothing is truncated. `auto_reset=False`: episodes run on after their end until
-    the caller resets or replaces the rows. Auto-resets go through the bank in an order shuffled by `seed`.
-    `threads` above 1 divides the rows among threads that sleep between steps (no spin-waiting); each share of the rows
-    goes through the bank from a place of its own, so that results depend on how many there are, not on their race.
+    `auto_reset=False`: episodes run on after their end until the caller resets or replaces the rows. Auto-resets go
+    through the bank in an order shuffled by `seed`.
     """
 
     def __init__(
@@ -169,37 +162,25 @@ class BabyAIEngine:
         n_envs: int,
         *,
         max_steps: int | None = None,
-        time_limit: bool = True,
         auto_reset: bool = True,
         seed: int = 0,
-        threads: int = 1,
     ) -> None:
         if n_envs < 1:
             raise ValueError(f"n_envs must be at least 1, got {n_envs}")
-        if not 1 <= threads <= n_envs:
-            raise ValueError(f"threads must be between 1 and n_envs = {n_envs}, got {threads}")
         if max_steps is not None and max_steps < 1:
             raise ValueError(f"max_steps must be at least 1, got {max_steps}")
         self.bank = bank
         self.n_envs = n_envs
         self.state = create(n_envs)
-        self.time_limit = time_limit
         self.auto_reset = auto_reset
         self._limit = max_steps or 0
-        bounds = np.linspace(0, n_envs, threads + 1).astype(int)
-        self._shares = [slice(first, last) for first, last in pairwise(bounds)]
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
         self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
         self.final = Final(views.copy(), directions.copy(), np.zeros(n_envs, np.int32), np.zeros(n_envs, np.int32))
-        # Taken apart once: numba looks at a plain array faster than at a record array, and slicing takes time.
-        self._layouts, everything = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
-        self._arrays = [
-            (everything[rows], tuple(a[rows] for a in self._step), tuple(a[rows] for a in self.final))
-            for rows in self._shares
-        ]
+        # Taken apart once: numba looks at a plain array faster than at a record array.
+        self._layouts, self._rows = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
 
     def reset(self, rows: np.ndarray | None = None, layouts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Begin layouts (rows of the bank) in the given environments (default: all, the next layouts of the bank).
@@ -220,48 +201,31 @@ class BabyAIEngine:
         if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
         actions = actions.astype(np.int64, copy=False)
-        if self._pool is None:
-            wrong = self._step_share(0, actions)
-        else:
-            strays = np.flatnonzero((actions < 0) | (actions >= N_ACTIONS))
-            wrong = int(strays[0]) if len(strays) else -1
-            if wrong < 0:
-                list(self._pool.map(lambda share: self._step_share(share, actions), range(len(self._shares))))
+        wrong = _step_all(
+            self._rows,
+            self._layouts,
+            self._order,
+            self._begun,
+            actions,
+            self._limit,
+            self.auto_reset,
+            tuple(self._step),
+            tuple(self.final),
+        )
         if wrong >= 0:
             raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
         return self._step
 
-    def _step_share(self, share: int, actions: np.ndarray) -> int:
-        state, step, final = self._arrays[share]
-        wrong: int = _step_all(
-            state,
-            self._layouts,
-            self._following[share],
-            actions[self._shares[share]],
-            self._limit,
-            self.time_limit,
-            self.auto_reset,
-            step,
-            final,
-        )
-        return wrong
-
     def reshuffle(self, seed: int) -> None:
         """Shuffle anew the order in which layouts are begun, and start from its beginning."""
-        order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
-        starts = (share * len(order) // len(self._shares) for share in range(len(self._shares)))
-        self._following = [
-            (np.roll(order, -start), np.zeros(1, np.int64)) for start in starts
-        ]  # and how many were begun
+        self._order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
+        self._begun = np.zeros(1, np.int64)
 
     def _next(self, rows: np.ndarray) -> np.ndarray:
-        """The layouts that come next in the order of each row's share."""
-        chosen = np.zeros(len(rows), np.int64)
-        for share, (order, cursor) in zip(self._shares, self._following, strict=True):
-            mine = np.flatnonzero((rows >= share.start) & (rows < share.stop))
-            chosen[mine] = order[(cursor[0] + np.arange(len(mine))) % len(order)]
-            cursor[0] += len(mine)
-        return chosen
+        """The layouts that come next."""
+        chosen: np.ndarray = self._order[(self._begun[0] + np.arange(len(rows))) % len(self._order)]
+        self._begun += len(rows)
+        return chosen.astype(np.int64)
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
         """Draw all views anew (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
@@ -280,7 +244,7 @@ class BabyAIEngine:
     @property
     def reuse(self) -> float:
         """How often a layout of the bank has been played on average."""
-        return float(sum(cursor[0] for _, cursor in self._following) / len(self.bank))
+        return float(self._begun[0] / len(self.bank))
 
 
 @kernel

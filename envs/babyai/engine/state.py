@@ -92,11 +92,6 @@ def create(n: int) -> State:
     return state
 
 
-def copy_rows(source: State, rows: np.ndarray, target: State, target_rows: np.ndarray) -> None:
-    """Copy whole environments, for instance to keep them (any two states, the same one included)."""
-    target[target_rows] = source[rows]
-
-
 def spot_of(x: int, y: int) -> int:
     """The spot of grid position (x, y)."""
     return (x + PAD) * SIDE + y + PAD

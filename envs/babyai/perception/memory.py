@@ -8,7 +8,6 @@ environment alike; docs/architecture.md lists the fields.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from sdg.envs.kernels import inner_kernel, row_kernel
 
 __all__ = [
     "DROP", "FORWARD", "GONE", "HELD", "LEFT", "MAX_OBJECTS", "MAX_ROOMS", "MAX_SIZE", "PICKUP", "RIGHT", "TOGGLE",
-    "VIEW", "Memory", "ahead", "begin", "begin_subgoal", "copy_rows", "create", "forget_visited_rooms", "is_door",
+    "VIEW", "Memory", "ahead", "begin", "begin_subgoal", "create", "forget_visited_rooms", "is_door",
     "is_passable", "is_thing", "observe",
 ]  # fmt: skip
 
@@ -42,7 +41,6 @@ VIEW = 7
 """Side of the view; the robot stands at (3, 6) in it and looks towards decreasing j."""
 
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE = range(6)
-Rows = Sequence[int] | np.ndarray | slice
 Pose = tuple[int, int, int] | np.ndarray
 
 _STEPS_END = 32_767  # the step counters are int16
@@ -110,14 +108,6 @@ def create(n: int) -> Memory:
         began_at=np.zeros(rows, np.int16),
         trail=np.zeros((n, MAX_SIZE, MAX_SIZE), np.uint8),
     )
-
-
-def copy_rows(
-    source: Memory, rows: Sequence[int] | np.ndarray, target: Memory, target_rows: Sequence[int] | np.ndarray
-) -> None:
-    """Copy `rows` of `source` onto `target_rows` of `target`; slices and masks work as in numpy."""
-    for here, there in zip(source, target, strict=True):
-        there[target_rows] = here[rows]
 
 
 @inner_kernel

@@ -28,23 +28,25 @@ _NO_LIMIT = 1_000_000
 
 
 @kernel
-def _begin_rows(state, memory, layouts, chosen, views):  # type: ignore[no-untyped-def]
+def begin_rows(state, memory, layouts, rows, chosen, views, limit):  # type: ignore[no-untyped-def]
+    """Begin layout chosen[r] in row rows[r]: the world and what its robot sees. A `limit` of 0 is the layout's own."""
     pose = np.zeros(3, np.int64)
-    for i in range(len(chosen)):
+    for r in range(len(rows)):
+        i = rows[r]
         row = state[i]
-        reset_row(row, layouts[chosen[i]], chosen[i], views, i)
-        row.max_steps = _NO_LIMIT
+        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
+        if limit > 0:
+            row.max_steps = limit
         pose_of(row, pose)
         begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
 
 
 @kernel
-def _step_rows(state, memory, actions, views, over, succeeded):  # type: ignore[no-untyped-def]
+def step_rows(state, memory, actions, views, rewards, terminated, truncated):  # type: ignore[no-untyped-def]
+    """Step every row, the world and what its robot remembers."""
     for i in range(len(actions)):
         row = state[i]
-        reward, terminated, _ = step_row(row, actions[i])
-        over[i] = terminated
-        succeeded[i] = terminated and reward > 0
+        rewards[i], terminated[i], truncated[i] = step_row(row, actions[i])
         view_row(row, views, i)
         observe(memory, i, views[i], wide(row.direction), actions[i])
 
@@ -85,14 +87,16 @@ class BabyAIRows:
 
     def begin(self, bank: LevelBank, layouts: np.ndarray) -> BabyAIRows:
         """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
-        _begin_rows(self.state, self.memory, bank.layouts, np.asarray(layouts, np.int64), self._views)
+        chosen, rows = np.asarray(layouts, np.int64), np.arange(len(layouts))
+        begin_rows(self.state, self.memory, bank.layouts, rows, chosen, self._views, _NO_LIMIT)
         return self
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded."""
-        over, succeeded = np.zeros(len(actions), np.bool_), np.zeros(len(actions), np.bool_)
-        _step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, over, succeeded)
-        return over, succeeded
+        n = len(actions)
+        rewards, over, late = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, rewards, over, late)
+        return over, over & (rewards > 0)
 
     def take(self, rows: np.ndarray) -> BabyAIRows:
         """Just these rows, copied."""

@@ -21,7 +21,7 @@ from sdg.experiments.cli.errors import UserError
 from sdg.experiments.play.episodes import Played
 from sdg.llm.transcript import answers_once, entries
 from sdg.run.files import atomic_write, line
-from sdg.run.rows import from_json, to_json
+from sdg.run.rows import to_json
 from sdg.skills.strict_json import decode, loads
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
@@ -118,7 +118,7 @@ def read_draw(folder: Path) -> Draw:
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
-        return Draw(folder, about, tuple(from_json(DrawnEpisode, loads(each)) for each in lines))
+        return Draw(folder, about, tuple(decode(DrawnEpisode, loads(each), extra="ignore") for each in lines))
     except OSError as error:
         raise UserError(f"{folder} is no draw: can't read {error.filename} ({error.strerror})") from None
     except ValueError as error:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from random import Random
 
 from sdg.llm.babylang import grammar
-from sdg.llm.babylang.goals import Goal
 from sdg.llm.babylang.phrases import Meaning, meaning
 
 ROOM, KEY = "room", "key"
@@ -24,6 +23,15 @@ NEEDED: Mapping[str, frozenset[str]] = {
 """Kinds of skills without which a detour isn't proposed."""
 ROUND_ABOUT = 0.5
 """How often another room is proposed for a thing that was found and could not be got to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal before it is phrased; `carried` has to stay in the hand until it is put to use ("" for nothing)."""
+
+    kind: str
+    argument: str = ""
+    carried: str = ""
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ from random import Random
 
 from sdg.llm.babylang import grammar, reading
 from sdg.llm.babylang.checks import check
-from sdg.llm.babylang.detours import replan
-from sdg.llm.babylang.goals import Goal
+from sdg.llm.babylang.detours import Goal, replan
 from sdg.llm.babylang.grammar import Clause
 from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.phrases import meaning, phrase

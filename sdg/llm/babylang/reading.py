@@ -63,11 +63,6 @@ def block(text: str) -> str:
     return match.group(2).strip("\n") if match else ""
 
 
-def blocks(text: str) -> tuple[str, ...]:
-    """The contents of all fenced blocks in `text`."""
-    return tuple(match.group(2).strip("\n") for match in _FENCE.finditer(text))
-
-
 def functions(text: str) -> tuple[Function, ...]:
     """Every function signature at the beginning of a line, with the text up to the next signature."""
     found = list(_SIGNATURE.finditer(text))

@@ -6,11 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.calls import halves
-from sdg.skills.checks.lowering.code import CannotLower, Label, Value
+from sdg.skills.checks.lowering.code import NUMBERS, CannotLower, Label, Value, halves
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.lowering.writer import Writer
+    from sdg.skills.checks.lowering.statements import Statements
 
 _JUMPS: dict[type, tuple[int, int]] = {
     ast.Eq: (m.JUMP_EQ_C, m.JUMP_NE_C), ast.NotEq: (m.JUMP_NE_C, m.JUMP_EQ_C), ast.Lt: (m.JUMP_LT_C, m.JUMP_GE_C),
@@ -23,19 +22,19 @@ _REGISTER_JUMPS: dict[int, tuple[int, bool]] = {
 }  # fmt: skip
 """The same between two registers, and whether they are swapped."""
 _MIRRORED: dict[type, type] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
-_NUMBERS = frozenset({"int", "bool"})
 
 
 class Conditions:
     """Writes conditions."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Statements) -> None:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
         self._machine = writer.machine
 
     def condition(self, node: ast.expr, label: Label, *, when: bool) -> None:
+        """Jump to `label` if the truth of an expression is `when`, else go on behind it."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self._w.condition(node.operand, label, when=not when)
         elif isinstance(node, ast.BoolOp):
@@ -55,7 +54,7 @@ class Conditions:
             for part in node.values:
                 self._w.condition(part, label, when=when)
             return
-        end = self._asm.label()
+        end = Label()
         with self._scope.branch():
             for part in node.values[:-1]:
                 self._w.condition(part, end, when=not when)
@@ -63,7 +62,8 @@ class Conditions:
         self._asm.place(end)
 
     def truthy(self, value: Value, label: Label, *, when: bool) -> None:
-        if value.kind == "none" or (value.kind in ("text", *_NUMBERS) and not value.registers):
+        """The same for a value that is written already."""
+        if value.kind == "none" or (value.kind in ("text", *NUMBERS) and not value.registers):
             self._always(bool(value.constant), label, when=when)
         elif value.kind == "object" and value.nullable:
             self._asm.emit(m.JUMP_GE_C if when else m.JUMP_LT_C, value.registers[0], 0, label)
@@ -91,7 +91,7 @@ class Conditions:
             register = self._asm.fresh("int", m.COUNT, source.slot, 1).registers[0]
             self._asm.emit(m.JUMP_NE_C if when else m.JUMP_EQ_C, register, 0, label)
             return
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(value, lambda element: self._asm.emit(m.JUMP, c=found))
         self._end_search(found, label, when=when)
 
@@ -106,7 +106,7 @@ class Conditions:
             raise CannotLower("any and all take one list")
         sought = isinstance(node.func, ast.Name) and node.func.id == "any"
         when = when is sought
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(
             self._w.value(node.args[0]),
             lambda element: self.truthy(element, found, when=sought),
@@ -125,7 +125,7 @@ class Conditions:
         if len(node.ops) == 1:
             self._one(node.ops[0], self._w.value(values[0]), values[1], label=label, when=when)
             return
-        end = label if not when else self._asm.label()
+        end = label if not when else Label()
         left = self._w.value(values[0])
         for place, op in enumerate(node.ops):
             last = place + 1 == len(node.ops)
@@ -147,7 +147,7 @@ class Conditions:
             self.equal(left, right, label, when=when is isinstance(op, ast.Is))
         elif isinstance(op, ast.Eq | ast.NotEq):
             self.equal(left, right, label, when=when is isinstance(op, ast.Eq))
-        elif left.kind in _NUMBERS and right.kind in _NUMBERS:
+        elif left.kind in NUMBERS and right.kind in NUMBERS:
             self._numbers(type(op), left, right, label=label, when=when)
         else:
             raise CannotLower(f"an order of {left.kind} and {right.kind} has no lowered form")
@@ -165,11 +165,12 @@ class Conditions:
         self._asm.emit(jump, *((b, a) if swapped else (a, b)), label)
 
     def equal(self, left: Value, right: Value, label: Label, *, when: bool) -> None:
+        """Jump to `label` if whether two values are equal is `when`."""
         parameters, texts = self._machine.parameters, self._machine.texts
         if right.kind in texts or (right.kind == "object" and left.kind == "none"):
             left, right = right, left
         jumps = (m.JUMP_EQ, m.JUMP_EQ_C) if when else (m.JUMP_NE, m.JUMP_NE_C)
-        if left.kind in _NUMBERS and right.kind in _NUMBERS:
+        if left.kind in NUMBERS and right.kind in NUMBERS:
             self._numbers(ast.Eq, left, right, label=label, when=when)
         elif left.kind == right.kind == "pair":
             self._pairs(left, right, label, when=when)
@@ -201,13 +202,13 @@ class Conditions:
             self._numbers(ast.Eq, a, c, label=label, when=False)
             self._numbers(ast.Eq, b, d, label=label, when=False)
             return
-        end = self._asm.label()
+        end = Label()
         self._numbers(ast.Eq, a, c, label=end, when=False)
         self._numbers(ast.Eq, b, d, label=label, when=True)
         self._asm.place(end)
 
     def _within(self, item: Value, inside: Value, label: Label, *, when: bool) -> None:
-        if inside.kind == m.NUMBERS and item.kind in _NUMBERS:
+        if inside.kind == m.NUMBERS and item.kind in NUMBERS:
             found = self._asm.fresh("bool", m.BIT, inside.registers[0], self._asm.load(item))
             self.truthy(found, label, when=when)
         elif inside.kind in self._machine.texts and item.kind == "text":
@@ -226,6 +227,6 @@ class Conditions:
             return
         if inside.kind == "pair":
             inside = Value("items", constant=halves(inside))
-        found = label if when else self._asm.label()
+        found = label if when else Label()
         self._w.loops.iterate(inside, lambda element: self.equal(item, element, found, when=True))
         self._end_search(found, label, when=when)

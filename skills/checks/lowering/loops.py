@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.code import CannotLower, Source, Stream, Value, joined, width
+from sdg.skills.checks.lowering.code import CannotLower, Label, Source, Stream, Value, joined, width
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.lowering.writer import Writer
+    from sdg.skills.checks.lowering.statements import Statements
 
 _MAX_UNROLLED = 8
 _MAX_NESTED = 2
@@ -22,7 +22,7 @@ class Loops:
     """Writes loops. A body is a function that is told the element; `inside` bodies get a comprehension's element
     expression instead, in the scope in which it stands."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Statements) -> None:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
@@ -44,7 +44,11 @@ class Loops:
         elif value.kind == m.NUMBERS:
             self._base(m.NEXT_BIT, value.registers[0], lambda at: visit(Value("int", (at,))))
         elif stream is not None and stream.source is not None:
-            self._objects(stream.source, visit, ordered=ordered)
+            op = m.NEXT_OBJECT if stream.source.kind == "objects" else m.NEXT_MATCH
+            if op == m.NEXT_MATCH and ordered:
+                self._nearest_first(stream.source, visit)
+            else:
+                self._base(op, max(stream.source.slot, 0), lambda at: visit(Value("object", (at,))))
         elif stream is not None:
             self._comprehension(stream, visit, inside=inside, ordered=ordered)
         else:
@@ -54,19 +58,11 @@ class Loops:
         if len(items) > _MAX_UNROLLED:
             raise CannotLower("a loop over so many constants has no lowered form")
         for item in items:
-            after = self._asm.label()
+            after = Label()
             self._scope.tops.append(after)
             visit(item)
             self._scope.tops.pop()
             self._asm.place(after)
-
-    def _objects(self, source: Source, visit: Visit, *, ordered: bool) -> None:
-        if source.kind == "objects":
-            self._base(m.NEXT_OBJECT, 0, lambda at: visit(Value("object", (at,))))
-        elif not ordered:
-            self._base(m.NEXT_MATCH, source.slot, lambda at: visit(Value("object", (at,))))
-        else:
-            self._nearest_first(source, visit)
 
     def _nearest_first(self, source: Source, visit: Visit) -> None:
         order, thing = self._asm.order(), self._asm.register()
@@ -82,7 +78,7 @@ class Loops:
     def _base(self, op: int, b: int, body: Callable[[int], None]) -> None:
         if self._scope.depth >= _MAX_NESTED:
             raise CannotLower("three loops inside one another could spend the budget")
-        at, top, end = self._asm.register(), self._asm.label(), self._asm.label()
+        at, top, end = self._asm.register(), Label(), Label()
         self._scope.owned.add(at)
         self._asm.emit(m.LOAD, at, -1)
         self._asm.place(top)
@@ -131,7 +127,7 @@ class Loops:
         if kind.kind not in ("object", "int", "bool", "pair"):
             raise CannotLower(f"the first {kind.kind} has no lowered form")
         registers = tuple(self._asm.register() for _ in range(width(kind.kind)))
-        found = self._asm.label()
+        found = Label()
 
         def visit(element: Value) -> None:
             self._asm.copy(element, registers)
@@ -163,7 +159,7 @@ class Loops:
             if element.kind != "object":
                 raise CannotLower("min and max by key are lowered for objects only")
             size = self._key(key, element)
-            take, worse = self._asm.label(), self._asm.label()
+            take, worse = Label(), Label()
             self._asm.emit(m.JUMP_LT_C, best, 0, take)
             self._asm.emit(m.JUMP_LE, *((bound, size) if least else (size, bound)), worse)
             self._asm.place(take)

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.check_machine import N_SLOTS, TRUE, CheckMachine
+from sdg.envs.check_machine import N_SLOTS, CheckMachine
 from sdg.skills.checks.lowering.code import CannotLower, Value
 from sdg.skills.checks.lowering.statements import Statements
 from sdg.skills.sandbox.guard import Refused
-from sdg.skills.sandbox.guard.judge import NODES_PER_STEP, size_of
 from sdg.skills.sandbox.guard.syntax import parse
+from sdg.skills.sandbox.guard.weave import NODES_PER_STEP, size_of
 from sdg.skills.subgoal import CheckFunction
 
 __all__ = ["Batch", "Lowered", "NotLowerable", "lower", "slots_of"]
@@ -44,51 +44,40 @@ class NotLowerable:
     reason: str
 
 
-def lower(check: CheckFunction | str, machine: CheckMachine) -> Lowered | NotLowerable:
+def lower(check: CheckFunction, machine: CheckMachine) -> Lowered | NotLowerable:
     """Lower a check's source. It must be source that the guard accepted: here nothing is refused, only left alone."""
-    source = check if isinstance(check, str) else check.source
-    name = None if isinstance(check, str) else check.name
     try:
-        return _lower(parse(source), name, machine)
+        tree = parse(check.source)
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        constants: dict[str, ast.expr] = {}
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                constants[node.targets[0].id] = node.value
+            elif not isinstance(node, ast.FunctionDef | ast.Expr):
+                return NotLowerable("it has more than functions and constants")
+        function = functions.pop(check.name, None)
+        if function is None:
+            return NotLowerable("it has no function to lower")
+        if _work(function, depth=0, things=machine.most_things) > _MOST_STEPS:
+            return NotLowerable("its loops could spend the budget")
+        kinds: dict[str, Value] = {}
+        for _ in range(_PASSES):
+            writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
+            written = writer.write()
+            if not writer.changed:
+                return Lowered(*written)
+        return NotLowerable("its variables change what they hold")
     except CannotLower as error:
         return NotLowerable(str(error))
     except Refused as error:
         return NotLowerable(f"it is refused: {error}")
 
 
-def _lower(tree: ast.Module, name: str | None, machine: CheckMachine) -> Lowered:
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    constants: dict[str, ast.expr] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            constants[node.targets[0].id] = node.value
-        elif not isinstance(node, ast.FunctionDef | ast.Expr):
-            raise CannotLower("it has more than functions and constants")
-    called = {part.id for f in functions.values() for part in ast.walk(f) if isinstance(part, ast.Name)}
-    name = name if name is not None else next((n for n in functions if n not in called), None)
-    function = functions.pop(name) if name in functions else None
-    if function is None:
-        raise CannotLower("it has no function to lower")
-    _bound_work(function, machine.most_things)
-    kinds: dict[str, Value] = {}
-    for _ in range(_PASSES):
-        writer = Statements(function, helpers=functions, constants=constants, kinds=kinds, machine=machine)
-        code = writer.write()
-        if not writer.changed:
-            return Lowered(code, writer.targets)
-    raise CannotLower("its variables change what they hold")
-
-
-def _bound_work(function: ast.FunctionDef, things: int) -> None:
-    """Only what cannot spend the interpreted check's budget, even with as many things as there can be."""
-    if _work(function, depth=0, things=things) > _MOST_STEPS:
-        raise CannotLower("its loops could spend the budget")
-
-
 def _work(node: ast.AST, *, depth: int, things: int) -> int:
+    """Steps of the interpreted check's budget that its loops may spend with as many things as there can be."""
     loops = isinstance(node, ast.For | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp)
     depth += len(getattr(node, "generators", [0])) if loops else 0
-    steps = (1 + size_of([node]) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
+    steps = (1 + size_of(node) // NODES_PER_STEP) * things ** min(depth, 4) if loops else 0
     return steps + sum(_work(child, depth=depth, things=things) for child in ast.iter_child_nodes(node))
 
 
@@ -104,16 +93,11 @@ def slots_of(targets: Sequence[Any]) -> np.ndarray:
 class Batch:
     """Programs side by side for one call of the kernel. Equal programs are kept once."""
 
-    def __init__(self, machine: CheckMachine, programs: Sequence[Lowered] = ()) -> None:
+    def __init__(self, machine: CheckMachine) -> None:
         self.machine = machine
         self.code = np.zeros((0, 4), np.int32)
         self.starts = np.zeros(0, np.int64)
         self._known: dict[tuple[tuple[int, int, int, int], ...], int] = {}
-        for program in programs:
-            self.add(program)
-
-    def __len__(self) -> int:
-        return len(self.starts)
 
     def add(self, program: Lowered) -> int:
         """The number of a program, new or known."""
@@ -130,15 +114,10 @@ class Batch:
         n = len(program_of)
         if targets.shape != (n, N_SLOTS, 4) or n > self.machine.rows_of(memory):
             raise ValueError(f"targets must be ({n}, {N_SLOTS}, 4) for {n} rows, not {targets.shape}")
-        if n and not -1 <= int(program_of.min()) <= int(program_of.max()) < len(self):
-            raise ValueError(f"programs are numbered 0 to {len(self) - 1}")
+        if n and not -1 <= int(program_of.min()) <= int(program_of.max()) < len(self.starts):
+            raise ValueError(f"programs are numbered 0 to {len(self.starts) - 1}")
         out = np.zeros(n, np.int8)
         numbers, parameters = program_of.astype(np.int64, copy=False), targets.astype(np.int16, copy=False)
         scratch = np.empty(self.machine.scratch, np.int64)
         self.machine.run(memory, self.code, self.starts, numbers, parameters, scratch, out)
         return out
-
-    def evaluate(self, memory: Any, program_of: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """bool (n,): whether each row's check is true. One that raises is false."""
-        true: np.ndarray = self.outcomes(memory, program_of, targets) == TRUE
-        return true

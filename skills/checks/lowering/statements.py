@@ -7,16 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.code import CannotLower, Label, Value, joined, width
-from sdg.skills.checks.lowering.values import is_boolean
-from sdg.skills.checks.lowering.writer import Writer
+from sdg.skills.checks.lowering.code import CannotLower, Label, Scope, Value, joined, width
+from sdg.skills.checks.lowering.conditions import Conditions
+from sdg.skills.checks.lowering.loops import Loops
+from sdg.skills.checks.lowering.values import Values, is_boolean
 
 _STATIC = frozenset({"stream", "items", "text", m.NUMBERS})
 """Kinds of values that variables hold by name alone, so that they can be bound only once."""
 
 
 class Statements:
-    """Writes the body of one check function. `kinds` is what earlier passes found each rebound variable to hold."""
+    """Writes the body of one check function; its parts need each other, for expressions nest.
+
+    `kinds` is what earlier passes found each rebound variable to hold.
+    """
 
     def __init__(
         self, function: ast.FunctionDef, *, helpers: dict[str, ast.FunctionDef], constants: dict[str, ast.expr],
@@ -26,43 +30,39 @@ class Statements:
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
         single = frozenset(name for name, times in bound.items() if times == 1) | frozenset(constants)
-        self._w = Writer(single=single, helpers=helpers, machine=machine)
-        self._scope = self._w.scope
-        self._asm = self._w.asm
+        self.scope, self.machine = Scope(single=single, helpers=helpers), machine
+        self.asm = self.scope.asm
+        self.loops, values = Loops(self), Values(self)
+        self.value, self.truth = values.value, values.truth
+        self.condition = Conditions(self).condition
         self._kinds = kinds
         self._breaks: list[Label] = []
         self.changed = False
         for name, expression in constants.items():
-            self._scope.bind(ast.Name(id=name, ctx=ast.Store()), self._w.value(expression))
+            self.scope.bind(ast.Name(id=name, ctx=ast.Store()), self.value(expression))
         self._function = function
 
-    def write(self) -> tuple[tuple[int, int, int, int], ...]:
-        """The whole program: facts that loops read, then the function."""
+    def write(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[Hashable, ...]]:
+        """The whole program, facts that loops read before the function, and its parameters."""
         if not self._block(self._function.body):
-            self._asm.emit(m.RETURN, m.FAULT)
-        body = self._asm.finish()
-        before = [(op, register, b, c) for (op, b, c), register in self._scope.prologue.items()]
-        return (*before, *body)
-
-    @property
-    def targets(self) -> tuple[Hashable, ...]:
-        """The parameters of the program."""
-        return tuple(self._asm.slots)
+            self.asm.emit(m.RETURN, m.FAULT)
+        body = self.asm.finish()
+        before = [(op, register, b, c) for (op, b, c), register in self.scope.prologue.items()]
+        return (*before, *body), tuple(self.asm.slots)
 
     def _block(self, body: Sequence[ast.stmt]) -> bool:
         """Write statements; whether control never goes on behind them."""
-        return any(self._statement(statement) for statement in body)
-
-    def _statement(self, node: ast.stmt) -> bool:
         writers: dict[type, Callable[..., bool]] = {
             ast.Return: self._return, ast.If: self._if, ast.For: self._for, ast.Assign: self._assign,
             ast.Expr: self._expression, ast.AugAssign: self._augment, ast.AnnAssign: self._annotated,
             ast.Pass: lambda node: False, ast.Break: self._break, ast.Continue: self._continue,
         }  # fmt: skip
-        writer = writers.get(type(node))
-        if writer is None:
-            raise CannotLower(f"{type(node).__name__} has no lowered form")
-        return writer(node)
+        for node in body:
+            if type(node) not in writers:
+                raise CannotLower(f"{type(node).__name__} has no lowered form")
+            if writers[type(node)](node):
+                return True
+        return False
 
     def _expression(self, node: ast.Expr) -> bool:
         if not isinstance(node.value, ast.Constant):
@@ -71,40 +71,40 @@ class Statements:
 
     def _return(self, node: ast.Return) -> bool:
         if isinstance(node.value, ast.Constant) and type(node.value.value) is bool:
-            self._asm.emit(m.RETURN, int(node.value.value))
+            self.asm.emit(m.RETURN, int(node.value.value))
             return True
         if node.value is None:
-            self._asm.emit(m.RETURN, m.FAULT)
+            self.asm.emit(m.RETURN, m.FAULT)
             return True
-        if not (isinstance(node.value, ast.BoolOp) or is_boolean(node.value, self._w.machine)):
-            saved = self._scope.save()
-            kind = self._w.value(node.value).kind
-            self._scope.restore(saved)
+        if not (isinstance(node.value, ast.BoolOp) or is_boolean(node.value, self.machine)):
+            saved = self.scope.save()
+            kind = self.value(node.value).kind
+            self.scope.restore(saved)
             if kind != "bool":
                 raise CannotLower(f"it returns a {kind}, not True or False")
-        no = self._asm.label()
-        with self._scope.branch():
-            self._w.condition(node.value, no, when=False)
-        self._asm.emit(m.RETURN, m.TRUE)
-        self._asm.place(no)
-        self._asm.emit(m.RETURN, m.FALSE)
+        no = Label()
+        with self.scope.branch():
+            self.condition(node.value, no, when=False)
+        self.asm.emit(m.RETURN, m.TRUE)
+        self.asm.place(no)
+        self.asm.emit(m.RETURN, m.FALSE)
         return True
 
     def _if(self, node: ast.If) -> bool:
-        scope = self._scope
-        otherwise, end = self._asm.label(), self._asm.label()
+        scope = self.scope
+        otherwise, end = Label(), Label()
         before = set(scope.assigned), set(scope.nonnull)
-        self._w.condition(node.test, otherwise, when=False)
-        self._scope.learn(node.test, holds=True)
+        self.condition(node.test, otherwise, when=False)
+        self.scope.learn(node.test, holds=True)
         first_ends = self._block(node.body)
         first = scope.assigned, scope.nonnull
         if not first_ends:
-            self._asm.emit(m.JUMP, c=end)
-        self._asm.place(otherwise)
+            self.asm.emit(m.JUMP, c=end)
+        self.asm.place(otherwise)
         scope.assigned, scope.nonnull = set(before[0]), set(before[1])
         scope.learn(node.test, holds=False)
         second_ends = self._block(node.orelse)
-        self._asm.place(end)
+        self.asm.place(end)
         if second_ends and not first_ends:
             scope.assigned, scope.nonnull = first
         elif not first_ends:
@@ -112,79 +112,79 @@ class Statements:
         return first_ends and second_ends
 
     def _for(self, node: ast.For) -> bool:
-        values = self._w.value(node.iter)
-        end = self._asm.label()
+        values = self.value(node.iter)
+        end = Label()
         repeated = {
             part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
         }
 
         def visit(element: Value) -> None:
             self._breaks.append(end)
-            before = set(self._scope.assigned), set(self._scope.nonnull)
-            self._scope.bind(node.target, element)
+            before = set(self.scope.assigned), set(self.scope.nonnull)
+            self.scope.bind(node.target, element)
             self._block(node.body)
-            self._scope.assigned, self._scope.nonnull = before
+            self.scope.assigned, self.scope.nonnull = before
             self._breaks.pop()
 
-        self._scope.nonnull -= repeated
-        self._w.loops.iterate(values, visit, ordered=not is_order_free(node))
+        self.scope.nonnull -= repeated
+        self.loops.iterate(values, visit, ordered=not is_order_free(node))
         ends = self._block(node.orelse)
-        self._asm.place(end)
+        self.asm.place(end)
         has_break = any(isinstance(part, ast.Break) for part in ast.walk(node))
         return ends and not has_break
 
     def _break(self, node: ast.Break) -> bool:
-        self._asm.emit(m.JUMP, c=self._breaks[-1])
+        self.asm.emit(m.JUMP, c=self._breaks[-1])
         return True
 
     def _continue(self, node: ast.Continue) -> bool:
-        self._asm.emit(m.JUMP, c=self._scope.tops[-1])
+        self.asm.emit(m.JUMP, c=self.scope.tops[-1])
         return True
 
     def _annotated(self, node: ast.AnnAssign) -> bool:
-        return self._bind(node.target, self._w.value(node.value)) if node.value is not None else False
+        return self._bind(node.target, self.value(node.value)) if node.value is not None else False
 
     def _assign(self, node: ast.Assign) -> bool:
         if len(node.targets) != 1:
             raise CannotLower("a = b = ... has no lowered form")
         target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            values = [self._settled(self._w.value(item)) for item in node.value.elts]
+            values = [self._settled(self.value(item)) for item in node.value.elts]
             if len(values) != len(target.elts):
                 raise CannotLower("an unpacking of the wrong length")
             for item, value in zip(target.elts, values, strict=True):
                 self._bind(item, value)
             return False
-        return self._bind(target, self._w.value(node.value))
+        return self._bind(target, self.value(node.value))
 
     def _augment(self, node: ast.AugAssign) -> bool:
         if not isinstance(node.target, ast.Name):
             raise CannotLower("this assignment has no lowered form")
         read = ast.Name(id=node.target.id, ctx=ast.Load())
-        return self._bind(node.target, self._w.value(ast.BinOp(left=read, op=node.op, right=node.value)))
+        return self._bind(node.target, self.value(ast.BinOp(left=read, op=node.op, right=node.value)))
 
     def _settled(self, value: Value) -> Value:
         """A value that stays what it is when variables and loops go on: copied out of registers that change."""
-        if not any(register in self._scope.owned for register in value.registers):
+        if not any(register in self.scope.owned for register in value.registers):
             return value
-        registers = tuple(self._asm.register() for _ in value.registers)
-        self._asm.copy(value, registers)
+        registers = tuple(self.asm.register() for _ in value.registers)
+        self.asm.copy(value, registers)
         return Value(value.kind, registers, nullable=value.nullable)
 
     def _bind(self, target: ast.expr, value: Value) -> bool:
-        if isinstance(target, ast.Name) and target.id not in self._scope.single:
+        if isinstance(target, ast.Name) and target.id not in self.scope.single:
             self._rebind(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List) and value.kind == "pair":
             names = [item.id for item in target.elts if isinstance(item, ast.Name)]
-            if len(names) != 2 or any(name not in self._scope.single for name in names):
+            if len(names) != 2 or any(name not in self.scope.single for name in names):
                 raise CannotLower("this unpacking has no lowered form")
-            self._scope.bind(target, self._settled(value))
+            self.scope.bind(target, self._settled(value))
         else:
             if value.stream is not None and (value.stream.changing or value.stream.lazy):
                 raise CannotLower(
                     "a generator, or a list made of values which change, has no lowered form in a variable"
                 )
-            self._scope.bind(target, self._settled(value))
+            self.scope.bind(target, self._settled(value))
         return False
 
     def _rebind(self, name: str, value: Value) -> None:
@@ -196,14 +196,14 @@ class Statements:
         if name not in self._kinds or kind.kind != known.kind or kind.nullable != known.nullable:
             self._kinds[name] = Value(kind.kind, nullable=kind.nullable)
             self.changed = True
-        if name not in self._scope.homes:
-            self._scope.homes[name] = tuple(self._asm.register() for _ in range(width(kind.kind)))
-            self._scope.owned.update(self._scope.homes[name])
-        self._asm.copy(value, self._scope.homes[name])
+        if name not in self.scope.homes:
+            self.scope.homes[name] = tuple(self.asm.register() for _ in range(width(kind.kind)))
+            self.scope.owned.update(self.scope.homes[name])
+        self.asm.copy(value, self.scope.homes[name])
         held = "object" if kind.kind == "none" else kind.kind
-        self._scope.bind(
+        self.scope.bind(
             ast.Name(id=name, ctx=ast.Store()),
-            Value(held, self._scope.homes[name], nullable=kind.nullable or kind.kind == "none"),
+            Value(held, self.scope.homes[name], nullable=kind.nullable or kind.kind == "none"),
         )
 
 

@@ -1,18 +1,20 @@
-"""Values of a check's expressions: fields, arithmetic, pairs, choices, and lists that are never built."""
+"""Values of a check's expressions: fields, arithmetic, pairs, choices, calls, and lists that are never built."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sdg.envs import check_machine as m
-from sdg.skills.checks.lowering.code import CannotLower, Stream, Value, joined, parts, width
+from sdg.skills.checks.lowering.code import NUMBERS, CannotLower, Label, Source, Stream, Value, joined, parts, width
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.lowering.writer import Writer
+    from sdg.skills.checks.lowering.statements import Statements
 
-NUMBERS = frozenset({"int", "bool"})
+_ALL = 1 << 30
+_MAX_INLINED = 3
 _ARITHMETIC = {ast.Add: m.ADD, ast.Sub: m.SUBTRACT, ast.Mult: m.MULTIPLY, ast.FloorDiv: m.FLOOR, ast.Mod: m.MODULO}
 _SETS: dict[type, int] = {ast.Sub: m.ANDNOT, ast.BitAnd: m.AND, ast.BitOr: m.OR}
 _BOOLEAN_CALLS = frozenset({"any", "all", "bool"})
@@ -21,7 +23,7 @@ _BOOLEAN_CALLS = frozenset({"any", "all", "bool"})
 class Values:
     """Writes expressions for their values."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Statements) -> None:
         self._w = writer
         self._scope = writer.scope
         self._asm = writer.asm
@@ -31,10 +33,18 @@ class Values:
             ast.NamedExpr: self._walrus, ast.Tuple: self._items, ast.List: self._items, ast.Set: self._items,
             ast.Subscript: self._subscript, ast.UnaryOp: self._unary, ast.BinOp: self._binary, ast.Compare: self.truth,
             ast.BoolOp: self._several, ast.IfExp: self._choice, ast.ListComp: self._list, ast.GeneratorExp: self._list,
-            ast.Call: writer.calls.call,
+            ast.Call: self._call,
+        }  # fmt: skip
+        self._functions: dict[str, Callable[[ast.Call], Value]] = {
+            self._machine.all_things: self._all_things, self._machine.find: self._find,
+            self._machine.is_free: self._free, "abs": self._abs,
+            "int": self._int, "bool": self._bool, "any": self._quantified, "all": self._quantified, "len": self._len,
+            "sum": self._sum, "set": self._set, "list": self._listed, "next": self._next, "min": self._extreme,
+            "max": self._extreme, "sorted": self._sorted,
         }  # fmt: skip
 
     def value(self, node: ast.expr) -> Value:
+        """Write an expression and say where its value is."""
         writer = self._writers.get(type(node))
         if writer is None:
             raise CannotLower(f"{type(node).__name__} has no lowered form")
@@ -53,7 +63,7 @@ class Values:
         return self._scope.look_up(node.id)
 
     def _attribute(self, node: ast.Attribute) -> Value:
-        thing = self._w.value(node.value)
+        thing = self.value(node.value)
         if thing.kind != "object":
             raise CannotLower(f"a {thing.kind} has no fields")
         if thing.nullable:
@@ -66,20 +76,20 @@ class Values:
         return Value("pair", tuple(value.registers[0] for value in read)) if kind == "pair" else read[0]
 
     def _walrus(self, node: ast.NamedExpr) -> Value:
-        value = self._w.value(node.value)
+        value = self.value(node.value)
         if node.target.id not in self._scope.single or self._scope.depth:
             raise CannotLower("a walrus in a loop has no lowered form")
         self._scope.bind(node.target, value)
         return value
 
     def _items(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
-        values = tuple(self._w.value(item) for item in node.elts)
+        values = tuple(self.value(item) for item in node.elts)
         if isinstance(node, ast.Tuple) and len(values) == 2 and all(value.kind in NUMBERS for value in values):
             return Value("pair", constant=values)
         return Value("items", constant=values)
 
     def _subscript(self, node: ast.Subscript) -> Value:
-        value = self._w.value(node.value)
+        value = self.value(node.value)
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if type(index) is not int or index not in (0, 1):
             raise CannotLower("this subscript has no lowered form")
@@ -92,7 +102,7 @@ class Values:
     def _unary(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
             return self.truth(node)
-        value = self._w.value(node.operand)
+        value = self.value(node.operand)
         if not isinstance(node.op, ast.USub) or value.kind not in NUMBERS:
             raise CannotLower("this operator has no lowered form")
         if isinstance(value.constant, int):
@@ -101,7 +111,7 @@ class Values:
         return self._asm.fresh("int", m.SUBTRACT, zero, value.registers[0])
 
     def _binary(self, node: ast.BinOp) -> Value:
-        left, right = self._w.value(node.left), self._w.value(node.right)
+        left, right = self.value(node.left), self.value(node.right)
         if left.kind == right.kind == m.NUMBERS:
             return self._sets(node.op, left, right)
         if left.kind not in NUMBERS or right.kind not in NUMBERS:
@@ -130,7 +140,7 @@ class Values:
 
     def truth(self, node: ast.expr) -> Value:
         """A condition as a bool in a register."""
-        register, end = self._asm.register(), self._asm.label()
+        register, end = self._asm.register(), Label()
         self._asm.emit(m.LOAD, register, 1)
         with self._scope.branch():
             self._w.condition(node, end, when=True)
@@ -140,20 +150,20 @@ class Values:
 
     def _choice(self, node: ast.IfExp) -> Value:
         saved = self._scope.save()
-        kind = joined(self._w.value(node.body), self._w.value(node.orelse))
+        kind = joined(self.value(node.body), self.value(node.orelse))
         self._scope.restore(saved)
         if kind.kind in ("stream", "items", "text", m.NUMBERS):
             raise CannotLower(f"a conditional {kind.kind} has no lowered form")
         registers = tuple(self._asm.register() for _ in range(width(kind.kind)))
-        otherwise, end = self._asm.label(), self._asm.label()
+        otherwise, end = Label(), Label()
         with self._scope.branch():
             self._w.condition(node.test, otherwise, when=False)
-            self._asm.copy(self._w.value(node.body), registers)
+            self._asm.copy(self.value(node.body), registers)
         self._asm.emit(m.JUMP, c=end)
         self._asm.place(otherwise)
         with self._scope.branch():
             self._scope.learn(node.test, holds=False)
-            self._asm.copy(self._w.value(node.orelse), registers)
+            self._asm.copy(self.value(node.orelse), registers)
         self._asm.place(end)
         return Value(kind.kind, registers, nullable=kind.nullable)
 
@@ -173,6 +183,153 @@ class Values:
             changing=bool((free & self._scope.variables.keys()) - self._scope.single),
         )
         return Value("stream", stream=stream)
+
+    # calls -----------------------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Value:
+        """The value of a call."""
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func)
+        if not isinstance(node.func, ast.Name) or node.func.id in self._scope.variables:
+            raise CannotLower("this call has no lowered form")
+        name = node.func.id
+        if name in self._scope.helpers:
+            return self._inline(node, self._scope.helpers[name])
+        if name in self._machine.facts and not node.args:
+            kind, facts = self._machine.facts[name]
+            if kind == "pair":
+                return Value("pair", tuple(self._scope.fact(m.INT, fact).registers[0] for fact in facts))
+            return replace(self._scope.fact(kind, facts[0]), nullable=kind == m.THING)
+        writer = self._functions.get(name)
+        if writer is None or (node.keywords and name not in ("min", "max")):
+            raise CannotLower(f"{name}() has no lowered form")
+        return writer(node)
+
+    def _inline(self, node: ast.Call, helper: ast.FunctionDef) -> Value:
+        """A helper function of one return statement, written where it is called."""
+        body = [s for s in helper.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        expression = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+        names = [argument.arg for argument in helper.args.args]
+        if expression is None or node.keywords or len(node.args) != len(names) or self._scope.inlined >= _MAX_INLINED:
+            raise CannotLower(f"the helper function {helper.name} has no lowered form")
+        given = dict(zip(names, [self.value(argument) for argument in node.args], strict=True))
+        self._scope.inlined += 1
+        with self._scope.names(given, set(names), nonnull=set()):
+            value = self.value(expression)
+        self._scope.inlined -= 1
+        return value
+
+    def _argument(self, node: ast.Call, *kinds: str) -> Value:
+        if len(node.args) != 1:
+            raise CannotLower("this call has no lowered form")
+        value = self.value(node.args[0])
+        if value.kind not in kinds:
+            raise CannotLower(f"this call of a {value.kind} has no lowered form")
+        return value
+
+    def _all_things(self, node: ast.Call) -> Value:
+        if node.args:
+            raise CannotLower(f"{self._machine.all_things}() takes no argument")
+        return Value("stream", stream=Stream(source=Source("objects")))
+
+    def _find(self, node: ast.Call) -> Value:
+        text = str(self._argument(node, "text").constant)
+        try:
+            target = self._machine.parse(text)
+        except ValueError:
+            raise CannotLower(f"{text[:40]!r} describes nothing, so the check raises") from None
+        return Value("stream", stream=Stream(source=Source("matches", slot=self._asm.slot(target))))
+
+    def _free(self, node: ast.Call) -> Value:
+        x, y = self._asm.pair(self._argument(node, "pair"))
+        return self._asm.fresh("bool", m.FREE, x, y)
+
+    def _abs(self, node: ast.Call) -> Value:
+        return self._asm.fresh("int", m.ABSOLUTE, self._asm.load(self._argument(node, "int", "bool")))
+
+    def _int(self, node: ast.Call) -> Value:
+        return replace(self._argument(node, "int", "bool"), kind="int")
+
+    def _bool(self, node: ast.Call) -> Value:
+        if len(node.args) != 1:
+            raise CannotLower("bool() without a value")
+        return self.truth(node.args[0])
+
+    def _quantified(self, node: ast.Call) -> Value:
+        return self.truth(node)
+
+    def _len(self, node: ast.Call) -> Value:
+        value = self._argument(node, "stream", m.NUMBERS, "items")
+        if value.stream is not None and value.stream.lazy:
+            raise CannotLower("a generator has no length, so the check raises")
+        if value.kind == m.NUMBERS:
+            return self._asm.fresh("int", m.POPCOUNT, value.registers[0])
+        if value.kind == "items" and isinstance(value.constant, tuple):
+            return Value("int", constant=len(value.constant))
+        source = value.stream.source if value.stream is not None else None
+        if source is not None and source.kind == "matches":
+            return self._asm.fresh("int", m.COUNT, source.slot, _ALL)
+        return self._tally(value, lambda element: Value("int", constant=1))
+
+    def _sum(self, node: ast.Call) -> Value:
+        return self._tally(self._argument(node, "stream"), lambda element: element)
+
+    def _tally(self, value: Value, amount: Callable[[Value], Value]) -> Value:
+        total = self._asm.register()
+        self._asm.emit(m.LOAD, total, 0)
+
+        def visit(element: Value) -> None:
+            added = amount(element)
+            if added.kind not in NUMBERS:
+                raise CannotLower(f"a sum of {added.kind} has no lowered form")
+            self._asm.emit(m.ADD, total, total, self._asm.load(added))
+
+        self._w.loops.iterate(value, visit)
+        return Value("int", (total,))
+
+    def _set(self, node: ast.Call) -> Value:
+        return replace(self._argument(node, m.NUMBERS), constant="set")
+
+    def _listed(self, node: ast.Call) -> Value:
+        value = self._argument(node, "stream")
+        return replace(value, stream=replace(value.stream, lazy=False)) if value.stream is not None else value
+
+    def _next(self, node: ast.Call) -> Value:
+        if not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], ast.GeneratorExp):
+            raise CannotLower("next() is lowered for generator expressions only")
+        default = self.value(node.args[1]) if len(node.args) == 2 else None
+        return self._w.loops.first(self.value(node.args[0]), default=default)
+
+    def _sorted(self, node: ast.Call) -> Value:
+        raise CannotLower("sorted() has no lowered form")
+
+    def _extreme(self, node: ast.Call) -> Value:
+        least = isinstance(node.func, ast.Name) and node.func.id == "min"
+        if len(node.args) == 1 and len(node.keywords) == 1 and node.keywords[0].arg == "key":
+            key = node.keywords[0].value
+            if isinstance(key, ast.Lambda) and len(key.args.args) == 1:
+                return self._w.loops.extreme(self._argument(node, "stream"), key, least=least)
+        values = [self.value(argument) for argument in node.args]
+        if len(values) < 2 or node.keywords or any(value.kind not in NUMBERS for value in values):
+            raise CannotLower("this min or max has no lowered form")
+        found = values[0]
+        for value in values[1:]:
+            op = m.LEAST if least else m.MOST
+            found = self._asm.fresh("int", op, self._asm.load(found), self._asm.load(value))
+        return found
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> Value:
+        """What a text method says of each of the few texts that a field can have is known beforehand."""
+        value = self.value(function.value)
+        if value.kind not in self._machine.texts or node.keywords:
+            raise CannotLower(f"the method {function.attr} has no lowered form")
+        if function.attr in ("lower", "strip") and not node.args:
+            return value
+        arguments = [self.value(argument).constant for argument in node.args]
+        if function.attr not in ("startswith", "endswith") or len(arguments) != 1 or not isinstance(arguments[0], str):
+            raise CannotLower(f"the method {function.attr} has no lowered form")
+        ask: Any = str.startswith if function.attr == "startswith" else str.endswith
+        return self._asm.mask(value, [ask(text, arguments[0]) for text in self._machine.texts[value.kind]])
 
 
 def is_boolean(node: ast.expr, machine: m.CheckMachine) -> bool:

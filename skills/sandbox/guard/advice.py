@@ -6,7 +6,7 @@ import ast
 import difflib
 from collections.abc import Collection, Iterable
 
-from sdg.skills.sandbox.guard.helpers import METHODS, PLAIN_TYPES
+from sdg.skills.sandbox.guard.helpers import METHODS
 from sdg.skills.sandbox.guard.helpers import NAMES as IMPORTABLE
 
 MODULES: dict[str, str] = {
@@ -31,7 +31,6 @@ _WORDS: dict[str, str] = {
     "Yield": "yield is not allowed: build and return a list.",
     "YieldFrom": "yield is not allowed: build and return a list.",
     "With": "with is not allowed: there is nothing to open or to close.",
-    "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
 _SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
@@ -40,7 +39,7 @@ NAMES: dict[str, str] = {
     "true": "write True", "false": "write False", "null": "write None", "undefined": "write None",
     "type": "ask isinstance(value, int) for a value's type", "hasattr": "read the attribute itself, as in value.name",
     "getattr": "read the attribute itself, as in value.name", "reduce": "write a loop",
-    "sqrt": "write n ** 0.5", "math": MODULES["math"], "super": "use plain functions", "input": "nobody can be asked",
+    "sqrt": "write n ** 0.5", "super": "use plain functions", "input": "nobody can be asked",
     "open": "there are no files", "eval": "write the expression itself", "exec": "write the statements themselves",
     "self": "call the functions by their names alone", "robot": "call the functions by their names alone",
     "hash": "compare the values themselves", "id": "compare with == or by name", "object": "use None or a text",
@@ -55,7 +54,6 @@ _ATTRIBUTES: dict[str, str] = {
     "appendleft": "write items.insert(0, value)", "popleft": "write items.pop(0)", "has_key": "write `key in d`",
     "iteritems": "write d.items()", "trim": "write text.strip()", "toLowerCase": "write text.lower()",
 }  # fmt: skip
-_SELF = frozenset({"self", "robot", "agent", "env", "world", "perception", "api", "bot", "skills"})
 
 
 def statement(node: ast.AST) -> str:
@@ -66,6 +64,11 @@ def statement(node: ast.AST) -> str:
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
 
 
+def is_module(name: str) -> bool:
+    """Whether a module, or the package that it belongs to, is one that models import."""
+    return name.partition(".")[0] in MODULES
+
+
 def imported(node: ast.Import | ast.ImportFrom) -> str:
     """What to do without a module."""
     module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
@@ -73,22 +76,12 @@ def imported(node: ast.Import | ast.ImportFrom) -> str:
     return f"Imports are not available: {instead}."
 
 
-def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str], bound: Collection[str]) -> str:
+def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str]) -> str:
     """What to write instead of an attribute that there is not."""
-    owner = ast.unparse(node.value)[:40] if isinstance(node.value, ast.Name | ast.Attribute) else ""
-    root: ast.expr = node.value
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    name = root.id if isinstance(root, ast.Name) else _module_of(root)
     if node.attr in functions:
-        before = f"`{owner}.`" if owner else "anything before it"
+        is_named = isinstance(node.value, ast.Name | ast.Attribute)
+        before = f"`{ast.unparse(node.value)[:40]}.`" if is_named else "anything before it"
         return f"{node.attr} is a plain function: call it without {before}, as in {node.attr}(...)"
-    if name in IMPORTABLE.keys() - bound:
-        return f"{name} has to be imported: write `import {name}` above"
-    if name and name not in bound and _SHORT.get(name, name) in MODULES:
-        return f"there is no module {name} here: {MODULES[_SHORT.get(name, name)]}"
-    if name and name not in {*functions, *PLAIN_TYPES} and (name not in bound or name in _SELF):
-        return f"there is no {name}: call the functions by their names alone; they are: {', '.join(functions)}"
     known = list(fields)
     near = difflib.get_close_matches(node.attr, [*known, *sorted(METHODS)], n=1, cutoff=0.7)
     if near or node.attr in _ATTRIBUTES:
@@ -97,22 +90,17 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
     return f"there is no attribute {node.attr!r}; the attributes are: {', '.join(known)}"
 
 
-def _module_of(node: ast.expr) -> str:
-    """The module whose function a value came from, as in `np.array(...).any()`; empty where there is none."""
-    while isinstance(node, ast.Attribute | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    name = node.id if isinstance(node, ast.Name) else ""
-    return name if _SHORT.get(name, name) in MODULES else ""
-
-
 def unknown(name: str, *, functions: Collection[str]) -> str:
     """What to write instead of a name that there is not."""
-    word = _SHORT.get(name, name)
+    if name in IMPORTABLE:
+        return f"{name} has to be imported: write `import {name}` above"
     for module in sorted(IMPORTABLE):
         if name in IMPORTABLE[module]:
-            return f"the name {name!r} is not known: write `from {module} import {name}` above"
-    if name in NAMES or word in MODULES:
-        return f"the name {name!r} is not known: {NAMES.get(name) or MODULES[word]}"
+            return f"{name} has to be imported: write `from {module} import {name}` above"
+    if name in NAMES:
+        return f"there is no {name}: {NAMES[name]}"
+    if _SHORT.get(name, name) in MODULES:
+        return f"there is no module {name} here: {MODULES[_SHORT.get(name, name)]}"
     near = difflib.get_close_matches(name, list(functions), n=1, cutoff=0.75)
     hint = f"did you mean {near[0]}? The" if near else "the"
     listed = ", ".join(functions)

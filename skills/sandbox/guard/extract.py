@@ -6,12 +6,12 @@ It looks at each line once and uses no regular expressions: a model that degener
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 
 from sdg.skills.sandbox.guard.errors import Refused
+from sdg.skills.sandbox.guard.syntax import parse
 
 MAX_REPLY_CHARS = 64_000
 MAX_REPLY_LINES = 4_000
@@ -19,6 +19,7 @@ MAX_BLOCKS = 400
 MAX_PARSED_CHARS = 20_000
 """Longer code is no guard's: it is not looked at as Python."""
 _BLANKS = " \t"
+_DEFINES = ("def ", "async def ")
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon", "tool_code"})
 _STATEMENTS = frozenset({"def", "if", "for", "while", "return", "import", "from", "class", "async"})
 _THOUGHTS = tuple(f"</{form}>" for word in ("think", "thinking", "thought", "reasoning")
@@ -44,8 +45,7 @@ def tidy(reply: str) -> str:
     said = reply
     for tag in _THOUGHTS:
         said = said.rpartition(tag)[2]
-    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    said = said.replace("\x00", "").replace("\ufeff", "")
+    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").translate({ord("\r"): "\n", 0: None, ord("\ufeff"): None})
     return "\n".join(said.split("\n", MAX_REPLY_LINES)[:MAX_REPLY_LINES])
 
 
@@ -71,7 +71,9 @@ def fence_of(line: str) -> tuple[str, str] | None:
 
 def functions_in(source: str) -> tuple[str, ...]:
     """Names of the functions that `source` defines at any depth, as they stand in the text."""
-    return tuple(filter(None, map(_defined, source.split("\n"))))
+    heads = [line.partition("(")[0].split() for line in source.split("\n") if "(" in line]
+    named = [words for words in heads if words[:-1] in (["def"], ["async", "def"])]
+    return tuple(words[-1] for words in named if words[-1].isidentifier())
 
 
 def extract_code(reply: str) -> str:
@@ -87,7 +89,7 @@ def extract_code(reply: str) -> str:
     if not blocks:
         return _bare(text)
     python = [_unprompted(block.text + "\n") for block in blocks if block.language in _PYTHON]
-    defining = [code for code in python if any(line.startswith(("def ", "async def ")) for line in code.split("\n"))]
+    defining = [code for code in python if any(line.startswith(_DEFINES) for line in code.split("\n"))]
     if len(defining) == 1:
         return defining[0]
     if defining:
@@ -123,16 +125,6 @@ def _dedented(lines: list[str]) -> str:
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
 
 
-def _defined(line: str) -> str:
-    if "def" not in line:
-        return ""
-    words = line.strip(_BLANKS)
-    words = words[5:].lstrip(_BLANKS) if words.startswith("async") else words
-    name, bracket, _ = words[4:].partition("(")
-    name = name.strip(_BLANKS)
-    return name if words.startswith(("def ", "def\t")) and bracket and name.isidentifier() else ""
-
-
 def _mentions_function(text: str) -> bool:
     return "(" in text.partition("def ")[2]
 
@@ -158,37 +150,25 @@ def _bare(text: str) -> str:
     if parsed(code) is not None:
         return code
     lines = code.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))]
-    if not starts:
-        _refuse_prose(code)
+    start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
+    if start is None:
+        if _mentions_function(code):
+            raise Refused(f"The reply's code is not alone: {_WANTED}, with `def` at the beginning of a line.")
+        if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in lines):
+            raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
         return code
-    margin = len(lines[starts[0]]) - len(lines[starts[0]].lstrip())
-    lines = [line[margin:] if not line[:margin].strip() else line for line in lines]
-    starts = [number for number in starts if lines[number].startswith(("def ", "async def "))]
-    end, begun = starts[0], set(starts)
-    while end < len(lines) and (end in begun or lines[end][:1] in ("", " ", "\t", "#", ")")):
-        end += 1
-    if starts[-1] > end:
+    margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+    goes_on = tuple(margin + sign for sign in (" ", "\t", "#", ")", *_DEFINES))
+    taken = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
+    if any(line.startswith(goes_on[-2:]) for line in lines[start + len(taken) :]):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
-    cut = "\n".join(lines[starts[0] : end]).rstrip() + "\n"
+    cut = _dedented(taken) + "\n"
     return cut if parsed(cut) is not None else code
-
-
-def _refuse_prose(code: str) -> None:
-    """Raises `Refused` for a reply that holds no Python at all, or holds it inside something else."""
-    if _mentions_function(code):
-        raise Refused(f"The reply's code does not stand by itself: {_WANTED}, with `def` at the beginning of a line.")
-    if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in code.split("\n")):
-        raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
 
 
 def parsed(code: str) -> ast.Module | None:
     """The tree of what is Python of a length that anybody reads, None for the rest."""
-    if len(code) > MAX_PARSED_CHARS:
-        return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse(code, at_most=MAX_PARSED_CHARS)
+    except Refused:
         return None

@@ -13,33 +13,28 @@ functions and record types it is given and nothing of any world. Compiled code n
 from __future__ import annotations
 
 import ast
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+import heapq
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from traceback import walk_tb
 from types import CodeType
 from typing import Any
 
-from sdg.skills.sandbox.guard.border import Border, Functions, HostFault
+from sdg.skills.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
 from sdg.skills.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.skills.sandbox.guard.extract import extract_code
-from sdg.skills.sandbox.guard.formats import Formats
 from sdg.skills.sandbox.guard.helpers import BUILTINS, Helpers
 from sdg.skills.sandbox.guard.helpers import NAMES as MODULES
 from sdg.skills.sandbox.guard.meter import (
     FILENAME,
     MAX_CALL_DEPTH,
-    SCALARS,
     SOURCE,
     UNITS_PER_STEP,
     Exhausted,
-    Lazy,
-    Meter,
 )
-from sdg.skills.sandbox.guard.operators import Operators
-from sdg.skills.sandbox.guard.outline import check_top, entry_of, is_constant, is_literal, names_bound
-from sdg.skills.sandbox.guard.signature import Signature, fields_of, signatures_of
-from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse, resolved
-from sdg.skills.sandbox.guard.table import EXCEPTIONS
+from sdg.skills.sandbox.guard.outline import entry_of, is_constant, names_bound
+from sdg.skills.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
+from sdg.skills.sandbox.guard.table import EXCEPTIONS, HEAP
 from sdg.skills.sandbox.guard.weave import Weaver
 
 __all__ = [
@@ -53,7 +48,13 @@ _ADDRESS = " at 0x"
 """Where something lies in memory, as an error about a function tells it: it differs from run to run."""
 
 
-def reserved_names(records: Iterable[type] = ()) -> frozenset[str]:
+_HINTS = {
+    "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
+    "'NoneType' object": "it is None here: ask `is not None` first",
+}  # fmt: skip
+
+
+def reserved_names(records: Collection[type] = ()) -> frozenset[str]:
     """Names that no function of the host, and so no skill, may have: a program that uses one means something else.
 
     Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
@@ -79,7 +80,10 @@ class Guard:
         budget_steps: int = BUDGET_STEPS,
         source_bytes: int = MAX_SOURCE_BYTES,
     ) -> None:
-        self.signatures = signatures_of(functions)
+        self.signatures = {
+            name: given if isinstance(given, Signature) else Signature.of(name, given)
+            for name, given in functions.items()
+        }
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
         self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
@@ -89,34 +93,24 @@ class Guard:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
-    def load(self, source: str, *, entry: str | None = None) -> Guarded:
-        """Compile source whose function `entry` (by default its only one that no other calls) takes no arguments.
+    def load(self, source: str, *, entry: str = "") -> Guarded:
+        """Compile source whose function `entry` (by default its last one) takes no arguments.
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
+        kept = {name for name, signature in self.signatures.items() if not signature.weak} | self.errors.keys()
         try:
-            return self._load(parse(source, at_most=self.source_bytes), source, entry=entry)
+            tree = parse(source, at_most=self.source_bytes)
+            errors, variables = {**EXCEPTIONS, **self.errors}, names_bound(tree)
+            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=errors, kept=kept,
+                            variables=variables)  # fmt: skip
+            found = entry_of(tree, entry, weaver.refuse)
+            weaver.truth = found if self.returns is bool else ""
+            is_static = all(map(is_constant, _made_at_top(tree)))
+            code = weaver.compiled(tree)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
-
-    def _load(self, tree: ast.Module, source: str, *, entry: str | None) -> Guarded:
-        variables = names_bound(tree)
-        weaver = Weaver(
-            fields=self.fields,
-            functions=self.signatures,
-            errors={**EXCEPTIONS, **self.errors},
-            kept={name for name, signature in self.signatures.items() if not signature.weak} | set(self.errors),
-            imported=(imported := resolved(tree, variables | set(self.signatures))),
-            variables=variables,
-        )
-        found = entry_of(tree, entry, weaver.refuse)
-        if found:
-            check_top(tree, weaver.refuse, imported)
-        weaver.truth = found if self.returns is bool else ""
-        is_static = all(map(_is_static, tree.body))
-        woven = weaver.visit(tree)
-        weaver.report()
-        return Guarded(self, source=source, entry=found, code=_compile(woven), is_static=is_static)
+        return Guarded(self, source=source, entry=found, code=code, is_static=is_static)
 
 
 class Guarded:
@@ -133,29 +127,25 @@ class Guarded:
         self.entry = entry
         self.budget_steps = guard.budget_steps
         self._returns = guard.returns
-        self._meter = Meter(guard.records)
-        self._border = Border(self._meter)
-        self._names: dict[str, Any] = {"__builtins__": {}, SOURCE: source}
-        self._names.update(_furnish(self._meter, guard))
-        for name, signature in guard.signatures.items():
-            self._names[name] = self._border.wrap(signature)
-        self._code = None if is_static else code
-        if is_static:
-            exec(code, self._names)
+        self._border = Border(guard.records)
+        self._names: dict[str, Any] = _furnish(self._border, guard) | {"__builtins__": {}, SOURCE: source}
+        self._names |= {name: self._border.wrap(signature) for name, signature in guard.signatures.items()}
+        self._code, self._is_static = code, is_static
+        self._is_made = False
 
     @property
     def steps(self) -> int:
         """Steps that the last run cost."""
-        return self.budget_steps - max(0, self._meter.left) // UNITS_PER_STEP
+        return self.budget_steps - max(0, self._border.left) // UNITS_PER_STEP
 
     def __call__(self, functions: Functions) -> Any:
-        self._meter.begin(self.budget_steps)
-        self._border.begin(functions)
+        self._border.start(self.budget_steps, functions)
         try:
-            if self._code is not None:  # nothing lasts: lists, dicts and sets of the module are made anew
+            if not self._is_made:  # nothing lasts: lists, dicts and sets of the module are made anew
                 exec(self._code, self._names)
+                self._is_made = self._is_static
             value = self._names[self.entry]()
-            if self._meter.left >= 0:
+            if self._border.left >= 0:
                 return value if type(value) is bool else self._returned(value)
         except (Exception, BudgetStop, Exhausted) as error:
             raise self._explained(error) from None
@@ -163,12 +153,9 @@ class Guarded:
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        line, trace = 0, error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == FILENAME:
-                line = trace.tb_lineno or line  # clean-up code has no line
-            trace = trace.tb_next
-        return line
+        steps = walk_tb(error.__traceback__)
+        lines = [line for frame, line in steps if frame.f_code.co_filename == FILENAME and line]
+        return lines[-1] if lines else 0  # clean-up code has no line
 
     def _explained(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
@@ -177,7 +164,7 @@ class Guarded:
         line = self.line_of(error)
         if isinstance(error, Exhausted) and error.__cause__ is not None:
             return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
-        if self._meter.left < 0:
+        if self._border.left < 0:
             told = f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
             return BudgetSpent(told, line=line)
         if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
@@ -188,91 +175,65 @@ class Guarded:
         """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
         under what is left of the budget."""
         try:
-            text = self._meter.text(error)
+            text = self._border.text(error)
         except (Exception, BudgetStop):
             text = ""
-        if _ADDRESS in text:
-            text = text.partition(_ADDRESS)[0]
-        return "".join(c if c.isprintable() or c == "\n" else " " for c in text[:MAX_MESSAGE_CHARACTERS])
+        told = text.partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in told)
 
     def _hint(self, error: BaseException) -> str:
         """Records are asked as if they were dicts by many a model, and functions used without being called."""
-        text = str(error.args[0])[:200] if error.args and type(error.args[0]) is str else ""
-        if not isinstance(error, TypeError | AttributeError):
-            return ""
-        if "function'" in text or "'method'" in text:
-            return ": call the function first, as in name()"
-        if "'NoneType' object" in text:
-            return ": it is None here: ask `is not None` first"
-        record = next((r for r in self._meter.records if f"{r.__name__!r} object" in text), None)
-        return f": it has attributes only, which are {', '.join(f.name for f in fields(record))}" if record else ""
+        text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
+        signs = _HINTS | {
+            f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
+            for record in self._border.records
+        }
+        return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
 
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
         if self._returns is bool:
             told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
             raise TypeError(f"{self.entry}() returned {told} must return True or False")
-        if type(value) in SCALARS or type(value) in self._meter.records:
+        if type(value) in self._border.flat:
             return value
         try:
-            return self._border.plain(value)
+            return self._border.given(value)
         except Exception:
             return None
 
 
-def _furnish(meter: Meter, guard: Guard) -> dict[str, Any]:
+def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
     """Everything that woven code can name besides its own functions and the host's."""
-    operators, formats = Operators(meter), Formats(meter)
-    helpers = Helpers(meter, operators)
-    names = {f".{name}": function for name, function in operators.calls.items()} | helpers.calls
-    names |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()}
-
-    def is_field(value: Any, name: str) -> bool:
-        return type(value) in guard.records and name in guard.fields and hasattr(value, name)
-
-    names |= {
-        ".tick": meter.tick, ".enter": meter.enter, ".leave": meter.leave, ".caught": meter.caught, ".key": meter.key,
-        ".text": meter.text, ".star": meter.bulk, ".rows": meter.rows, ".set": names["set"], ".dict": names["dict"],
-        ".lazy": lambda items: Lazy(items, meter), ".missing": object(),
-        ".generator": lambda made: lambda *values, **words: Lazy(made(*values, **words), meter),
-        ".shown": formats.shown, ".joined": formats.joined,
-        ".error": lambda kind, *text: kind(*map(meter.text, text)), ".hasattr": is_field,
-        ".getattr": lambda value, name, default: getattr(value, name) if is_field(value, name) else default,
-        ".deeper": lambda function: _deeper(function, meter),
+    calls = helpers.calls
+    calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
+        ".tick": helpers.tick, ".enter": helpers.enter, ".leave": helpers.leave, ".counted": helpers.counted,
+        ".caught": helpers.caught, ".key": helpers.key,
+        ".text": helpers.text, ".star": helpers.bulk, ".rows": lambda items: map(helpers.bulk, items),
+        ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown,
+        ".joined": helpers.joined, ".error": lambda kind, *text: kind(*map(helpers.text, text)),
     }  # fmt: skip
-    return names
+    woven = {**calls, "__builtins__": {}}
+    exec(_HEAPQ, woven)
+    return calls | {f".x_heapq.{name}": woven[name] for name in HEAP}
 
 
-def _deeper(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """A lambda with its depth counted."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        meter.enter(2)
-        try:
-            return function(*arguments, **named)
-        finally:
-            meter.depth -= 1
-
-    return call
+def _heapq() -> CodeType:
+    """The functions of heapq, from its own Python: each comparison is charged as one of generated code."""
+    tree = ast.parse(inspect.getsource(heapq))
+    tree.body = [node for node in tree.body if getattr(node, "name", "") in (*HEAP, "_siftdown", "_siftup")]
+    weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
+    return weaver.compiled(tree, name=heapq.__name__)
 
 
-def _is_static(statement: ast.stmt) -> bool:
-    """Whether a statement of the module may be run once for all: nothing that it makes can be changed."""
-    if isinstance(statement, ast.FunctionDef):
-        defaults = [*statement.args.defaults, *statement.args.kw_defaults]
-        return all(default is None or is_literal(default) for default in defaults)
-    return isinstance(statement, ast.Pass) or is_constant(getattr(statement, "value", None))
-
-
-def _compile(tree: ast.Module) -> CodeType:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(ast.fix_missing_locations(tree), FILENAME, "exec", dont_inherit=True, optimize=0)
-    except SyntaxError as error:
-        raise Refused(f"This is not valid Python: {error.msg}.", line=error.lineno or 0) from None
-    except (ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise Refused(f"This cannot be compiled: {str(error)[:200]}.") from None
+def _made_at_top(tree: ast.Module) -> list[ast.expr]:
+    """What is made when a module is run: where nothing of it can be changed, it is made once for all calls."""
+    defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
+                for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return [*filter(None, defaults), *filter(None, values)]
 
 
 assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"
+
+_HEAPQ = _heapq()

@@ -3,14 +3,15 @@
 One letter for each argument says how it is looked at and charged before the function runs (the last letter holds for
 all that follow); what is made is charged by its size.
 
-    .  as it is: no more than a pointer is touched        s  by its length
+    .  as it is: no more than a pointer is touched        s  by its size
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
-    i  walked once: bounded, unless it counts itself      b  copied into a list of bounded length
-    m  the same, and each item is a key                   k  a key, looked up in the first argument
-    n  a number that quadratic arithmetic may touch       e  a number of at most three digits
-    d  digits: a short text                               x  a text that is taken to pieces
-    t  looked for in the first argument, or a width       l  iterated over, each item counted
-    c  the same, but for lists: one item is taken for each that is given
+    b  copied into a list of bounded length               m  the same, and each item is a key
+    k  a key, looked up in the first argument             n  a number that quadratic arithmetic may touch
+    e  a number of at most three digits
+    x  a text that is taken to pieces                     t  looked for in the first argument, or a width
+    l  iterated over, each item counted
+    c  the same, where one item is taken for each that is given
+    h  as it is, and thinned when members were taken out
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from typing import Any
+
+from sdg.skills.sandbox.guard.meter import Defaults
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -38,7 +41,7 @@ PLAIN_TYPES: dict[str, type] = {
 
 FUNCTIONS: dict[Any, dict[str, str]] = {
     builtins: {
-        "n": "abs divmod", "i": "all any", ".": "bool chr len next ord range", "d.": "float int", "m": "frozenset set",
+        "n": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
         "b": "list tuple", "ne": "round", "c": "enumerate zip", ".c": "map", ".l": "filter",
     },
     math: {
@@ -47,13 +50,16 @@ FUNCTIONS: dict[Any, dict[str, str]] = {
         "e": "comb factorial perm", "b": "dist fsum",
     },
     itertools: {
-        "l": "chain combinations combinations_with_replacement compress count cycle islice permutations product "
-             "zip_longest", ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
+        "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",
+        ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
     },
 }  # fmt: skip
 """By module and letters."""
 
-_DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
+HEAP = ("heapify", "heappop", "heappush", "heappushpop", "heapreplace")
+"""Functions of heapq that are woven from its own source: those of C would compare for nothing."""
+
+_DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get setdefault", "hk.": "pop"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}
 METHOD_ROWS: dict[type, dict[str, str]] = {
     str: {
@@ -64,10 +70,10 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     },
     list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count index remove", ".b": "extend"},
     tuple: {"w": "count index"},
-    dict: _DICT, Counter: _DICT, defaultdict: _DICT,
+    dict: _DICT, Counter: _DICT, Defaults: _DICT,
     set: _SET | {
-        ".": "clear pop", ".k": "add discard remove",
-        "sm.": "difference_update intersection_update symmetric_difference_update update",
+        ".": "clear", "h": "pop", ".k": "add", "hk": "discard remove", "smm": "intersection_update update",
+        "hm": "difference_update symmetric_difference_update",
     },
     frozenset: _SET,
     deque: {

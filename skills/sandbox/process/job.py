@@ -52,7 +52,25 @@ class _Channel:
 
 
 def main(board: int) -> None:
-    """Descriptors 0 and 1 are the channel; whatever is printed goes to stderr. `board` is the shared page's."""
+    """Do one job after the other: send its result, or what it raised. `board` is the shared page's descriptor."""
+    channel = _begin(board)
+    while (request := read(channel.incoming)) is not None:
+        number = request["id"]
+        try:
+            if request["main"]:
+                prepare(request["main"])
+            function, job = pickle.loads(request["call"])
+            channel.send({"began": number})  # what its modules take to import is not the job's time
+            channel.send({"id": number, "value": function(job)})
+        except MemoryError:
+            channel.send({"id": number, "full": True})
+        except Exception as error:
+            name = "RuntimeError" if isinstance(error, BadFrame) else name_of(type(error))
+            channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
+
+
+def _begin(board: int) -> _Channel:
+    """Walls, limits and heartbeat. Descriptors 0 and 1 are the channel; whatever is printed goes to stderr."""
     channel = _Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -71,8 +89,7 @@ def main(board: int) -> None:
     open_line(channel.ask)
     threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
     channel.send({"ready": report})
-    while (request := read(channel.incoming)) is not None:
-        _answer(request, channel)
+    return channel
 
 
 def _watch(page: Board) -> None:
@@ -80,22 +97,6 @@ def _watch(page: Board) -> None:
     from sdg.skills.sandbox.guard import Guarded
 
     Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
-
-
-def _answer(request: dict[str, Any], channel: _Channel) -> None:
-    """Send a job's result, or what it raised. What its modules take to import is not its time."""
-    number = request["id"]
-    try:
-        if request["main"]:
-            prepare(request["main"])
-        function, job = pickle.loads(request["call"])
-        channel.send({"began": number})
-        channel.send({"id": number, "value": function(job)})
-    except MemoryError:
-        channel.send({"id": number, "full": True})
-    except Exception as error:
-        name = "RuntimeError" if isinstance(error, BadFrame) else name_of(type(error))
-        channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
 
 
 def _beat(channel: _Channel, parent: int, page: Board) -> None:

@@ -81,7 +81,9 @@ def test_features_tell_what_is_there_from_what_is_not_and_have_one_length() -> N
     for asks, argument in (("CLICK_COORDS", "300,300"), ("TYPE_TEXT", "abc"), (TYPE, "'a' into the textbox")):
         assert sense.features({asks}, argument, now).shape == there.shape
         after = sense.features({asks}, argument, now, now)
-        assert after.shape == sense.features({CLICK}, "x", SeenScreen(BLANK, ()), now).shape
+        nothing = sense.features({CLICK}, "x", SeenScreen(BLANK, ()), now)
+        assert after.shape[1] == nothing.shape[1], "a row for each element and for none"
+        assert len(after) >= len(ELEMENTS) + 1 > len(nothing) == 2
         assert np.isfinite(after).all()
 
 
@@ -92,5 +94,5 @@ def test_a_change_at_the_target_and_one_elsewhere_differ() -> None:
         picture = BLANK.copy()
         picture[box[1] : box[3], box[0] : box[2]] = 120
         shots.append(sense.features({CLICK}, "the 'Submit' button", before, SeenScreen(picture, ELEMENTS)))
-    assert shots[0][0] > 0.6 > shots[1][0] == 0
+    assert shots[0][0, 0] > 0.6 > shots[1][0, 0] == 0, "the target's row is the first"
     assert sense.shortfall({CLICK}, "x", before, before) == "nothing on the screen changed"

@@ -10,7 +10,6 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.experiments.bench import fig4 as bench_fig4
-from sdg.experiments.bench import restoring
 from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.progress import Quiet
 from sdg.experiments.config.assembly import settings_of
@@ -48,8 +47,8 @@ def late(found: Grounded) -> str:
 
 def test_practice_without_restoring_begins_at_reset(run: Path) -> None:
     members = grounded(run).members[late(grounded(run))]
-    restored = restoring.practice_starts(members, restoring.WITH, BABYAI)
-    reset = restoring.practice_starts(members, restoring.WITHOUT, BABYAI)
+    restored = bench_fig4.practice_starts(members, bench_fig4.WITH, BABYAI)
+    reset = bench_fig4.practice_starts(members, bench_fig4.WITHOUT, BABYAI)
     assert restored is not None
     assert reset is not None
     assert (restored.memory.steps > 0).all()
@@ -64,8 +63,8 @@ def test_both_ways_are_judged_alike_and_the_folder_goes_on(run: Path, tmp_path: 
     table = bench_fig4.rows(seeds=1, out=str(tmp_path / "f"), **shared)  # type: ignore[arg-type]
     assert sorted((path.name, path.stat().st_mtime_ns) for path in run.iterdir()) == before, "a run is only read"
     ours = {row["practice"]: row for row in table if row["skill"] == name}
-    assert set(ours) == {*restoring.MODES, bench_fig4.DIFFERENCE}
-    with_it, without = (ours[mode] for mode in restoring.MODES)
+    assert set(ours) == {*bench_fig4.MODES, bench_fig4.DIFFERENCE}
+    with_it, without = (ours[mode] for mode in bench_fig4.MODES)
     assert with_it["validation_starts"] == without["validation_starts"] > 0
     assert ours[bench_fig4.DIFFERENCE]["difference"] == pytest.approx(with_it["area"] - without["area"])
     curves = (tmp_path / "f/curves.jsonl").read_text()
@@ -77,7 +76,7 @@ def test_both_ways_are_judged_alike_and_the_folder_goes_on(run: Path, tmp_path: 
 
 
 def test_a_curve_is_level_before_its_first_point() -> None:
-    read = restoring.on_grid([(100, 0.2), (200, 0.6)], np.array([0.0, 150.0, 300.0]))
+    read = bench_fig4.on_grid([(100, 0.2), (200, 0.6)], np.array([0.0, 150.0, 300.0]))
     assert read.tolist() == pytest.approx([0.2, 0.4, 0.6])
 
 

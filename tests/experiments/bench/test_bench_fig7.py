@@ -15,7 +15,7 @@ from sdg.experiments.bench.clusterings.recorded import RECORDED
 from sdg.experiments.cli.errors import UserError
 from sdg.hypothesis.hypothesize import hypothesize
 from sdg.llm.model import ModelError
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 
 
 def rows_of(out: Path, **options: Any) -> list[Mapping[str, Any]]:

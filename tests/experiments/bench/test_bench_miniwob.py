@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import TASKS, UNSEEN
-from sdg.experiments.bench.screens.episodes import Job, Played, Players, Setting
+from sdg.experiments.bench.screens.episodes import Job, Played, Players, Setting, play
 from sdg.experiments.bench.screens.table import chosen_seeds, chosen_tasks, mean_rows, report, rows, task_row
 from sdg.experiments.cli.errors import UserError
 from sdg.llm.model import Message
@@ -77,6 +78,15 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
     assert [row["task"] for row in rows(**asked, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
     assert json.loads((tmp_path / "run/results.json").read_text())["rows"]
+
+
+@pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
+    setting = replace(SETTING, guards=("confirm", "screens"))
+    ((row, _),) = play([Job("email-inbox-nl-turk", 40)], setting)
+    assert "delete" in row.instruction
+    assert row.success, row
+    assert row.confirmed == 1
 
 
 class Handler(BaseHTTPRequestHandler):

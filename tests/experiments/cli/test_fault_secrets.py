@@ -95,6 +95,8 @@ SECRET_ADDRESSES = [
     "https://gateway.example/v1#hunter2",
     "https://gateway.example/sk-hunter2hunter2/v1",
     "https://gateway.example/hunter2hunter2hunter2hunter2/v1",
+    "https://gateway.example/v1;key=sk-hunter2hunter2",
+    "https://gateway.example/%73k-hunter2hunter2/v1",
 ]
 
 

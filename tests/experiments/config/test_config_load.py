@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,23 @@ def test_every_fault_is_listed(tmp_path: Path) -> None:
     assert [line.split(": ")[0].rpartition(":")[2] for line in str(caught.value).splitlines()] == ["3", "2"]
 
 
+def test_a_file_of_strange_keys_is_refused_in_a_moment(tmp_path: Path) -> None:
+    (path := tmp_path / "strange.yaml").write_text("\n".join(f"k{number}: 1" for number in range(19_000)))
+    began = time.process_time()
+    with pytest.raises(ConfigError, match="and 18971 more faults") as caught:
+        load(path)
+    assert time.process_time() - began < 20, "reading it takes two seconds, telling all its faults took minutes"
+    assert len(str(caught.value)) < 20_000
+
+
+def test_a_long_name_is_told_short(tmp_path: Path) -> None:
+    for text in (f"name: a\n{'k' * 99_000}: 1", f"name: !<{'t' * 99_000}> a", f"? {'k' * 99} \n? {'k' * 99}"):
+        (path := tmp_path / "long.yaml").write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load(path)
+        assert len(str(caught.value)) < 1_000
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path, "name: a\n")
     with pytest.raises(ConfigError, match=r"there is no config .*b\.yaml; there are .*a\.yaml"):
@@ -109,6 +127,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("-.5", -0.5),
         ("1.", 1.0),
         ("20_000", 20_000),
+        ("1__", "1__"),
+        ("1_.5", "1_.5"),
         ("007", 7),
         ("+3", 3),
         ("true", True),

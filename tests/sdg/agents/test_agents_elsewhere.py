@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.agents.agents import RandomAgent, Task, action_agent, open_world, play_task
+from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
 from sdg.agents.chat import ChatAgent
 from sdg.deduction.deduce import DeductionSettings, Failure, Limits, Planner
 from sdg.deduction.planner import Prompts
+from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.unverifiable import UnjudgedWorld
 from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesize import prompt
@@ -45,7 +46,8 @@ class Model:
 def test_programs_over_its_actions_are_played_and_mended() -> None:
     model = Model(LATER)
     planner = Planner(model, Prompts(CORRIDOR))
-    agent = action_agent(lambda seed: planner, domain=CORRIDOR, settings=DeductionSettings(interactions=2))
+    settings = DeductionSettings(interactions=2)
+    agent = PlannerAgent("sdg-action", lambda seed: planner, primitive_skills(CORRIDOR), settings=settings)
     row = play_task(agent, TASK)
     assert row["skill_calls"] == row["steps"] > 0
     assert all(call["verdicts"] for call in row["trace"][0]["calls"])

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.agents.agents import PlannerAgent, Task, action_agent, play_task, rules_gate
+from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
 from sdg.deduction.deduce import MENDS, DeductionSettings, Failure, Limits, Planner, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
+from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
@@ -22,6 +23,8 @@ from sdg.prompts.sources import amended
 from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
+AWAY = SEED + 2
+"""A start from which looking for what isn't there doesn't come upon the goal."""
 SOLVE = "def program():\n    thing = '{}'\n    discover(thing)\n    go_next_to(thing)\n"
 
 
@@ -68,10 +71,10 @@ def fenced(source: str) -> str:
 
 
 def play(
-    *replies: str | Exception, level: str = "GoToLocal", restarts: bool = False, **settings: int
+    *replies: str | Exception, level: str = "GoToLocal", start: int = SEED, restarts: bool = False, **settings: int
 ) -> tuple[Episode, Model, Prompts]:
     world = BabyAIWorld(level)
-    world.reset(SEED)
+    world.reset(start)
     model, prompts = Model([*replies]), Prompts()
     skills = scripted_skills()
     # Without the world's own sense, so that a program may waste steps.
@@ -82,14 +85,14 @@ def play(
         toolkit=Toolkit(BABYAI, skills, GuardChain(rules=[rules])),
         seed=0,
         settings=DeductionSettings(**settings),
-        restart=(lambda: world.reset(SEED)) if restarts else None,
+        restart=(lambda: world.reset(start)) if restarts else None,
     )
     return episode, model, prompts
 
 
-def goal() -> str:
+def goal(start: int = SEED) -> str:
     world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
+    world.reset(start)
     return world.mission.removeprefix("go to ")
 
 
@@ -168,7 +171,7 @@ def test_functions_that_a_repair_leaves_out_stay_as_they_were() -> None:
 
 def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, _, prompts = play(fenced(wasting), fenced(SOLVE.format(goal())), attempts=1)
+    episode, _, prompts = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, attempts=1)
     first = episode.interactions[0]
     assert first.cause == "stopped"
     assert "so that another program can use the rest" in prompts.failures[0].error
@@ -177,7 +180,7 @@ def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
 
 def test_interactions_share_one_episode_and_its_time() -> None:
     away = "def program():\n    for _ in range(3):\n        discover('red door')\n"
-    episode, model, _ = play(fenced(away), attempts=1)
+    episode, model, _ = play(fenced(away), start=AWAY, attempts=1)
     first, second = episode.interactions
     assert first.cause == "stopped"
     assert (first.began, second.began) == (0, first.ended)
@@ -188,7 +191,7 @@ def test_interactions_share_one_episode_and_its_time() -> None:
 
 def test_restarting_is_the_other_mode() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal())), restarts=True)
+    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
     assert episode.success
     assert [each.cause for each in episode.interactions] == ["out of time", ""]
     assert episode.interactions[1].began == 0
@@ -244,9 +247,8 @@ def test_primitive_actions_under_the_same_harness() -> None:
         "def program():\n    while True:\n        if not move_forward():\n            turn_left()\n        pick()\n"
     )
     planner = Planner(Model([fenced(source)]), Prompts())
-    row = play_task(
-        action_agent(lambda seed: planner, domain=BABYAI, settings=DeductionSettings(1)), Task("Open", SEED)
-    )
+    agent = PlannerAgent("sdg-action", lambda seed: planner, primitive_skills(BABYAI), settings=DeductionSettings(1))
+    row = play_task(agent, Task("Open", SEED))
     assert row["agent"] == "sdg-action"
     assert row["steps"] == len(row["actions"]) == row["skill_calls"]
     assert len(row["trace"][0]["calls"]) == min(row["skill_calls"], MAX_RECORDED_CALLS)

@@ -9,12 +9,14 @@ import pytest
 
 from sdg.deduction.robot import (
     CIRCLES,
+    DRAWS,
     FRUITLESS_ATTEMPTS,
     PATIENCE,
     Robot,
     describe_argument,
 )
 from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import IllegalCommand
@@ -130,7 +132,19 @@ def test_attempts_draw_fresh_randomness() -> None:
     skill = replace(spinning("return False", horizon=2), policy=Drawing())
     robot, _ = robot_in("GoToLocal", attempts=4, discover=skill)
     robot.perform(Command("discover", "object"))
-    assert len(set(drawn)) == 8
+    assert len(set(drawn)) == 8 * DRAWS
+
+
+def test_what_led_back_gives_way_to_another_action() -> None:
+    class Wavering:
+        def act(self, memory: Memory, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
+            there_or_back = int(memory.pose[row, 2]) % 2
+            return 2 if rng.random() > 0.95 else there_or_back
+
+    skill = replace(spinning("return False", horizon=10), policy=Wavering())
+    robot, _ = robot_in("GoToLocal", attempts=1, discover=skill)
+    robot.perform(Command("discover", "object"))
+    assert set(robot.actions) == {0, 1, 2}
 
 
 def test_skills_are_told_their_target() -> None:
@@ -144,7 +158,7 @@ def test_skills_are_told_their_target() -> None:
     skill = replace(spinning("return False", horizon=1), policy=Listening())
     robot, _ = robot_in("GoToLocal", attempts=1, discover=skill)
     robot.perform(Command("discover", "a grey key on your left #7"))
-    assert told == [[1, 5, 1, 7]]
+    assert told == [[1, 5, 1, 7]] * DRAWS
 
 
 @pytest.mark.parametrize(
@@ -207,4 +221,4 @@ def test_an_attempt_at_what_lies_elsewhere_ends_when_it_goes_in_circles() -> Non
     seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
     behind = next(thing for thing in seen if thing.room != here)
     robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
-    assert around.asked == 4 * (CIRCLES - 1) + 1
+    assert around.asked == 4 * (CIRCLES - 1) * DRAWS

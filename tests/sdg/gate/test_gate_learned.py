@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,16 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: s
         .feasible(Command("go", "red ball"), observed())
         .passed
     )
+
+
+def test_features_of_many_are_weighed_against_each_other() -> None:
+    network = Network(np.zeros(1), np.ones(1), ((np.ones((1, 1)), np.zeros(1)),), rivals=1.0)
+    rows = np.log(np.array([[3.0], [1.0], [2.0]]))
+    assert network.chance(rows) == pytest.approx(0.5), "3 to 1 and 2"
+    assert replace(network, rivals=3.0).chance(rows) == pytest.approx(0.75)
+    assert network.chance(rows[[1, 0, 2]]) == pytest.approx(1 / 6)
+    with pytest.raises(ValueError, match="learned on 1 features"):
+        network.chance(np.zeros((3, 2)))
 
 
 def test_networks_are_kept_as_plain_numbers(tmp_path: Path) -> None:

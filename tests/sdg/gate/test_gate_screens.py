@@ -31,6 +31,41 @@ BLANK = np.full((320, 320, 3), 255, np.uint8)
 NOW = Observation("", BLANK, ELEMENTS)
 
 
+FORM = (
+    *(ScreenElement(n, "radio", "", (6, 20 * n, 24, 20 * n + 18)) for n in (1, 2, 3)),
+    ScreenElement(4, "text", "oats", (32, 20, 90, 38)),
+    ScreenElement(5, "text", "rye", (32, 40, 90, 58)),
+    ScreenElement(6, "text", "corn", (32, 60, 90, 78)),
+    ScreenElement(7, "textbox", "", (70, 120, 200, 146)),
+    ScreenElement(8, "text", "Town", (8, 122, 60, 144)),
+    ScreenElement(9, "textbox", "", (70, 160, 200, 186)),
+    ScreenElement(10, "text", "Street", (8, 162, 60, 184)),
+)  # fmt: skip
+ASKED = {
+    1: ("click", "the radio button beside 'oats'"), 2: ("click", "the radio button beside 'rye'"),
+    3: ("click", "the radio button beside 'corn'"), 7: ("type", "'lake' into the textbox beside 'Town'"),
+    9: ("type", "'lake' into the textbox beside 'Street'"),
+}  # fmt: skip
+"""A command that asks for something of each of these elements of `FORM`."""
+
+
+def formed(number: int) -> Observation:
+    """The form after an element of it was chosen, or typed into."""
+    picture, typed = BLANK.copy(), {"text": "lake", "focused": True}
+    elements = tuple(
+        replace(each, **(typed if each.kind == "textbox" else {"checked": True})) if each.id == number else each
+        for each in FORM
+    )
+    x0, y0, x1, y1 = FORM[number - 1].box
+    if x1 - x0 > 40:
+        picture[y0 - 2 : y1 + 2, x0 - 2 : x1 + 2] = 0
+        picture[y0:y1, x0:x1] = 255
+        picture[y0 + 6 : y1 - 6, x0 + 6 : x0 + 40] = 90
+    else:
+        picture[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4] = (20, 90, 200)
+    return Observation("", picture, elements)
+
+
 def changed(number: int, **what: object) -> Observation:
     """The screen with an element changed, in pixels too."""
     picture, element = BLANK.copy(), ELEMENTS[number - 1]
@@ -54,6 +89,15 @@ def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
     assert not guard.complete(command, NOW, changed(7)).passed
     typed = Command("type", "'abc' into the textbox beside 'Name'")
     assert guard.complete(typed, NOW, changed(2, text="abc", focused=True)).passed
+
+
+def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
+    guard, shown = ScreenGuard(), Observation("", BLANK, FORM)
+    told = {(asked, acted): guard.complete(Command(*ASKED[asked]), shown, formed(acted)).passed
+            for asked in ASKED for acted in ASKED}  # fmt: skip
+    wrong = [pair for pair, passed in told.items() if passed is not (pair[0] == pair[1])]
+    assert len(wrong) <= 2, wrong
+    assert not any(guard.complete(Command(*each), shown, shown).passed for each in ASKED.values()), "nothing happened"
 
 
 def test_coordinates_pass_and_what_nothing_was_learned_of_too() -> None:

@@ -18,7 +18,7 @@ from sdg.induction.translate import snake, translate
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, one_line
 from sdg.prompts.replies import code_blocks, functions_in, tidy
-from sdg.skills.checks.reward import compiled
+from sdg.skills.checks.check import compiled
 from sdg.skills.subgoal import SkillCall
 
 CHECK = "```python\ndef check_{n}():\n    return True\n```"

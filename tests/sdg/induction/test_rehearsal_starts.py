@@ -11,7 +11,7 @@ from sdg.deduction.library_skills import options_of
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.bench.skill_figures import figures
+from sdg.experiments.bench.skills import figures
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.programs import ProgramRecipe
 from sdg.experiments.table.comparison import SHIPPED

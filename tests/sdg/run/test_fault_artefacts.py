@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import zipfile
 from collections.abc import Callable
@@ -17,9 +18,10 @@ from sdg.envs.files import read_file
 from sdg.experiments.config.config import load
 from sdg.experiments.config.yaml_file import ConfigError
 from sdg.grounding import records
+from sdg.llm import transcript
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import entries
-from sdg.run import RunFolderError, read_journal, read_json, read_metrics
+from sdg.run import RunFolderError, journal, read_journal, read_json, read_metrics
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "journal": (read_journal, RunFolderError),
@@ -54,6 +56,10 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path: Path) -> None
         file.truncate(1 << 40)
     with pytest.raises(RunFolderError, match="bytes"):
         read_journal(tmp_path / "big")
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(1 << 27)
+    with pytest.raises(RunFolderError, match="at most 67108864 bytes"):
+        read_json(tmp_path / "big")
     (tmp_path / "four").write_bytes(b"1234")
     with pytest.raises(OSError, match="at most 3"):
         read_file(tmp_path / "four", most=3)
@@ -74,6 +80,45 @@ def test_a_bank_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
     assert (tmp_path / "bomb.npz").stat().st_size < 1 << 16
     with pytest.raises(bank.BankError, match="unpacks to more"):
         bank.LevelBank.load(tmp_path / "bomb.npz")
+
+
+@pytest.mark.parametrize("where", ["reply", "messages"])
+def test_a_transcript_whose_parts_multiply_is_refused(tmp_path: Path, where: str) -> None:
+    pieces = [{"part": "p"}] * 3_000
+    said = {"reply": {"text": pieces if where == "reply" else ["a"]}}
+    asked = [{"role": "user", "content": [piece]} for piece in (pieces if where == "messages" else ["a"])]
+    head = {"schema": 2, "key": "k", "model": "m", "stage": "s", "sampling": {}}
+    lines = [{"schema": 2, "part": "p", "text": "x" * 10**6}, {**head, "messages": asked, **said}, {"schema": 2}]
+    (tmp_path / "bomb.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(ModelError, match="Line 2"):
+        list(entries(tmp_path / "bomb.jsonl"))
+
+
+def test_parts_of_parts_of_a_journal_do_not_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MAX_TEXT_CHARS", 10_000)
+    text, lines = "x" * 60, [{"part": journal._digest("x" * 60), "text": ["x" * 60]}]
+    for _ in range(2):
+        pieces, text = [{"$text": journal._digest(text)}] * 100, text * 100
+        lines.append({"part": journal._digest(text), "text": pieces})
+    (tmp_path / "bomb.jsonl").write_text("\n".join(map(json.dumps, [*lines, {"unit": "a"}])) + "\n")
+    with pytest.raises(RunFolderError, match="line 3 isn't a row"):
+        read_journal(tmp_path / "bomb.jsonl")
+
+
+def test_replies_of_a_transcript_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MAX_REPLIES_CHARS", 2_500)
+    row = {"schema": 2, "key": "k", "messages": [], "model": "m", "reply": {"text": ["x" * 1_000]}}
+    (tmp_path / "many.jsonl").write_text("\n".join([json.dumps(row)] * 3))
+    with pytest.raises(ModelError, match="more than 2500 characters"):
+        list(entries(tmp_path / "many.jsonl"))
+
+
+def test_strange_lines_of_a_transcript_are_not_kept(tmp_path: Path) -> None:
+    whole = {"key": "k", "reply": {"text": ["a"]}}
+    lines = [{"part": ["p"], "text": "x"}, 5, None, [1], {"key": "k", "reply": {"text": {}}, "part": {}}, whole]
+    (tmp_path / "strange.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    kept = transcript.answers_once(tmp_path / "strange.jsonl").splitlines()
+    assert list(map(json.loads, kept)) == [lines[4], whole]
 
 
 def test_aliases_of_a_config_do_not_multiply(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 
 from sdg.grounding.records import SkillRow, VerificationRow
 from sdg.run import Journal, RunFolderError
-from sdg.run.rows import Rows, from_json, to_json
+from sdg.run.rows import Rows, to_json
 from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
+from sdg.skills.strict_json import decode
+
+read = partial(decode, extra="ignore")
 
 GOAL = {"description": "go", "name": "check", "check": "def check(): ...", "reached": True, "restore_actions": [1],
         "actions": [2, 2], "searched_steps": 7, "path": "lowered", "inconsistent": 0}  # fmt: skip
@@ -30,12 +34,12 @@ class Small:
 
 
 def test_a_stored_row_is_the_value_that_was_written() -> None:
-    row = from_json(VerificationRow, ROW)
+    row = read(VerificationRow, ROW)
     assert row.agreement == Agreement(2, 0, 1)
     assert row.subgoals[0].actions == (2, 2)
     assert row.reached == 1
     assert [each.actions for each in row.experiences()] == [(2, 2)]
-    assert from_json(VerificationRow, to_json(row)) == row
+    assert read(VerificationRow, to_json(row)) == row
     assert set(to_json(row)) == set(ROW)
 
 
@@ -44,23 +48,23 @@ def test_what_has_its_default_is_not_written() -> None:
     assert set(to_json(skipped)) == {"unit", "name", "skipped", "environment_steps"}
     best = Point(0, 1.0, 1.0, 2.0, 3.0, 4, 0.0)
     learned = SkillRow("1/0", "go", "", 5, best)
-    assert from_json(SkillRow, to_json(learned)) == learned
+    assert read(SkillRow, to_json(learned)) == learned
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"share": "much"}, "'share' is 'much'"),
-        ({"share": None}, "'share' is None"),
-        ({"note": 3}, "'note' is 3"),
-        ({"unit": None}, "'unit' is None"),
+        ({"share": "much"}, "share"),
+        ({"share": None}, "share"),
+        ({"note": 3}, "note"),
+        ({"unit": None}, "unit"),
     ],
 )
 def test_fields_of_another_type_are_named(change: dict[str, Any], says: str) -> None:
     good = {"unit": "a", "share": 1, "more": "of a later version"}
-    assert from_json(Small, good) == Small("a", 1.0)
+    assert read(Small, good) == Small("a", 1.0)
     with pytest.raises(ValueError, match=says):
-        from_json(Small, good | change)
+        read(Small, good | change)
 
 
 def test_rows_of_another_version_are_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -71,5 +75,5 @@ def test_rows_of_another_version_are_refused_with_what_to_do(tmp_path: Path) -> 
         assert rows["a"] == Small("a", 0.5)
         assert rows.get("c") is None
         assert "b" in rows
-        with pytest.raises(RunFolderError, match=r"unit 'b': it has no 'share'.*another folder"):
+        with pytest.raises(RunFolderError, match=r"unit 'b': row.share: Field required.*another folder"):
             list(rows)

@@ -17,11 +17,11 @@ from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.check_machine import FALSE, FAULT, TRUE
 from sdg.experiments.adversarial.fuzz_guard import splice
-from sdg.skills.checks.check import GuardedCheck, with_argument
+from sdg.skills.checks.check import GuardedCheck, compiled, with_argument
 from sdg.skills.checks.lowering import Batch, Lowered, NotLowerable, lower, slots_of
 from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.walks import walk
+from tests.shared.walks import copy_rows, walk
 
 MACHINE = BABYAI.machine
 CHECKS = json.loads((Path(__file__).parents[2] / "data" / "checks.json").read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def states() -> Memory:
             if rng.random() < 0.02:
                 memories.forget_visited_rooms(world.memory, 0)
             if rng.random() < 0.2 and row < 240:
-                memories.copy_rows(world.memory, [0], memory, [row])
+                copy_rows(world.memory, [0], memory, [row])
                 row += 1
         if row == 240:
             return memory
@@ -70,7 +70,8 @@ def interpreted(check: GuardedCheck, memory: Memory) -> list[int]:
 
 def outcomes(program: Lowered, memory: Memory) -> list[int]:
     n = len(memory.steps)
-    batch = Batch(MACHINE, [program])
+    batch = Batch(MACHINE)
+    batch.add(program)
     return batch.outcomes(memory, np.zeros(n, np.int64), np.repeat(slots_of(program.targets)[None], n, 0)).tolist()
 
 
@@ -78,7 +79,7 @@ def outcomes(program: Lowered, memory: Memory) -> list[int]:
 def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memory) -> None:
     program = lower(check, MACHINE)
     assert isinstance(program, Lowered), program
-    assert outcomes(program, states) == interpreted(GuardedCheck.compile(check, BABYAI), states)
+    assert outcomes(program, states) == interpreted(compiled(check, BABYAI), states)
 
 
 def test_the_states_tell_checks_apart(states: Memory) -> None:
@@ -101,12 +102,12 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     """Random mixtures of the corpus: whatever is lowered at all agrees."""
     rng = random.Random(11)
     few = memories.create(16)
-    memories.copy_rows(states, np.arange(0, 240, 15), few, np.arange(16))
+    copy_rows(states, np.arange(0, 240, 15), few, np.arange(16))
     agreed = 0
     for _ in range(400):
         check = CheckFunction("check", splice(rng.choice(LOWERED).source, rng.choice(LOWERED).source, rng))
         try:
-            guarded = GuardedCheck.compile(check, BABYAI)
+            guarded = compiled(check, BABYAI)
         except Refused:
             continue
         program = lower(check, MACHINE)
@@ -139,31 +140,32 @@ def test_a_new_argument_needs_no_new_program(states: Memory) -> None:
     assert isinstance(second, Lowered)
     assert first.code == second.code
     assert first.targets != second.targets
-    assert outcomes(second, states) == interpreted(GuardedCheck.compile(other, BABYAI), states)
+    assert outcomes(second, states) == interpreted(compiled(other, BABYAI), states)
 
 
 def test_many_programs_in_one_call(states: Memory) -> None:
     programs = [program for check in LOWERED if isinstance(program := lower(check, MACHINE), Lowered)]
-    batch = Batch(MACHINE, programs)
-    assert len(batch) <= len(programs)
+    batch = Batch(MACHINE)
+    assert len({batch.add(program) for program in programs}) == len(batch.starts) <= len(programs)
     n = len(states.steps)
     rng = np.random.default_rng(0)
     chosen = rng.integers(-1, len(programs), n)
     numbers = np.array([batch.add(programs[k]) if k >= 0 else -1 for k in chosen])
     targets = np.stack([slots_of(programs[k].targets if k >= 0 else ()) for k in chosen])
     alone = [outcomes(programs[k], states)[row] == TRUE if k >= 0 else False for row, k in enumerate(chosen)]
-    assert batch.evaluate(states, numbers, targets).tolist() == alone
+    assert (batch.outcomes(states, numbers, targets) == TRUE).tolist() == alone
 
 
 def test_wrong_shapes_and_numbers_are_errors(states: Memory) -> None:
     program = lower(LOWERED[0], MACHINE)
     assert isinstance(program, Lowered)
-    batch = Batch(MACHINE, [program])
+    batch = Batch(MACHINE)
+    batch.add(program)
     targets = np.repeat(slots_of(program.targets)[None], 2, 0)
     with pytest.raises(ValueError, match="programs are numbered"):
-        batch.evaluate(states, np.array([0, 7]), targets)
+        batch.outcomes(states, np.array([0, 7]), targets)
     with pytest.raises(ValueError, match="targets must be"):
-        batch.evaluate(states, np.array([0]), targets)
+        batch.outcomes(states, np.array([0]), targets)
 
 
 @pytest.mark.parametrize(

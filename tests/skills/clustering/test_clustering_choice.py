@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sdg.experiments.bench.clusterings.corpus import draw
-from sdg.skills.clustering.embedding import CalledEmbedder, ClusterItem, Part, api_text, representation
-from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster, project
-from sdg.skills.strict_json import canonical, loads
+from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, representation
+from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+from tests.shared.embedders import MadeUp
 
 
 def items_named(*names: str) -> list[ClusterItem]:
@@ -17,7 +17,7 @@ def items_named(*names: str) -> list[ClusterItem]:
 
 
 def placed(places: dict[str, tuple[float, ...]]) -> tuple[Part, ...]:
-    return (Part(api_text, CalledEmbedder(lambda texts: [places[text] for text in texts])),)
+    return (Part(api_text, MadeUp(lambda texts: [places[text] for text in texts])),)
 
 
 def blobs() -> dict[str, tuple[float, ...]]:
@@ -94,14 +94,6 @@ def test_never_more_clusters_than_allowed() -> None:
     found = cluster(corpus.items, seed=0, max_k=5)
     assert found.k <= 5
     assert {score.k for score in found.scores} == {2, 3, 4, 5}
-
-
-def test_a_clustering_comes_back_through_json() -> None:
-    corpus = draw("tuning", n_items=40, seed=0)
-    found = cluster(corpus.items, seed=0)
-    assert Clustering.from_json(loads(canonical(found.to_json()))) == found
-    with pytest.raises(ValueError, match=r"clustering\.k"):
-        Clustering.from_json({**loads(canonical(found.to_json())), "k": "9"})
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 5, 6, 30])

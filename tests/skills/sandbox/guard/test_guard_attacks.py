@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
+import os
+import resource
 import time
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sdg.experiments.adversarial.hostile_world import World, guards
 from sdg.skills.library.library import is_skill_name, name_skill
 from sdg.skills.sandbox.guard import BudgetSpent, GeneratedError, Guard, GuardError, Refused, Signature, reserved_names
 
@@ -64,6 +69,7 @@ EXPLODING = {
                                 "    except KeyError as f:\n        x = f\nraise x",
     "needle in haystack": f"n = {LONG[:2000] + 'b'!r}\nh = {LONG!r}\nfor i in range(300000):\n    n in h",
     "map of stars": "xs = [[1] * 10000] * 10000\nfor i in range(400):\n    list(map(max, *xs, *xs, *xs, *xs))",
+    "map of stars of ranges": "xs = [range(10000)] * 9000\nfor i in range(400):\n    list(map(print, *xs, *xs, *xs))",
     "zip of stars": "xs = [range(10000)] * 9000\nfor i in range(400):\n    list(zip(*xs, *xs, *xs))",
     "f-strings kept": f"a = {LONG!r}\nkept = []\nfor i in range(400000):\n    kept.append(f'{{a}}{{a}}')",
     "slices kept": f"a = {LONG!r}\nkept = []\nfor i in range(400000):\n    kept.append([a[1:], a[1:], a[1:], a[1:]])",
@@ -210,3 +216,46 @@ def test_all_refusals_are_told_at_once() -> None:
         run(program("import os\nx = nope()\nclass A:\n    pass\nreturn x.__class__"))
     assert str(caught.value).count("line ") == 4
     assert caught.value.line == 2
+
+
+DATA = Path(__file__).parents[3] / "data"
+DEAR = [each for each in json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8")) if each.get("dear")]
+STEPS = 100_000
+SECONDS = 1.25 + 0.25
+MEGABYTES = 50 + 10
+"""A quarter of a program's budget, and what it may take beside what is made before the first step."""
+
+
+def peak() -> int:
+    """The most memory that this process has held, in megabytes."""
+    return int(Path("/proc/self/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) >> 10
+
+
+def cost(code: str) -> tuple[float, int]:
+    """Seconds of processor time and megabytes of a program's run. Raises ValueError where the process is lost."""
+    world = World(json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8")))
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+            before, slow, began = peak(), slowness(), time.process_time()
+            guard = guards(())["program"]
+            guard.budget_steps = STEPS
+            with contextlib.suppress(GuardError):
+                guard.load(code)(world.perception())
+            taken = time.process_time() - began
+            os.write(write, f"{taken / max(slow, slowness())} {peak() - before}".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as told:
+        seconds, megabytes = told.read().split()
+    return float(seconds), int(megabytes)
+
+
+@pytest.mark.parametrize("snippet", DEAR, ids=lambda snippet: str(snippet["name"]))
+def test_no_step_is_dearer_than_promised(snippet: dict[str, Any]) -> None:
+    seconds, megabytes = cost(snippet["code"])
+    assert (seconds < SECONDS, megabytes < MEGABYTES) == (True, True), (seconds, megabytes)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -34,6 +36,15 @@ CALLS = [
     "[*{x}, *{y}]", "{{**{x}}}", "{{*{x}}}",
     "f'{{{x}}}'", "f'{{{x}!r:>9}}'", "({x})[1:]", "({x})[-1]", "sorted({x}, key=str)",
 ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_tests_hold_is_not_looked_through() -> Iterator[None]:
+    """A full collection in a process that holds all tests takes longer than a case may."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("call", CALLS)

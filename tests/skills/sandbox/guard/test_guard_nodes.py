@@ -31,8 +31,21 @@ def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
         "Global",
         "Await",
         "Yield",
-        "Match",
     } <= unlisted
+
+
+@pytest.mark.parametrize("pattern", ["x", "[1]", "{}", "int()", "1 as x", "look.name", "1 | [2]", "f''"])
+def test_match_is_over_constants_alone(pattern: str) -> None:
+    with pytest.raises(Refused):
+        GUARD.load(f"def check():\n    match 1:\n        case {pattern}:\n            return True\n    return False")
+
+
+@pytest.mark.parametrize(
+    "source", ["return", "x: int\ndef check():\n    return True", "while True:\n    pass", "nonlocal n\n"]
+)
+def test_statements_without_a_value_at_the_top_are_refused(source: str) -> None:
+    with pytest.raises(Refused, match="outside functions"):
+        GUARD.load(source, entry="check")
 
 
 def test_no_name_reaches_more_than_plain_functions() -> None:
