@@ -104,6 +104,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
             (child, blocks + _BLOCKS.get(type(child), 0))
             for node, blocks in level
             for child in ast.iter_child_nodes(node)
+            if child._fields  # an operator or a context has nothing below it
         ]
     told = (
         f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep."

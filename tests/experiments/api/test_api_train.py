@@ -60,7 +60,7 @@ def test_a_parameter_becomes_the_argument() -> None:
         (no_such_colour, "nothing has the color 'gren'; did you mean 'green'"),
         ("def f(a, b): return True", "at most one argument"),
         ("def f(thing):\n    thing = 1\n    return True", "assigns to its parameter 'thing'"),
-        ("def f():\n    return open('x')", "the name 'open' is not known"),
+        ("def f():\n    return open('x')", "there is no open: there are no files"),
         ("def f(", "doesn't parse"),
         ("x = 1", "a check is one function"),
     ],

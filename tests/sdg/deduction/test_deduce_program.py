@@ -153,6 +153,7 @@ def program():
             get_steps()
 """,
         gate=OpenGate(),
+        seed=SEED + 2,
     )
     assert robot.ending.out_of_time
     assert len(robot.actions) == 64

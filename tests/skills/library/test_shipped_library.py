@@ -22,8 +22,9 @@ from sdg.skills.library.store import load_library
 LIBRARY = load_library(SHIPPED)
 LEVELS = ("PutNextLocal", "Open")
 EACH = 6
-BOUND = 10
-"""Of 12 episodes that are to end within twice the bot's steps."""
+BOUND, RATIO = 11, 1.4
+"""Of 12 episodes that are to end within so many times the bot's steps. Twice wouldn't tell: where an action that led
+back gives way to another, a robot happens upon what one bad skill can't do."""
 
 
 @cache
@@ -34,14 +35,14 @@ def tasks() -> list[tuple[Task, int]]:
     return [(task, play_task(bot, task)["steps"]) for task in drawn]
 
 
-def within_twice_the_bot(skills: Mapping[str, Skill]) -> int:
+def near_the_bot(skills: Mapping[str, Skill]) -> int:
     agent = PlannerAgent("sdg", lambda seed: Planner(BabyLang(), Prompts(BABYAI)), skills)
     rows = [(play_task(agent, task), steps) for task, steps in tasks()]
-    return sum(bool(row["success"]) and row["steps"] <= 2 * steps for row, steps in rows)
+    return sum(bool(row["success"]) and row["steps"] <= RATIO * steps for row, steps in rows)
 
 
 def test_the_shipped_skills_reach_it() -> None:
-    assert within_twice_the_bot(options_of(LIBRARY)) >= BOUND
+    assert near_the_bot(options_of(LIBRARY)) >= BOUND
 
 
 def _doing(kind: str) -> str:
@@ -53,4 +54,4 @@ def _doing(kind: str) -> str:
 def test_with_one_broken_skill_they_don_t(kind: str) -> None:
     name = _doing(kind)
     broken = random_options_of(LIBRARY, seed=0)[name]
-    assert within_twice_the_bot(options_of(LIBRARY) | {name: broken}) < BOUND
+    assert near_the_bot(options_of(LIBRARY) | {name: broken}) < BOUND
