@@ -84,6 +84,7 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 """Every node that may appear, with the fields that this guard knows. Operators and contexts have none."""
 
+_LEAVES = frozenset({ast.Name, ast.Constant})
 OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 
 
@@ -104,7 +105,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
             (child, blocks + _BLOCKS.get(type(child), 0))
             for node, blocks in level
             for child in ast.iter_child_nodes(node)
-            if child._fields  # an operator or a context has nothing below it
+            if type(child) not in _LEAVES and child._fields  # operators and contexts have none
         ]
     told = (
         f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep."
