@@ -44,7 +44,7 @@ browser:
 		else echo "no Chromium: tests in a browser are skipped. To install it: $$*"; fi; }
 
 docs: $(STAMP)
-	$(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
@@ -54,5 +54,5 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "sdg needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": try make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) '$(TORCH)' $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') || echo "pip finds no $(TORCH): taking what it finds instead; make TORCH_INDEX=... names another place"
-	$(PIP) --editable '.[dev,arm,docs,privacy,ui]'
+	$(PIP) --editable '.[dev,docs,mujoco,phone,privacy,ui]'
 	touch $(STAMP)

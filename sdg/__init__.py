@@ -11,6 +11,8 @@
     library = sdg.load().add(skill)              # a library with it
     sdg.results("runs/quickstart").episodes      # a run as pandas tables
     env = sdg.sb3_env("GoToLocal", 64)           # a level for stable-baselines3
+    sdg.Desktop(page).do("a task", model=MyModel())   # on a page of Playwright's, from its screenshots, behind the gate
+    sdg.Gate(executor, confirm=ask).execute("send")   # the gate before an executor of your own
     gymnasium.make("sdg/GoToLocal-v0")           # all 96 levels, and `gymnasium.make_vec` of the batch engine
 
 Worlds, skills and experiments are below this name, too: `sdg.envs`, `sdg.skills`, `sdg.experiments`.
@@ -24,31 +26,37 @@ from typing import TYPE_CHECKING, Any
 from sdg.envs import register_with_gymnasium
 
 if TYPE_CHECKING:
-    from sdg.experiments.api.results import Results, results
-    from sdg.experiments.api.sb3 import sb3_env, sb3_skill
-    from sdg.experiments.api.training import train
-    from sdg.experiments.api.world import Done, Solution, World, load
+    from sdg.api.desktop import Desktop
+    from sdg.api.gate import Gate
+    from sdg.api.results import Results, results
+    from sdg.api.sb3 import sb3_env, sb3_skill
+    from sdg.api.training import train
+    from sdg.api.world import Done, Solution, World, load
     from sdg.skills.library.library import LearnedSkill, SkillLibrary
 
     __version__: str
 
 _HOMES = {
-    "Done": "sdg.experiments.api.world",
+    "Desktop": "sdg.api.desktop",
+    "Gate": "sdg.api.gate",
+    "Done": "sdg.api.world",
     "LearnedSkill": "sdg.skills.library.library",
-    "Results": "sdg.experiments.api.results",
+    "Results": "sdg.api.results",
     "SkillLibrary": "sdg.skills.library.library",
-    "Solution": "sdg.experiments.api.world",
-    "World": "sdg.experiments.api.world",
-    "load": "sdg.experiments.api.world",
-    "results": "sdg.experiments.api.results",
-    "sb3_env": "sdg.experiments.api.sb3",
-    "sb3_skill": "sdg.experiments.api.sb3",
-    "train": "sdg.experiments.api.training",
+    "Solution": "sdg.api.world",
+    "World": "sdg.api.world",
+    "load": "sdg.api.world",
+    "results": "sdg.api.results",
+    "sb3_env": "sdg.api.sb3",
+    "sb3_skill": "sdg.api.sb3",
+    "train": "sdg.api.training",
 }
 """Where each name is; imported when it is asked for, so that `import sdg` takes no time."""
 
 __all__ = [
+    "Desktop",
     "Done",
+    "Gate",
     "LearnedSkill",
     "Results",
     "SkillLibrary",

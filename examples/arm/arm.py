@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 from PIL import Image, ImageDraw
 
-from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception
 from sdg.envs.domain import Perceivable
+from sdg.envs.physics import PhysicsWorld
 from sdg.envs.world_rows import world_of
 
 BODIES = {"fingertip": "tips_arm", "object": "object", "goal": "goal"}
@@ -20,7 +20,6 @@ TASKS = {
     "Push": ("push the object to the goal", "object", "goal", 0.10),
 }
 """Level -> its mission, and the two things that have to be so near to one another, in metres."""
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,14 @@ class ArmPerception(PlainPerception):
         return "\n".join(f"{name}: {np.round(100 * self.now[i], 1).tolist()}" for name, i in INDEX.items())
 
 
-class Arm(PlainWorld):
+class Arm(PhysicsWorld):
     """One arm (`sdg.envs.world.SingleWorld`)."""
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         mission, *self._things, self._near = TASKS[level]
         super().__init__(mission, max_steps=1000, lift_time_limit=lift_time_limit)
         self._env: Any = gymnasium.make("Pusher-v5").unwrapped
-        self.model, self.data = self._env.model, self._env.data
+        self.model, self.data, self.frame_skip = self._env.model, self._env.data, self._env.frame_skip
         self._bodies = [self.model.body(name).id for name in BODIES.values()]
 
     def reset(self, seed: int) -> None:
@@ -63,12 +62,6 @@ class Arm(PlainWorld):
         self._env.reset(seed=seed)
         self.steps = 0
         self.begin_subgoal()
-
-    def advance(self, action: Any) -> None:
-        """Apply seven torques, f32 (7,) in -2..2, for a twentieth of a second."""
-        if np.shape(action) != (7,):
-            raise ValueError(f"an action is seven torques, not {action!r:.80}")
-        self._env.do_simulation(np.clip(action, -2, 2), self._env.frame_skip)
 
     def is_done(self) -> bool:
         """Whether the mission is done."""
@@ -81,18 +74,6 @@ class Arm(PlainWorld):
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
         self.began = self.data.xpos[self._bodies]
-
-    def keep(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """This moment: the physics, where the things were when the subgoal began, the clock."""
-        physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
-        mujoco.mj_getState(self.model, self.data, physics, STATE)
-        return physics, self.began, self.steps
-
-    def restore(self, moment: tuple[np.ndarray, np.ndarray, int]) -> None:
-        """Go on from a moment."""
-        physics, self.began, self.steps = moment
-        mujoco.mj_setState(self.model, self.data, physics, STATE)
-        mujoco.mj_forward(self.model, self.data)
 
     def render(self) -> np.ndarray:
         """The table from above, u8 (240, 320, 3): the goal red, the object white, the arm grey with a green claw."""

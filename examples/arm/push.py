@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sdg.deduction.library_skills import options_of
-from sdg.deduction.program import Program, Scope, run_program
+from sdg.deduction.program import Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
@@ -38,7 +38,7 @@ def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> 
     world.reset(seed)
     robot = Robot(world, skills, domain=ARM, rng=np.random.default_rng(seed), attempts=1)
     gate = RulesGuard({name: skill.usage for name, skill in skills.items()}, resolve=ARM.language.resolve)
-    run_program(Program(source, world.mission), Scope(robot, GatedExecutor(robot, gate)), budget=100_000)
+    run_program(source, Scope(robot, GatedExecutor(robot, gate)), budget=100_000)
     return robot
 
 

@@ -1,4 +1,4 @@
-"""Agents under one harness: whoever plays an instruction has the same world, the same limit and the same judge."""
+"""Agents under one harness: each has the same world, the same limit and the same judge."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from sdg.deduction.deduce import DeductionSettings, Planner, Toolkit, deduce
-from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, UNFINISHED, WORKER_LOST, Episode
+from sdg.deduction.episode import (
+    MISSION_FAILED,
+    OUT_OF_TIME,
+    UNFINISHED,
+    WORKER_LOST,
+    Episode,
+    UnjudgedWorld,
+    is_judged,
+)
 from sdg.deduction.protocols import Skill
-from sdg.deduction.unverifiable import UnjudgedWorld, is_judged
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
@@ -54,7 +61,7 @@ class Task:
 
 
 class Agent(Protocol):
-    """Whoever plays one instruction in one episode."""
+    """Plays one instruction in one episode."""
 
     @property
     def name(self) -> str:
@@ -99,7 +106,7 @@ def open_world(task: Task) -> tuple[str, World]:
     try:
         begin(world, task)
     except ValueError:
-        return level, UnjudgedWorld(world, task.instruction)
+        return level, cast(World, UnjudgedWorld(world, task.instruction))
     return level, world
 
 
@@ -172,7 +179,7 @@ class ReplayAgent:
     actions_for: Callable[[str, int], list[int] | None] = field(repr=False)
 
     def play(self, world: World, task: Task) -> Episode:
-        """Act as told; an episode of no steps where nothing is told."""
+        """Play these actions; an episode of no steps where there are none."""
         actions = iter(self.actions_for(task.level, task.seed) or ())
         return act_out(world, lambda: next(actions, None))
 

@@ -62,7 +62,8 @@ class _Chat:
 
     def choose(self) -> int | None:
         """The model's next action, or None when no turn is left."""
-        self._note_effect()
+        if self._before and self._before == known(self._world.perception()):
+            self._latest[-1] += " (nothing changed)"
         while self.turns_left > 0:
             reply = self._model.complete(self._prompt(), sampling=self._sampling)
             self.turns += 1
@@ -75,10 +76,6 @@ class _Chat:
                 return action.number
             self._latest.append(f"turn {self.turns}: your answer named no action, or several; the robot waited")
         return None
-
-    def _note_effect(self) -> None:
-        if self._before and self._before == known(self._world.perception()):
-            self._latest[-1] += " (nothing changed)"
 
     def _prompt(self) -> tuple[Message, ...]:
         return conversation(
@@ -118,6 +115,3 @@ def _named(text: str, actions: Sequence[Action]) -> Iterable[Action]:
 def known(perception: Perception) -> str:
     """What the agent knows, without the step count: equal before and after an action that changed nothing."""
     return without_clock(perception.describe())
-
-
-__all__ = ["ChatAgent", "action_named", "spoken"]

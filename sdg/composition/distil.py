@@ -14,9 +14,9 @@ from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
 from sdg.prompts.replies import tidy
 from sdg.prompts.sources import needed
+from sdg.sandbox.guard import Refused, extract_code
+from sdg.sandbox.guard.extract import functions_in
 from sdg.skills.library.composed import ComposedSkill
-from sdg.skills.sandbox.guard import Refused, extract_code
-from sdg.skills.sandbox.guard.extract import functions_in
 
 SHOWN = 12
 """Programs that a question shows, the shortest for each kind of instruction first."""
@@ -151,6 +151,3 @@ def _told(programs: Sequence[Solved]) -> str:
         f"{fenced(each.source, 'python')}"
         for number, each in enumerate(programs, 1)
     )
-
-
-__all__ = ["Author", "Solved", "kind_of", "recurrences", "varied"]

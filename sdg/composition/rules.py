@@ -12,6 +12,10 @@ from dataclasses import dataclass
 
 from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
+from sdg.sandbox.guard import Refused, reserved_names
+from sdg.sandbox.guard.extract import extract_code, parsed
+from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.syntax import loads
 from sdg.skills.library.composed import (
     BEGIN,
     NUMBER,
@@ -24,10 +28,6 @@ from sdg.skills.library.composed import (
     linked,
     renamed,
 )
-from sdg.skills.sandbox.guard import Refused, reserved_names
-from sdg.skills.sandbox.guard.extract import extract_code, parsed
-from sdg.skills.sandbox.guard.outline import names_at_top, needed_names
-from sdg.skills.sandbox.guard.syntax import loads
 
 KINDS = (THING, POSITION, NUMBER)
 """What an argument may be in every domain."""
@@ -79,7 +79,11 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
     if not names:
         raise Refused(f"There is no skill: define def NAME(...) and def {CHECK}NAME(...) with the same parameters.")
     reader = _Reader(tree.body, functions, tuple(names[:MAX_SKILLS]), frozenset(learned), domain)
-    refusals = {name: reason for name in names for reason in _first(reader.faults(name))}
+    refusals = {
+        name: reason
+        for name in names
+        for reason in [fault for _, fault in zip(range(1), reader.faults(name), strict=False)]
+    }
     refusals |= dict.fromkeys(names[MAX_SKILLS:], f"more than {MAX_SKILLS} skills are too many")
     kept = [reader.skill(name) for name in names if name not in refusals]
     while lost := [skill for skill in kept if any(use in refusals for use in skill.uses)]:
@@ -102,10 +106,6 @@ def _unloadable(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load:
     return ""
 
 
-def _first(faults: Iterator[str]) -> list[str]:
-    return [fault for _, fault in zip(range(1), faults, strict=False)]
-
-
 @dataclass(frozen=True)
 class _Reader:
     body: Sequence[ast.stmt]
@@ -123,7 +123,11 @@ class _Reader:
         reached = self._reached(name)
         if any(helper in self._reached(*self._calls(helper)) for helper in reached):
             yield "it calls itself, or functions that call each other: write it without recursion"
-        if any(_is_endless(node) for each in reached for node in ast.walk(self.functions[each])):
+        if any(
+            (isinstance(node, ast.While) and isinstance(node.test, ast.Constant))
+            for each in reached
+            for node in ast.walk(self.functions[each])
+        ):
             yield "it has a loop that nothing ends: use for over a range"
         yield from self._faults_of_arguments(function, check)
         if not all(_told(function)):
@@ -236,10 +240,3 @@ def _told(function: ast.FunctionDef) -> tuple[str, str, str]:
     does, _, rest = text.partition("Needs:")
     needs, _, after = rest.partition("After:")
     return does.strip(), needs.strip(), after.strip()
-
-
-def _is_endless(node: ast.AST) -> bool:
-    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
-
-
-__all__ = ["KINDS", "Admitted", "Refusal", "admit", "kinds_of"]

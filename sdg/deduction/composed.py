@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sdg.deduction.robot import Robot, describe_argument
 from sdg.gate.executor import IllegalCommand
+from sdg.sandbox.guard import Refused, Signature
+from sdg.sandbox.guard.border import NUMBER as RETURNS_NUMBER
 from sdg.skills.library.composed import BEGIN, NUMBER, POSITION, REQUIRE, RESULT, THING, ComposedSkill, linked, meddled
-from sdg.skills.sandbox.guard import Refused, Signature
-from sdg.skills.sandbox.guard.border import NUMBER as RETURNS_NUMBER
 
 SIGNATURES: Mapping[str, Signature] = {
     name: Signature(name, count, count, returns=RETURNS_NUMBER)

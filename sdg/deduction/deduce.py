@@ -7,16 +7,16 @@ level's own limit. `restart` is the other reading of the paper: the world begins
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction
-from sdg.deduction.program import ENTRY, NO_PROGRAM, Call, Program, ProgramResult, Scope, run_program
+from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
+from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import Documented, Skill
 from sdg.deduction.robot import Robot
-from sdg.deduction.unverifiable import is_judged
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor
@@ -24,9 +24,12 @@ from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.replies import cut_off, tidy
 from sdg.prompts.sources import amended
+from sdg.sandbox.guard import Refused, extract_code
 from sdg.skills.library.composed import ComposedSkill
-from sdg.skills.sandbox.guard import Refused, extract_code
 from sdg.skills.settings import Count
+
+if TYPE_CHECKING:
+    from sdg.deduction.planner import Prompts
 
 MENDS = 2
 """Further exchanges about one reply that holds no usable program, before it counts as one that failed."""
@@ -59,49 +62,16 @@ class Limits:
     state: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What the debug prompt tells of the last program: its error, its calls in order and what the robot knows now.
-
-    It ran from step `began` to step `ended`.
-    """
-
-    program: str
-    error: str
-    calls: tuple[Call, ...]
-    state: str
-    began: int = 0
-    ended: int = 0
-
-
-class PlannerPrompts(Protocol):
-    """Whoever words the generation prompt and the debug prompt."""
-
-    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: Limits) -> Sequence[Message]:
-        """Role, rules, skills, perception functions, one short example, output format, then the instruction."""
-        ...
-
-    def debug(
-        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure
-    ) -> Sequence[Message]:
-        """The same with the failed program and what went wrong."""
-        ...
-
-    def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> Sequence[Message]:
-        """The conversation that goes on from a reply that couldn't be used at all."""
-        ...
-
-
 @dataclass(frozen=True)
 class Planner:
     """A model and the prompts it is asked with."""
 
     model: LanguageModel
-    prompts: PlannerPrompts
+    prompts: Prompts
     sampling: Sampling = field(default_factory=Sampling)
 
     def ask(
-        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure | None
+        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Interaction | None
     ) -> Sequence[Message]:
         """The conversation whose reply should hold a program."""
         if failure is None:
@@ -143,14 +113,15 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    robot = _embody(world, toolkit, rng=rng, attempts=settings.attempts)
+    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=settings.attempts)
+    robot = embody()
     interactions: list[Interaction] = []
     actions: list[Any] = []
     for attempt in range(settings.interactions):
         if attempt and restart is not None:
             actions += robot.actions
             restart()
-            robot = _embody(world, toolkit, rng=rng, attempts=settings.attempts)
+            robot = embody()
         left = settings.interactions - attempt
         session = _Session(
             world, planner, robot, toolkit, settings, programs=left, hands_back=left > 1 and restart is None
@@ -171,10 +142,6 @@ def deduce(
         llm_calls=sum(each.llm_calls for each in interactions),
         judged=is_judged(world),
     )
-
-
-def _embody(world: World, toolkit: Toolkit, *, rng: np.random.Generator, attempts: int) -> Robot:
-    return Robot(world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=attempts)
 
 
 @dataclass(frozen=True)
@@ -204,7 +171,7 @@ class _Session:
             self.world.mission,
             skills=kit.documented(),
             limits=Limits(left, self.programs, self.settings.budget, robot.perception().describe()),
-            failure=None if last is None else _failure(last, robot),
+            failure=None if last is None else replace(last, state=robot.shown().describe()),
         )
         share = max(1, 2 * left // 3) if self.hands_back else None
         replies: list[Completion] = []
@@ -216,7 +183,7 @@ class _Session:
             except Refused as refusal:
                 source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
             else:
-                ran = run_program(Program(source, self.world.mission), scope, budget=self.settings.budget)
+                ran = run_program(source, scope, budget=self.settings.budget)
             error, cause = _judge(ran, robot)
             if cause != NO_PROGRAM:
                 break
@@ -237,10 +204,6 @@ class _Session:
             llm_calls=len(replies),
             composed=scope.composed.log,
         )
-
-
-def _failure(last: Interaction, robot: Robot) -> Failure:
-    return Failure(last.program, last.error, last.calls, robot.shown().describe(), last.began, last.ended)
 
 
 def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sdg.deduction.composed import ComposedCall
 from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, STOPPED, Call
+from sdg.envs.world import StepResult, World
+from sdg.skills.settings import LayoutSeed
+from sdg.skills.strict_json import decode
 
 SKILL_FAILED = "skill failed"
 UNFINISHED = "unfinished"
@@ -129,3 +133,77 @@ def _call_row(call: Call) -> dict[str, Any]:
         # What passed has nothing to say; reasons of refusals are what one looks for.
         "verdicts": [[v.source, v.passed, "" if v.passed else v.reason, v.confidence] for v in call.verdicts],
     }
+
+
+MAX_INSTRUCTION_CHARS = 500
+
+
+class UnjudgedWorld:
+    """A world under other words than its own; its own mission neither ends the episode nor pays.
+
+    `inner` was just reset; what isn't said here is asked of it. Raises ValueError for an empty or overlong instruction.
+    """
+
+    def __init__(self, inner: World, instruction: str) -> None:
+        text = " ".join(instruction.split())
+        if not 0 < len(text) <= MAX_INSTRUCTION_CHARS:
+            raise ValueError(f"an instruction has 1 to {MAX_INSTRUCTION_CHARS} characters, not {len(text)}")
+        self.mission, self._inner = text, inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def step(self, action: Any) -> StepResult:
+        """One primitive action; the episode is over at the time limit alone."""
+        self._inner.step(action)
+        return StepResult(0.0, terminated=False, truncated=self._inner.steps >= self._inner.max_steps)
+
+    def set_instruction(self, text: str) -> None:
+        """ValueError: it has an instruction that it can't judge, and keeps it."""
+        raise ValueError(f"this world plays {self.mission!r} and can't be given {text!r:.80}")
+
+
+def is_judged(world: object) -> bool:
+    """Whether a world can tell that its instruction is done."""
+    return not isinstance(world, UnjudgedWorld)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An episode as a journal keeps it; `success` is None where the world couldn't judge, `bot_steps` where unknown."""
+
+    unit: str
+    agent: str
+    level: str
+    seed: LayoutSeed
+    success: bool | None
+    steps: int
+    max_steps: int
+    bot_steps: int | None = None
+    instruction: str = ""
+    repeat: int = 0
+    interactions: int = 0
+    skill_calls: int = 0
+    llm_calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cause: str = ""
+    error: str = ""
+    program: str = ""
+    actions: tuple[Any, ...] = ()
+    forgot: tuple[int, ...] = ()
+    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Played:
+        """A journal's row. Raises ValueError for one that lacks what every episode has, or has it otherwise."""
+        return decode(cls, row, place=f"episode {row.get('unit')!r:.80}", extra="ignore")
+
+    def calls(self) -> Iterator[Mapping[str, Any]]:
+        """The calls of its programs that weren't refused."""
+        return (call for part in self.trace for call in part["calls"] if not call["refused"])
+
+    @property
+    def counted_steps(self) -> int:
+        """Its steps; a failure counts with the whole limit."""
+        return self.steps if self.success else self.max_steps

@@ -6,24 +6,22 @@ What a skill needs is learned, not told: where its members began and how they en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.domain import Domain, Language
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.envs.perception import Element
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about, is_description
-from sdg.skills.checks.shape import canonical_source, core, signature
-from sdg.skills.experience import Experience
+from sdg.skills.checks.shape import asked_by
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
-from sdg.skills.policy.network import Policy, random_policy
+from sdg.skills.policy.network import Policy, random_mlp, random_policy
 from sdg.skills.search.skill_calls import USAGES, library_policy
 from sdg.skills.strict_json import decode
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.subgoal import CheckFunction, Experience
 
 CONDITIONS = "conditions"
 """Where the provenance of a library has `Conditions` by skill."""
@@ -59,20 +57,12 @@ class Option:
     @property
     def description(self) -> str:
         """What it takes, needs, leaves and costs, in sentences for the prompt, from its members and measurements."""
-        return " ".join((*self._takes(), *self._needs(), f"A try takes at most {self.horizon} steps."))
-
-    def _takes(self) -> Iterator[str]:
-        if self.takes_argument and len(self.kinds) > 1:
-            yield f"Practised with {', '.join(self.kinds)}."
-
-    def _needs(self) -> Iterator[str]:
         known, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
-        if known.before:
-            yield f"Practised where {_spoken(known.before, it)}."
-        elif self.usage.needs_seen_target:
-            yield f"{it.capitalize()} has to be seen before."
-        if known.after:
-            yield f"Afterwards {_spoken(known.after, it)}."
+        kinds = f"Practised with {', '.join(self.kinds)}." if self.takes_argument and len(self.kinds) > 1 else ""
+        needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
+        needs = f"Practised where {_spoken(known.before, it)}." if known.before else needs
+        leaves = f"Afterwards {_spoken(known.after, it)}." if known.after else ""
+        return " ".join(filter(None, (kinds, needs, leaves, f"A try takes at most {self.horizon} steps.")))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -123,24 +113,22 @@ def options_of(library: SkillLibrary) -> dict[str, Option]:
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
     """The same skills with random weights: the row of Table 1 that shows what is owed to learning."""
     rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
-    return _options(library, lambda skill: random_policy(inputs, rng))
+    if inputs.bounds is None:
+        return _options(library, lambda skill: random_policy(inputs, rng))
+    return _options(library, lambda skill: random_mlp(library_policy(library, skill), rng))
 
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
-    usages, known, domain = _stored_usages(library), _stored_conditions(library), domain_of_data(library.domain)
+    usages, domain = _stored_usages(library), domain_of_data(library.domain)
+    try:  # What the provenance says of conditions; what can't be read is as good as absent.
+        stored = dict(library.provenance.get(CONDITIONS, {})).items()
+        known = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in stored}
+    except (TypeError, ValueError):
+        known = {}
     return {
         skill.name: Option(skill, policy_of(skill), usages[skill.name], domain, known.get(skill.name, Conditions()))
         for skill in library.skills
     }
-
-
-def _stored_conditions(library: SkillLibrary) -> dict[str, Conditions]:
-    """What the provenance says of conditions; what can't be read is as good as absent."""
-    stored = library.provenance.get(CONDITIONS, {})
-    try:
-        return {str(name): decode(Conditions, known, place=CONDITIONS) for name, known in dict(stored).items()}
-    except (TypeError, ValueError):
-        return {}
 
 
 def _spoken(facts: Sequence[str], it: str) -> str:
@@ -153,7 +141,7 @@ def _spoken(facts: Sequence[str], it: str) -> str:
 
 def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
     """What all of a skill's checks ask of the world, see `sdg.skills.checks.shape.signature`."""
-    asked = [signature(core(canonical_source(own.check.source, argument=own.argument))) for own in skill.checks]
+    asked = [asked_by(own.check, own.argument) for own in skill.checks]
     return frozenset.intersection(*asked) if asked else frozenset()
 
 
@@ -175,7 +163,7 @@ def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, ta
     Each is replayed in its own world. Nothing is claimed of members that were true already or of fewer than three: a
     rule that refuses needs more than one witness.
     """
-    witnesses = [_witness(experience, argument, domain) for experience, argument in members if experience.actions]
+    witnesses = [_witness(*each, domain) for each in members if each[0].actions]
     if len(witnesses) < 3:
         return Usage(takes_argument)
     return Usage(
@@ -194,8 +182,7 @@ def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
 
 def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
     """What MAX_WITNESSES members have in common at their beginning and their end; nothing of fewer than three."""
-    chosen = [each for each in members if each[0].actions][:MAX_WITNESSES]
-    witnesses = [_witness(experience, argument, domain) for experience, argument in chosen]
+    witnesses = [_witness(*each, domain) for each in [each for each in members if each[0].actions][:MAX_WITNESSES]]
     if len(witnesses) < 3:
         return Conditions()
     before, after = (_shares([getattr(each, when) for each in witnesses]) for when in ("facts_before", "facts_after"))
@@ -218,32 +205,20 @@ class _Witness:
     facts_after: Mapping[str, bool]
 
 
-def _witness(experience: Experience, argument: str, domain: Domain) -> _Witness:
-    world = domain.open(experience.level, lift_time_limit=True)
-    world.reset(experience.seed)
-    for action in experience.restore_actions:
+def _witness(member: Experience, argument: str, domain: Domain) -> _Witness:
+    world = domain.open(member.level, lift_time_limit=True)
+    world.reset(member.seed)
+    for action in member.restore_actions:
         world.step(action)
     world.begin_subgoal()
     before = world.perception()
-    for action in experience.actions:
+    for action in member.actions:
         world.step(action)
     after = world.perception()
+    held = [any(thing.held for thing in moment.elements()) for moment in (before, after)]
     named = argument if is_description(argument, domain.language) else ""
-    return _Witness(
-        _is_seen(argument, before.elements(), domain.language),
-        _is_holding(before.elements()),
-        _is_holding(after.elements()),
-        domain.facts(before, named),
-        domain.facts(after, named),
-    )
-
-
-def _is_seen(argument: str, things: Sequence[Element], language: Language) -> bool:
     try:
-        return bool(language.resolve(argument, things)) if argument else False
+        seen = bool(domain.language.resolve(argument, before.elements())) if argument else False
     except ValueError:
-        return False
-
-
-def _is_holding(things: Sequence[Element]) -> bool:
-    return any(thing.held for thing in things)
+        seen = False
+    return _Witness(seen, held[0], held[1], domain.facts(before, named), domain.facts(after, named))

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sdg.deduction.deduce import Failure, Limits
-from sdg.deduction.primitives import Primitive
+from sdg.deduction.deduce import Limits
+from sdg.deduction.episode import Interaction
 from sdg.deduction.program import Call
-from sdg.deduction.protocols import Documented
+from sdg.deduction.protocols import Documented, Primitive
 from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
 from sdg.llm.model import Message
@@ -38,7 +38,7 @@ class Prompts:
         return self._asked(skills, limits, task)
 
     def debug(
-        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Failure
+        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
         told = text(
@@ -170,6 +170,3 @@ def _numbered(program: str) -> str:
 
 def _left(limits: Limits) -> dict[str, str]:
     return {"steps": str(limits.steps), "programs": str(limits.programs)}
-
-
-__all__ = ["Prompts", "describe_skill", "program_api", "told_calls", "varied"]

@@ -19,9 +19,9 @@ from sdg.deduction.robot import Robot, describe_argument
 from sdg.envs.domain import Domain
 from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
+from sdg.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
+from sdg.sandbox.guard.border import NUMBER
 from sdg.skills.library.composed import ComposedSkill
-from sdg.skills.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
-from sdg.skills.sandbox.guard.border import NUMBER
 
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
@@ -48,18 +48,6 @@ REFUSED = "refused"
 STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """What the planner wrote for an instruction at its n-th attempt (from 0)."""
-
-    source: str
-    instruction: str
-    attempt: int = 0
-
-    def __str__(self) -> str:
-        return self.source
-
-
 class CommandError(Exception):
     """A command was refused or is illegal; raised into the program, which may catch it and do something else."""
 
@@ -68,28 +56,12 @@ class EpisodeOver(BaseException):
     """The world has ended the episode: nothing that the program could still do would count."""
 
 
-class TooManyCalls(BaseException):
-    """The program goes on calling skills without a step: time stands still, so nothing else would ever end it."""
+class Stopped(BaseException):
+    """The program is stopped at one of its lines; `cause` says whose fault it is."""
 
-    def __init__(self, line: int) -> None:
-        self.line = line
-        super().__init__(f"line {line}: {MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
-
-
-class HandBack(BaseException):
-    """The program has had its share of the steps, or goes nowhere: the rest is left for another one."""
-
-    def __init__(self, line: int, why: str) -> None:
-        self.line = line
-        super().__init__(f"line {line}: stopped {why}")
-
-
-class TooDeep(BaseException):
-    """The program left the skill that it calls no space on the stack: its fault, though ours is what fails."""
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-        super().__init__(f"line {line}: the skill is called from too deep inside other calls and generators")
+    def __init__(self, line: int, why: str, cause: str = PROGRAM_ERROR) -> None:
+        self.line, self.cause = line, cause
+        super().__init__(f"line {line}: {why}")
 
 
 class Fault(BaseException):
@@ -175,7 +147,9 @@ class Scope:
         except IllegalCommand as error:
             outcome = Outcome(Command(name), False, error=f"{name}: {error}")
         except RecursionError:
-            raise TooDeep(_calling_lines()[-1]) from None
+            # The program left the skill that it calls no space on the stack: its fault, though ours is what fails.
+            why = "the skill is called from too deep inside other calls and generators"
+            raise Stopped(_calling_lines()[-1], why) from None
         except Exception as error:
             # The program may catch Exception; a spent budget or a fault of ours is none of its business.
             raise Fault from error
@@ -187,14 +161,16 @@ class Scope:
             raise EpisodeOver
         used = len(self._robot.actions) - self._began
         if self._steps is not None and used >= self._steps:
-            raise HandBack(line, f"after {used} steps, so that another program can use the rest")
+            raise Stopped(line, f"stopped after {used} steps, so that another program can use the rest", STOPPED)
         if self._goes_nowhere(outcome):
-            raise HandBack(
-                line, f"after {used} steps: {len(self._vain)} calls came to nothing since anything new was seen"
+            raise Stopped(
+                line,
+                f"stopped after {used} steps: {len(self._vain)} calls came to nothing since anything new was seen",
+                STOPPED,
             )
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
-            raise TooManyCalls(line)
+            raise Stopped(line, f"{MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
         if outcome.error:
             raise CommandError(outcome.error)
         return outcome.success
@@ -245,18 +221,18 @@ class ProgramResult:
     calls: tuple[Call, ...]
 
 
-def run_program(program: Program, scope: Scope, *, budget: int) -> ProgramResult:
+def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
     """Compile and run a program behind the guard, with the names of `scope` and `budget` steps of generated code.
 
     What the program does wrong is in the result. Raises what failed below it, for whose fault see `Fault`.
     """
-    scope.own_lines = program.source.count("\n") + 1
+    scope.own_lines = source.count("\n") + 1
     try:
-        behind = scope.composed.link(program.source)
+        behind = scope.composed.link(source)
         most = SOURCE_BYTES + len(behind.encode())
-        guarded = scope.guard(budget=budget, source_bytes=most).load(program.source + behind, entry=ENTRY)
+        guarded = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
     except Refused as error:
-        return ProgramResult(quoted(str(error), program, error.line), NO_PROGRAM, ())
+        return ProgramResult(quoted(str(error), source, error.line), NO_PROGRAM, ())
     error_text = cause = ""
     try:
         guarded(scope.functions())
@@ -266,17 +242,15 @@ def run_program(program: Program, scope: Scope, *, budget: int) -> ProgramResult
         raise fault.__cause__ or fault from None
     except CommandError as error:
         line = guarded.line_of(error)
-        error_text, cause = quoted(f"line {line}: {error}", program, line), REFUSED
-    except HandBack as error:
-        error_text, cause = quoted(str(error), program, error.line), STOPPED
-    except (GuardError, TooManyCalls, TooDeep) as error:
-        error_text, cause = quoted(str(error), program, error.line), PROGRAM_ERROR
+        error_text, cause = quoted(f"line {line}: {error}", source, line), REFUSED
+    except (GuardError, Stopped) as error:
+        error_text, cause = quoted(str(error), source, error.line), getattr(error, "cause", PROGRAM_ERROR)
     return ProgramResult(error_text, cause, tuple(scope.calls))
 
 
-def quoted(message: str, program: Program, line: int) -> str:
+def quoted(message: str, source: str, line: int) -> str:
     """The message with the program's line under it, where there is one."""
-    lines = program.source.split("\n")
+    lines = source.split("\n")
     shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""
     return f"{message}\n    {shown}" if shown else message
 

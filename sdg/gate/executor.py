@@ -32,7 +32,7 @@ class SkillResult:
 
 
 class Body(Protocol):
-    """Whoever carries out commands in a world, unasked and unguarded."""
+    """Carries out commands in a world, without asking the gate."""
 
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""

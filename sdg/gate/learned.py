@@ -1,4 +1,4 @@
-"""The learned guards: from perceived state and command, will it come about (calibrated), and did it (ResponsibleTA's
+"""The learned guards: from perceived state and command, will it succeed (calibrated), and did it (ResponsibleTA's
 domain-specific models, as small networks over the facts that a domain gives its rules)."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command, Verdict
 
 SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
-"""The guards that come with the package; `sdg train-guards` makes them anew."""
+"""The guards that come with the package; `sdg train-guards` trains them again."""
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}
@@ -96,7 +96,7 @@ def load(place: Path = SHIPPED) -> dict[str, Network]:
 
 
 class LearnedGuard:
-    """Says how likely it is that a command comes about, and that it came about; refuses what is next to hopeless."""
+    """Says how likely it is that a command succeeds, and that it did; rejects commands below `REFUSE_BELOW`."""
 
     source = "learned"
     kind = "learned"
@@ -110,7 +110,7 @@ class LearnedGuard:
         return load(self._place)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what comes about too rarely from a moment like this. Raises ValueError where it can't tell."""
+        """Refuses what succeeds too rarely in a state like this. Raises ValueError where it can't tell."""
         refusal = f"{command} hardly ever succeeds from a place like this"
         return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
 

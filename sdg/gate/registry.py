@@ -10,7 +10,7 @@ from sdg.envs.domain import Affordances
 from sdg.envs.registry import Registry, RegistryError
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import Resolver, Usage
-from sdg.gate.verdict import Gate
+from sdg.gate.verdict import Command, Gate
 from sdg.llm.model import LanguageModel
 
 _HERE = "sdg.gate"
@@ -21,6 +21,8 @@ GUARDS = Registry[object](
         "learned": f"{_HERE}.learned:LearnedGuard",
         "screens": f"{_HERE}.screens:ScreenGuard",
         "confirm": f"{_HERE}.screens:ConfirmGuard",
+        "phone": f"{_HERE}.phones:PhoneGuard",
+        "phone-learned": f"{_HERE}.phones:LearnedPhoneGuard",
         "llm": f"{_HERE}.llm:LlmGuard",
         "open": f"{_HERE}.chain:OpenGate",
     },
@@ -47,6 +49,7 @@ def gate_of(
     model: LanguageModel | None = None,
     about: str = "",
     confirm: Callable[[str], bool] | None = None,
+    presses: Callable[[Command], object] | None = None,
 ) -> GuardChain:
     """The gate of these guards. A class among them is called with these arguments as far as it takes them.
 
@@ -55,7 +58,7 @@ def gate_of(
     check_guards(names)
     known: dict[str, object] = {
         "usages": usages, "resolve": resolve, "affordances": affordances, "model": model, "about": about,
-        "confirm": confirm,
+        "confirm": confirm, "presses": presses,
     }  # fmt: skip
     by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
     for name in names:

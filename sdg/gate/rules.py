@@ -21,7 +21,7 @@ _PASSED = Verdict(True, "no rule speaks against it")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a command is known to need, and what is asked (`asks`) to tell whether it came about.
+    """What a command is known to need, and what is asked (`asks`) to tell whether its effect was observed.
 
     `needs_seen_target`: it can't begin before its argument was seen. `grasps`: it begins with an empty hand and ends
     with the argument in it. `releases`: it begins with something in the hand and ends with an empty one.
@@ -44,7 +44,7 @@ class Resolver(Protocol):
 
 class RulesGuard:
     """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and what the world's own sense
-    (`affordances`) speaks against; doubts what didn't come about."""
+    (`affordances`) speaks against; doubts what had no observed effect."""
 
     source = "rules"
     kind = "rules"
@@ -73,13 +73,17 @@ class RulesGuard:
         return refusal or self._obstacle(command, usage, observation) or _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """What the command names must have come about; where the world can't tell, something must have changed."""
+        """The command's effect must be observed; where the world can't tell, something must have changed."""
         usage = self.usages.get(command.name)
         if usage is not None and self.affordances and before.perception and after.perception:
             seen = before.perception, after.perception
             missing = self.affordances.shortfall(usage.asks, command.argument, *seen)
             if missing is not None:
-                return _refuse(f"{command} isn't complete: {missing}") if missing else Verdict(True, "it came about")
+                return (
+                    _refuse(f"{command} isn't complete: {missing}")
+                    if missing
+                    else Verdict(True, "the effect was observed")
+                )
         if after is before:
             return Verdict(True, "it was so already: no step was made")
         # Time always passes; a text that differs in its step count alone tells of no change.

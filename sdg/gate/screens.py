@@ -6,29 +6,54 @@ Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from sdg.envs.perception import Observation
-from sdg.envs.ui.affordances import CLICK, POINTING, TYPE, TYPING, ScreenAffordances, SeenScreen, asked_for, place_of
+from sdg.envs.ui.affordances import (
+    CLICK,
+    POINTING,
+    TYPE,
+    TYPING,
+    ScreenAffordances,
+    SeenScreen,
+    asked_for,
+    near,
+    place_of,
+)
+from sdg.envs.ui.captions import at_point
+from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, SHIPPED, LearnedGuard
+from sdg.gate.phones import element_of
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command, Verdict
+from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 
 PLACE = SHIPPED.parent / "screens.json"
-"""The guards that come with the package; `sdg train-guards --world ui` makes them anew."""
+"""The guards that come with the package; `sdg train-guards --world ui` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that something was learned of; others pass."""
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and for coordinates: a bare place may mean anything."""
-FINAL = frozenset({"send", "buy", "purchase", "pay", "order", "checkout", "delete", "remove", "erase", "trash"})
+FINAL = frozenset({
+    "send", "buy", "purchase", "pay", "order", "checkout", "delete", "remove", "erase", "trash", "discard",
+    "publish", "post", "transfer", "donate", "book", "reserve", "unsubscribe", "withdraw", "senden", "kaufen",
+    "bezahlen", "bestellen", "löschen", "entfernen", "überweisen", "envoyer", "acheter", "payer", "commander",
+    "supprimer", "enviar", "comprar", "pagar", "eliminar", "borrar", "invia", "acquista", "paga", "elimina",
+    "excluir", "gửi", "mua", "xóa", "发送", "购买", "支付", "删除", "送信", "購入", "支払う", "削除",
+})  # fmt: skip
 """Words on an element whose press isn't done without a person's yes."""
-MOST_LABEL_WORDS = 3
-"""Words of a label; what says more is prose."""
+FINAL_ICONS = FINAL | {"plane", "bin", "rubbish", "sendmail"}
+"""The same in the names of icons: a paper plane sends."""
+PRESSING = ("Tap", "Long Press")
+"""A phone's actions that press something (`sdg.envs.phone.actions`)."""
+MOST_LABEL_WORDS, MOST_BUTTON_WORDS = 3, 6
+"""Words of a label, and of what the page itself calls a button; what says more is prose."""
 
 
 class ScreenGuard(LearnedGuard):
@@ -42,11 +67,13 @@ class ScreenGuard(LearnedGuard):
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses what names nothing on the screen. Raises ValueError for an observation without a screenshot."""
-        return super().feasible(command, seen(observation))
+        shifted, found = seen(command, observation)
+        return _placed(super().feasible(shifted, *found), shifted, command)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots."""
-        return super().complete(command, seen(before), seen(after))
+        shifted, found = seen(command, before, after)
+        return _placed(super().complete(shifted, *found), shifted, command)
 
     def least_chance(self, verb: str, command: Command) -> float:
         """Half for commands in words; coordinates are refused only where there is next to no hope."""
@@ -61,31 +88,44 @@ class _Usages(dict[str, Usage]):
 USAGES = _Usages({name: Usage(asks=frozenset({name})) for name in JUDGED})
 
 
-def seen(observation: Observation) -> Observation:
-    """The observation with its screen as a snapshot. Raises ValueError for one without a screenshot."""
-    if isinstance(observation.perception, SeenScreen):
-        return observation
-    if not isinstance(observation.image, np.ndarray):
+def seen(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
+    """The command and observations with their screens as snapshots; of screens larger than those that were learned from
+    what lies around the command's target, the command's point in it. Raises ValueError without a screenshot."""
+    if all(isinstance(each.perception, SeenScreen) for each in moments):
+        return command, list(moments)
+    if not all(isinstance(each.image, np.ndarray) for each in moments):
         raise ValueError("an observation without its screenshot can't be judged")
-    screen = SeenScreen(observation.image, cast(tuple[ScreenElement, ...], observation.elements))
-    return Observation(observation.text, observation.image, observation.elements, screen)
+    screens = [SeenScreen(each.image, cast(Any, each.elements)) for each in moments]  # type: ignore[arg-type]
+    argument, screens = near({command.name} & set(JUDGED), command.argument, *screens)
+    return Command(command.name, argument), [
+        Observation(each.text, screen.picture, tuple(screen.parsed), screen)
+        for each, screen in zip(moments, screens, strict=True)
+    ]
+
+
+def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:
+    """The verdict in words of the command itself, not of its place in a window."""
+    return replace(verdict, reason=verdict.reason.replace(str(shifted), str(command)))
 
 
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without one the answer is no. `asked` counts the questions.
+    Without one the answer is no. `asked` counts the questions. `presses` says what a command presses where more can be
+    known of it than its picture: icons without words, Enter in a form.
     """
 
-    source = "confirmation"
+    source = CONFIRMATION
     kind = "rules"
 
-    def __init__(self, confirm: Callable[[str], bool] | None = None) -> None:
-        self._confirm, self.asked = confirm, 0
+    def __init__(
+        self, confirm: Callable[[str], bool] | None = None, presses: Callable[[Command], Press] | None = None
+    ) -> None:
+        self._confirm, self._presses, self.asked = confirm, presses, 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press that nobody agrees to."""
-        label = final_label(command, observation)
+        label = (final_press(self._presses(command)) if self._presses else "") or final_label(command, observation)
         if not label:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1
@@ -100,16 +140,41 @@ class ConfirmGuard:
 
 def final_label(command: Command, observation: Observation) -> str:
     """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
-    if command.name not in (CLICK, *POINTING):
-        return ""
     elements = cast(tuple[ScreenElement, ...], observation.elements)
-    phrase, found = asked_for({command.name}, command.argument, elements)
-    labels = [phrase.words, *([found[0].caption.words] if found else [])]
+    if command.name in PRESSING:
+        pressed = element_of(command, elements)
+        at = re.fullmatch(r"(\d+),(\d+)", command.argument)
+        there = pressed or (at_point((int(at[1]), int(at[2])), elements) if at else None)
+        labels = [cast(ScreenElement, there).text] if there else []
+    elif command.name in (CLICK, *POINTING):
+        phrase, found = asked_for({command.name}, command.argument, elements)
+        labels = [phrase.words, *([found[0].caption.words] if found else [])]
+    else:
+        return ""
     for label in labels:
         words = label.lower().replace("!", " ").replace(".", " ").split()
         if len(words) <= MOST_LABEL_WORDS and FINAL & set(words):
             return f"{label[:60]!r}"
     return ""
+
+
+def final_press(press: Press) -> str:
+    """What a press would do for good, by the words on it or else by its icon; "" for nothing, and for typing.
+
+    A picture without any words at all may be anything.
+    """
+    words, hints = _words(press.words), _words(press.hints)
+    most = MOST_BUTTON_WORDS if press.role == "button" else MOST_LABEL_WORDS
+    if words:  # scripts without spaces have a word anywhere in a label
+        final = FINAL & set(words) or any(each in press.words for each in FINAL if not each.isascii())
+        return repr(press.words[:60]) if len(words) <= most and final else ""
+    if FINAL_ICONS & set(hints):
+        return f"an icon ({' '.join(hints)[:60]})"
+    return "a picture without words" if press.picture and press.role == "button" and not hints else ""
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower())
 
 
 def answered(verb: str, verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""A gate's judgement, and the two verbs of whoever gives it (ResponsibleTA, section 3)."""
+"""A gate's judgement, and the two methods that give it (ResponsibleTA, section 3)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sdg.envs.perception import Observation
+
+CONFIRMATION = "confirmation"
+"""The source of a verdict that a person gave."""
 
 
 @dataclass(frozen=True, slots=True)

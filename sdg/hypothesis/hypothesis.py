@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdg.skills.subgoal import Subgoal
+from sdg.skills.subgoal import CheckFunction, Subgoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +32,16 @@ class Feedback:
     reason: str
     check: str = ""
     seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubgoalRow:
+    """A subgoal as journals have it; `name` is its check's."""
+
+    description: str
+    name: str
+    check: str
+
+    def subgoal(self) -> Subgoal:
+        """The subgoal of this row."""
+        return Subgoal(self.description, CheckFunction(self.name, self.check))

@@ -17,8 +17,8 @@ from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
 from sdg.prompts.sources import needed
+from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compiled
-from sdg.skills.sandbox.guard import Refused
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
 MAX_GOALS = 40
@@ -72,7 +72,14 @@ def hypothesize(
         reply = model.complete(messages, sampling=sampling)
         try:
             hypothesis = parse(reply.text, instruction=instruction)
-            problem = _refusals(hypothesis, domain)
+            # What the guard says of the checks that it refuses, all at once: there are few turns to mend them.
+            told = []
+            for number, subgoal in enumerate(hypothesis.subgoals, 1):
+                try:
+                    compiled(subgoal.check, domain)
+                except Refused as refusal:
+                    told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
+            problem = "\n".join(told[:MAX_REFUSALS])
             if not problem or turn == repairs:
                 return hypothesis
         except HypothesisError as error:
@@ -96,7 +103,7 @@ def prompt(
         "hypothesis",
         instruction=task,
         role=domain.texts["role"],
-        unfolding=domain.texts["unfolding"],
+        unfolding=_unfolding(domain),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=told,
         most=str(MAX_GOALS),
@@ -139,22 +146,17 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     return Hypothesis(instruction, tuple(subgoals))
 
 
+def _unfolding(domain: Domain) -> str:
+    """How tasks unfold; where actions are real numbers, what makes a check learnable as well."""
+    torques = domain.can.practises and domain.inputs.bounds is not None
+    return "\n".join([domain.texts["unfolding"], *([text("hypothesis_learned")] if torques else [])])
+
+
 def _told(feedback: Feedback) -> str:
     shown = {"number": str(feedback.failed_goal + 1), "subgoals": fenced(numbered(feedback.subgoals))}
     told = {CHECKED_BY: (feedback.check, "python"), SEEN: (feedback.seen, "text")}
     more = [f"{head}\n\n{fenced(data, label)}\n\n" for head, (data, label) in told.items() if data]
     return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), more="".join(more), **shown) + "\n"
-
-
-def _refusals(hypothesis: Hypothesis, domain: Domain) -> str:
-    """What the guard says of the checks that it refuses, all at once: there are few turns to mend them."""
-    told = []
-    for number, subgoal in enumerate(hypothesis.subgoals, 1):
-        try:
-            compiled(subgoal.check, domain)
-        except Refused as refusal:
-            told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
-    return "\n".join(told[:MAX_REFUSALS])
 
 
 def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:

@@ -2,14 +2,15 @@
 
 Subgoals are clustered by meaning; each cluster becomes a multi-task environment (a subgoal is a task, its argument the
 task's description, its check the reward, its restored state the start), and one PPO policy learns them all. It learns
-twice: first on restored states alone, then also on fresh layouts that the skills of the first round can reach.
+in up to three rounds: on restored states alone, then also on fresh layouts that the skills of the first round can
+reach, then also where planners asked for the skill.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -21,7 +22,6 @@ from sdg.envs.domain import Domain
 from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
-from sdg.skills.experience import Experience
 from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import (
     HELD_OUT,
@@ -37,10 +37,10 @@ from sdg.skills.learning.train import (
     train,
 )
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_place, restored_starts
+from sdg.skills.practice.fresh_starts import Member, Stage, fresh_starts, keeps_to_its_place, restore_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
 from sdg.skills.settings import Count, Share, Size
-from sdg.skills.subgoal import SkillCall
+from sdg.skills.subgoal import Experience, SkillCall
 
 LAST_ROUND = 3
 LEAST_AGREEMENT = 0.3
@@ -199,7 +199,13 @@ def discover(
         before = stages.setdefault((experience.level, experience.seed), [])
         stage = Stage(reviewed.labels[i], call.argument, experience.subgoal.check)
         if stage.skill >= 0:
-            members.setdefault(stage.skill, []).append(_member(experience, stage, tuple(before)))
+            members.setdefault(stage.skill, []).append(
+                Member(
+                    **{each.name: getattr(experience, each.name) for each in fields(experience)},
+                    stage=stage,
+                    before=tuple(before),
+                )
+            )
             calls_of.setdefault(stage.skill, []).append(call)
         before.append(stage)
     return Discovery(
@@ -209,20 +215,6 @@ def discover(
         {label: tuple(calls_of[label]) for label in sorted(calls_of)},
         agreement,
         frozenset(item.call.api for item, label in zip(items, reviewed.labels, strict=True) if label < 0),
-    )
-
-
-def _member(experience: Experience, stage: Stage, before: tuple[Stage, ...]) -> Member:
-    return Member(
-        level=experience.level,
-        seed=experience.seed,
-        instruction=experience.instruction,
-        restore_actions=experience.restore_actions,
-        actions=experience.actions,
-        stage=stage,
-        before=before,
-        description=experience.subgoal.description,
-        confirmed=experience.confirmed,
     )
 
 
@@ -241,6 +233,8 @@ class Practice:
     asked: Starts | None = None
     """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
     asked_held_out: Starts | None = None
+    warm_start: Policy | None = None
+    """What a search that learns came to: a first round goes on from it."""
     good_enough: float | None = None
     """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
 
@@ -248,21 +242,22 @@ class Practice:
         """Why nothing was learned: its worker hung or died."""
         return f"worker lost: {reason}"
 
-    @property
-    def is_first(self) -> bool:
-        """The first round has nothing to reach fresh layouts with."""
-        return not self.earlier
-
 
 def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
     """Learn one skill; None when none of its starts leaves anything to be done."""
     spent: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
     spent[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
-    starts = _open([restored_starts(training, job.domain)])
-    judged = _open([restored_starts(held_out, job.domain)]) if held_out else None
-    if not job.is_first:
-        reached = partial(_reached, job, spent=spent)
+    starts = _open([restore_starts(training, job.domain)])
+    judged = _open([restore_starts(held_out, job.domain)]) if held_out else None
+    if job.earlier:  # The first round has nothing to reach fresh layouts with.
+        reached = partial(
+            fresh_starts,
+            policies=job.earlier,
+            domain=job.domain,
+            horizon=job.settings.train.horizon,
+            on_steps=lambda steps: spent.update({ROLL_INS: steps}),
+        )
         fresh = reached(training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
         tested = reached(job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
@@ -280,7 +275,7 @@ def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda p
         chosen_by.take(plays),
         settings,
         seed=job.seed,
-        init_policy=job.earlier.get(job.label),
+        init_policy=job.earlier.get(job.label, job.warm_start),
         good_enough=job.good_enough,
         on_evaluation=on_evaluation,
     )
@@ -340,27 +335,6 @@ def _judges(others: Starts | None, job: Practice) -> Starts | None:
         order = np.random.default_rng(job.seed).permutation(len(others))
         parts.append(others if asked is None else others.take(np.sort(order[:missing])))
     return join(parts) if parts else None
-
-
-def _reached(
-    job: Practice,
-    members: Sequence[Member],
-    *,
-    layouts: Mapping[str, Layouts],
-    count: int,
-    seed: int,
-    spent: Counter[str],
-) -> Starts | None:
-    return fresh_starts(
-        members,
-        job.earlier,
-        domain=job.domain,
-        layouts=layouts,
-        count=count,
-        horizon=job.settings.train.horizon,
-        seed=seed,
-        on_steps=lambda steps: spent.update({ROLL_INS: steps}),
-    )
 
 
 def _open(parts: Sequence[Starts]) -> Starts | None:

@@ -67,6 +67,3 @@ def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
     }
     best = max(shares, key=lambda skill: (shares[skill], skill.name == found.name(label), skill.name), default=None)
     return best if best is not None and shares[best] >= IN_COMMON else None
-
-
-__all__ = ["IN_COMMON", "PATIENCE", "WEAK", "InheritedSkill", "inherited_skills", "with_short_patience"]

@@ -9,16 +9,14 @@ from typing import Any
 
 from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usage, stored_form
 from sdg.envs.domain import Domain, Language
-from sdg.gate.rules import Usage
 from sdg.induction.induce import Discovery
 from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, mentioned, rewrite
-from sdg.skills.experience import Experience
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
 from sdg.skills.search.skill_calls import USAGES
-from sdg.skills.subgoal import Subgoal
+from sdg.skills.subgoal import Experience
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
@@ -48,9 +46,14 @@ def library(
             entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
     missing = without_a_skill(found, policies, domain.language)
     left_out = {LEFT_OUT: missing} if missing else {}
-    usages = {entry.name: _usage(found.members[label], entry, domain) for label, entry in entries.items()}
+    usages = {
+        entry.name: learn_usage(
+            _with_arguments(found.members[label]), domain=domain, takes_argument=entry.takes_argument
+        )
+        for label, entry in entries.items()
+    }
     conditions = {
-        entry.name: asdict(learn_conditions(_witnesses(found.members[label]), domain=domain))
+        entry.name: asdict(learn_conditions(_with_arguments(found.members[label]), domain=domain))
         for label, entry in entries.items()
     }
     return SkillLibrary(
@@ -153,25 +156,5 @@ def _widened(asked: CheckTemplate, language: Language) -> CheckTemplate:
         return asked
 
 
-def _usage(members: Sequence[Member], entry: Skill, domain: Domain) -> Usage:
-    return learn_usage(_witnesses(members), domain=domain, takes_argument=entry.takes_argument)
-
-
-def _witnesses(members: Sequence[Member]) -> list[tuple[Experience, str]]:
-    return [(_experience(member), member.stage.argument) for member in members]
-
-
-def _experience(member: Member) -> Experience:
-    return Experience(
-        instruction=member.instruction,
-        level=member.level,
-        seed=member.seed,
-        index=len(member.before),
-        subgoal=Subgoal(member.description, member.stage.check),
-        restore_actions=member.restore_actions,
-        actions=member.actions,
-        confirmed=member.confirmed,
-    )
-
-
-__all__ = ["LEFT_OUT", "library", "templates", "without_a_skill"]
+def _with_arguments(members: Sequence[Member]) -> list[tuple[Experience, str]]:
+    return [(member, member.stage.argument) for member in members]

@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from sdg.deduction.episode import Played
+from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
+from sdg.envs.domains import domain_of_data
 from sdg.gate.verdict import Command
-from sdg.skills.practice.starts import Starts, join, replayed
-from sdg.skills.strict_json import decode
+from sdg.skills.learning.train import open_starts
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.practice.starts import Starts, join, restore
 from sdg.skills.subgoal import CheckFunction
 
 EpisodeRow = Mapping[str, Any]
 """A journal row of an episode (`Episode.row`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """What is read of a call: the skill, its argument, the step at which it began, whether it was refused."""
-
-    name: str
-    argument: str
-    began: int
-    refused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Interacted:
-    """What is read of an interaction."""
-
-    calls: tuple[Called, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What is read of an episode's row."""
-
-    level: str
-    seed: int
-    actions: tuple[Any, ...]
-    forgot: tuple[int, ...]
-    trace: tuple[Interacted, ...]
-
-    def carried_out(self) -> Iterator[Called]:
-        """The calls that weren't refused."""
-        return (call for interaction in self.trace for call in interaction.calls if not call.refused)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +41,14 @@ def skill_requests(
 
     `check_of` says what a command aims at, or None for one that is of no interest.
     """
-    episodes = [decode(Played, row, extra="ignore") for row in rows]
+    episodes = [Played.from_json(row) for row in rows]
     found = []
     for level in dict.fromkeys(episode.level for episode in episodes):
         for episode in episodes:
-            for call in episode.carried_out() if episode.level == level else ():
-                command = Command(call.name, call.argument)
+            for call in episode.calls() if episode.level == level else ():
+                command = Command(call["name"], call["argument"])
                 check = check_of(command)
-                found += [SkillRequest(episode, call.began, command, check)] if check is not None else []
+                found += [SkillRequest(episode, call["began"], command, check)] if check is not None else []
     # What is asked again before a step was made is the same start, and counts once.
     return list({(id(each.episode), each.began, each.command): each for each in found}.values())
 
@@ -104,8 +76,8 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillReq
 def calls_until(row: EpisodeRow) -> int:
     """Environment steps of replaying an episode once for each skill that it asked for, up to its last command."""
     last: dict[str, int] = {}
-    for call in decode(Played, row, extra="ignore").carried_out():
-        last[call.name] = max(call.began, last.get(call.name, 0))
+    for call in Played.from_json(row).calls():
+        last[call["name"]] = max(call["began"], last.get(call["name"], 0))
     return sum(last.values())
 
 
@@ -118,7 +90,7 @@ def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Sta
     seeds = sorted({each.episode.seed for each in asked})
     episodes = list({id(each.episode): each.episode for each in asked}.values())
     number = {id(episode): i for i, episode in enumerate(episodes)}
-    moments = replayed(
+    moments = restore(
         domain,
         domain.layouts(level, seeds),
         [seeds.index(episode.seed) for episode in episodes],
@@ -131,12 +103,34 @@ def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Sta
     return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
 
 
-__all__ = [
-    "EpisodeRow",
-    "SkillRequest",
-    "calls_until",
-    "requests_of_skill",
-    "skill_requests",
-    "starts_of",
-    "starts_of_skill",
-]
+Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
+"""Plays rehearsals with a library in a cycle: rows of episodes, on layouts that nothing else practises on."""
+
+HELD_OUT = 4
+"""Every fourth layout judges what was learned on the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsed:
+    """Where a skill was asked for something that wasn't done yet: to practise on, and held out to judge by."""
+
+    practised: Starts | None
+    judged: Starts | None
+
+
+def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]) -> dict[int, Rehearsed]:
+    """What these episodes asked of each skill of the library, by its cluster's number (`labels`, in their order)."""
+    options, domain = options_of(learned), domain_of_data(learned.domain)
+    held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
+    parts = [row for row in episodes if row["seed"] not in held], [row for row in episodes if row["seed"] in held]
+    return {
+        label: Rehearsed(*(_left_to_do(part, options[skill.name], domain) for part in parts))
+        for label, skill in zip(labels, learned.skills, strict=True)
+    }
+
+
+def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
+    """Starts of this skill's calls whose aim wasn't reached already."""
+    asked = starts_of_skill(episodes, option, domain)
+    left = open_starts(asked) if asked is not None else None
+    return left if left is not None and len(left) else None

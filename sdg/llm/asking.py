@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
 from typing import TypeVar
+
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,11 +25,8 @@ def in_order(function: Callable[[A], B], items: Sequence[A], *, at_once: int) ->
     if at_once <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
-    todo: SimpleQueue[tuple[Future[B], A]] = SimpleQueue()
-    futures: list[Future[B]] = []
-    for item in items:
-        futures.append(Future())
-        todo.put((futures[-1], item))
+    futures: list[Future[B]] = [Future() for _ in items]
+    todo = iter(zip(futures, items, strict=True))  # next() of a list's iterator is one step of the interpreter
     # Daemons: Ctrl-C doesn't wait for a model that may take minutes.
     threads = [threading.Thread(target=_work, args=(function, todo), daemon=True) for _ in range(at_once)]
     for thread in threads:
@@ -35,29 +35,52 @@ def in_order(function: Callable[[A], B], items: Sequence[A], *, at_once: int) ->
         for future in futures:
             yield future.result()
     except Exception:
-        _drop(todo)
+        list(todo)
         for thread in threads:
             thread.join()
         raise
     finally:
-        _drop(todo)
+        list(todo)
 
 
-def _work(function: Callable[[A], B], todo: SimpleQueue[tuple[Future[B], A]]) -> None:
-    while True:
-        try:
-            future, item = todo.get_nowait()
-        except Empty:
-            return
+def _work(function: Callable[[A], B], todo: Iterator[tuple[Future[B], A]]) -> None:
+    for future, item in todo:
         try:
             future.set_result(function(item))
         except BaseException as error:  # it is raised where the result is asked for
             future.set_exception(error)
 
 
-def _drop(todo: SimpleQueue[tuple[Future[B], A]]) -> None:
-    while True:
-        try:
-            todo.get_nowait()
-        except Empty:
-            return
+FIRST_WAIT_SECONDS = 0.5
+MAX_WAIT_SECONDS = 60.0
+"""Longest pause before a retry; a server that asks for a longer one has said no."""
+
+
+class Retried:
+    """A model that is asked again, at most `retries` times, when it is `Unavailable`; other errors go through.
+
+    Pauses double, or are what the server asks for. The jitter comes from the sampling's seed.
+    """
+
+    def __init__(self, model: LanguageModel, *, retries: int, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._model, self._retries, self._sleep = model, retries, sleep
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._model.name
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """What the model says in the end. Raises ModelError."""
+        jitter = random.Random(sampling.seed)
+        attempt = 0
+        while True:
+            try:
+                return self._model.complete(messages, sampling=sampling)
+            except Unavailable as error:
+                wait = error.after_seconds
+                if attempt == self._retries or (wait or 0.0) > MAX_WAIT_SECONDS:
+                    raise ModelError(f"{error} Tried {attempt + 1} times.") from None
+                wait = FIRST_WAIT_SECONDS * 2**attempt * (1 + jitter.random()) if wait is None else wait
+                self._sleep(min(wait, MAX_WAIT_SECONDS))
+                attempt += 1

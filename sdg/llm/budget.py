@@ -6,7 +6,6 @@ for them; with several processes each of them may overdraw it by a reply.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sdg.envs.files import lock_to_append
 from sdg.llm import exchange
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 
@@ -109,24 +109,22 @@ class Budgeted:
         )
 
     def _check(self, spent: Spent) -> None:
-        tokens, money = self._limits.tokens, self._limits.money
-        if tokens is not None and spent.tokens >= tokens:
-            raise BudgetExceeded(
-                f"The budget of {tokens} tokens is spent ({spent.tokens}): raise budget.tokens to go on."
-            )
-        if money is not None and spent.money >= money:
-            raise BudgetExceeded(f"The budget of {money:g} is spent ({spent.money:.4g}): raise budget.money to go on.")
-        minutes = self._limits.minutes
-        if minutes is not None and time.monotonic() - self._began >= 60 * minutes:
-            raise BudgetExceeded(f"The budget of {minutes:g} minutes is spent: the same command goes on.")
+        limits, minutes = self._limits, (time.monotonic() - self._began) / 60
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            said = f"{limits.tokens} tokens is spent ({spent.tokens}): raise budget.tokens to go on."
+        elif limits.money is not None and spent.money >= limits.money:
+            said = f"{limits.money:g} is spent ({spent.money:.4g}): raise budget.money to go on."
+        elif limits.minutes is not None and minutes >= limits.minutes:
+            said = f"{limits.minutes:g} minutes is spent: the same command goes on."
+        else:
+            return
+        raise BudgetExceeded(f"The budget of {said}")
 
     def _add(self, more: Spent) -> Spent:
         if self._ledger is None:
             return Spent(self._spent.tokens + more.tokens, self._spent.money + more.money)
         try:
-            with exchange.open_to_append(self._ledger) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                exchange.cut_torn_line(file)
+            with lock_to_append(self._ledger) as file:
                 file.seek(0)
                 total = _sum(file.readall().splitlines())
                 if more.tokens:
@@ -146,3 +144,54 @@ def _sum(lines: Sequence[bytes]) -> Spent:
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
             continue  # a torn line: a kill between two writes
     return Spent(tokens, money)
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """One kind of question as it usually is: tokens of prompt and completion, and questions for each unit of work."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    questions: float = 1.0
+
+
+HYPOTHESIS = Typical(1500, 500, 1.5)
+"""An instruction's subgoals, with retries and repairs."""
+TRANSLATION = Typical(2900, 1200, 0.1)
+"""A grounded subgoal's API name; some ten are asked for at once."""
+EPISODE = Typical(4000, 1800, 1.3)
+"""An instruction's programs: the first one and its repairs."""
+CHAT_EPISODE = Typical(900, 150, 40.0)
+"""An episode in which every action is asked for."""
+REPLY_SECONDS = 30.0
+"""Of a reasoning model; a fast one takes a tenth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A guess within a factor of three: it says whether a run costs cents or hundreds, minutes or days."""
+
+    questions: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def plus(self, typical: Typical, units: int) -> Estimate:
+        """The same with `units` more of a kind of work."""
+        more = round(typical.questions * units)
+        return Estimate(
+            self.questions + more,
+            self.prompt_tokens + more * typical.prompt_tokens,
+            self.completion_tokens + more * typical.completion_tokens,
+        )
+
+    def describe(self, prices: Prices, *, concurrency: int) -> str:
+        """One line: questions, tokens, money where prices are known, and time at so many questions at once."""
+        tokens = (self.prompt_tokens + self.completion_tokens) / 1e6
+        money = prices.of(self.prompt_tokens, self.completion_tokens)
+        cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"
+        minutes = self.questions * REPLY_SECONDS / max(concurrency, 1) / 60
+        wait = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+        return (
+            f"the model will be asked some {self.questions} questions, {tokens:.2g} M tokens; {cost}; "
+            f"about {wait} of waiting at {concurrency} at a time and {REPLY_SECONDS:.0f} s a reply"
+        )

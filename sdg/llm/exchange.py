@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from io import FileIO
-from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import open_regular
 from sdg.llm.model import Completion, Message, Sampling
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
@@ -54,11 +50,10 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
     """The completion in a dict that `plain_reply` made. Raises ValueError for anything else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("text"), str):
         raise ValueError("no reply is stored here")
-    counts = {name: plain.get(name) for name in _COUNTS}
-    numbers = {name: value for name, value in counts.items() if type(value) is int}
-    extra = plain.get("extra")
-    kept = {str(k): str(v) for k, v in extra.items()} if isinstance(extra, dict) else {}
+    numbers = {name: plain[name] for name in _COUNTS if type(plain.get(name)) is int}
+    extra = plain["extra"].items() if isinstance(plain.get("extra"), dict) else ()
     model, reason = str(plain.get("model", "")), str(plain.get("finish_reason", ""))
+    kept = {str(name): str(value) for name, value in extra}
     return Completion(plain["text"], model, finish_reason=reason, cached=cached, extra=kept, **numbers)
 
 
@@ -66,22 +61,3 @@ def tokens_of(messages: Sequence[Message], completion: Completion) -> tuple[int,
     """Prompt and completion tokens: as the server counted, or a quarter of the characters where it didn't."""
     asked = sum(len(message.content) + IMAGE_CHARS * len(message.images) for message in messages)
     return completion.prompt_tokens or asked // 4 + 1, completion.completion_tokens or len(completion.text) // 4 + 1
-
-
-def open_to_append(path: Path) -> FileIO:
-    """A file to read and append to, made where there is none. Raises OSError, also for a link or what is no file."""
-    return FileIO(open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+")
-
-
-def cut_torn_line(file: FileIO) -> None:
-    """Cut off a last line without an end: a kill or a full disk left it."""
-    size = end = file.seek(0, os.SEEK_END)
-    while end:
-        start = max(0, end - 2**16)
-        file.seek(start)
-        newline = file.read(end - start).rfind(b"\n")
-        end = start if newline < 0 else start + newline + 1
-        if newline >= 0:
-            break
-    if end < size:
-        file.truncate(end)

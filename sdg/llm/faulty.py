@@ -27,8 +27,7 @@ def missing_step(text: str, rng: Random) -> str:
 
 def wrong_name(text: str, rng: Random) -> str:
     """A function is called by a name that there isn't."""
-    names = _called(text)
-    chosen = rng.choice(names) if names else ""
+    chosen = rng.choice(_called(text) or [""])
     return re.sub(rf"\b{chosen}\(", f"{chosen.rsplit('_', 1)[0]}s(", text) if chosen else text
 
 
@@ -38,14 +37,13 @@ def wrong_order(text: str, rng: Random) -> str:
     if len(steps) < 2:
         return text
     first = rng.randrange(len(steps) - 1)
-    one, two = steps[first], steps[first + 1]
+    one, two = steps[first : first + 2]
     return text[: one.start()] + two.group() + text[one.end() : two.start()] + one.group() + text[two.end() :]
 
 
 def wrong_arity(text: str, rng: Random) -> str:
     """A call has an argument too many."""
-    names = _called(text)
-    chosen = rng.choice(names) if names else ""
+    chosen = rng.choice(_called(text) or [""])
     many = re.sub(rf"(?<!def )\b{chosen}\((?=[^)])", f"{chosen}(None, ", text, count=1)
     return many if many != text else re.sub(rf"(?<!def )\b{chosen}\(\)", f"{chosen}(None)", text, count=1)
 

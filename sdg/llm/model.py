@@ -50,11 +50,11 @@ class Completion:
 
 
 class LanguageModel(Protocol):
-    """Whoever completes conversations."""
+    """Completes conversations."""
 
     @property
     def name(self) -> str:
-        """Model name as it is recorded in transcripts; rule-based stand-ins say so in it."""
+        """Model name as it is recorded in transcripts; rule-based planners say so in it."""
         ...
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:

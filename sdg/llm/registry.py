@@ -6,18 +6,19 @@ that gives such an object when it is called without arguments.
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sdg.envs.registry import Registry, RegistryError
-from sdg.llm.adapter import as_model
+from sdg.llm.asking import Retried
 from sdg.llm.budget import Budgeted, Limits, Prices
 from sdg.llm.cache import Cached
 from sdg.llm.faulty import Faulty
-from sdg.llm.model import LanguageModel, ModelError
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.retry import Retried
 from sdg.llm.transcript import Recorded
 
 PROVIDERS = Registry[object](
@@ -26,13 +27,15 @@ PROVIDERS = Registry[object](
         "babylang": "sdg.llm.stand_in:BABYLANG",
         "faulty": "sdg.llm.stand_in:FAULTY",
         "openai": "sdg.llm.openai.client:PROVIDER",
+        "phonerandom": "sdg.llm.webrules.phones:RANDOM",
+        "phonerules": "sdg.llm.webrules.phones:PHONERULES",
         "replay": "sdg.llm.transcript:PROVIDER",
-        "webrules": "sdg.llm.webrules.model:WEBRULES",
+        "webrules": "sdg.llm.webrules.rules:WEBRULES",
     },
 )
 
 WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
-    "wrapper", {"privacy": "sdg.gate.privacy.protector:protected"}
+    "wrapper", {"privacy": "sdg.privacy.protector:protected"}
 )
 """By name alone, for the gate knows models and not the other way round."""
 
@@ -113,3 +116,56 @@ def _own(kind: str, found: Callable[[], object] | object, settings: ModelSetting
             said = " ".join(str(error).split())
             raise ModelError(f"Making the model {kind} raises {type(error).__name__}: {said:.300}") from error
     return as_model(found)
+
+
+class Adapted:
+    """Any object with `complete(messages)` as a `LanguageModel`; its name is its `name` or that of its class.
+
+    `complete` may take `sampling` by keyword, and may return text, a `Completion`, or anything with a text in `.text`.
+    A lost connection or a timeout is `Unavailable`, everything else that it raises a ModelError.
+    """
+
+    def __init__(self, model: object) -> None:
+        complete = getattr(model, "complete", None)
+        if not callable(complete) or isinstance(model, type):
+            raise ModelError(
+                f"{model!r:.80} can't be a model: give an object with a method complete(messages) that returns text."
+            )
+        self._complete: Callable[..., object] = complete
+        self._takes_sampling = _takes(complete, "sampling")
+        named = getattr(model, "name", "")
+        self.name = named if isinstance(named, str) and named else type(model).__name__
+        """What it is called in transcripts."""
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """What the object says. Raises ModelError for whatever it raises, and for a reply that is no text."""
+        told = {"sampling": sampling} if self._takes_sampling else {}
+        try:
+            said = self._complete(tuple(messages), **told)
+        except ModelError:
+            raise
+        except Exception as error:
+            kind = Unavailable if isinstance(error, ConnectionError | TimeoutError) else ModelError
+            said = " ".join(str(error).split())
+            raise kind(f"The model {self.name} raised {type(error).__name__}: {said:.300}") from error
+        if isinstance(said, Completion) and isinstance(said.text, str):
+            return said if said.model else replace(said, model=self.name)
+        text = said if isinstance(said, str) else getattr(said, "text", None)
+        if not isinstance(text, str):
+            raise ModelError(
+                f"The model {self.name} returned {said!r:.80} ({type(said).__name__}): complete(messages) returns text."
+            )
+        return Completion(text, self.name)
+
+
+def as_model(model: object) -> LanguageModel:
+    """The object as a `LanguageModel`. Raises ModelError for one without `complete`."""
+    return Adapted(model)
+
+
+def _takes(function: Callable[..., object], keyword: str) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return keyword in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdg.llm.model import Completion
-from sdg.skills.sandbox.guard.extract import MAX_REPLY_CHARS, CodeBlock, code_blocks, fence_of, functions_in, tidy
+from sdg.sandbox.guard.extract import MAX_REPLY_CHARS, CodeBlock, code_blocks, fence_of, functions_in, tidy
 
 __all__ = [
     "MAX_REPLY_CHARS", "CodeBlock", "code_blocks", "cut_off", "fence_of", "functions_in", "leading_number", "tidy",

@@ -6,10 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sdg.skills.sandbox.guard.extract import parsed
-from sdg.skills.sandbox.guard.outline import names_at_top, needed_names, starts
-
-__all__ = ["amended", "needed"]
+from sdg.sandbox.guard.extract import parsed
+from sdg.sandbox.guard.outline import names_at_top, needed_names, starts
 
 MAX_STATEMENTS = 1000
 """At the top of a source; one with more is left as it is, for the guard to refuse."""

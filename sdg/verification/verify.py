@@ -8,21 +8,22 @@ T_verify searched steps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from annotated_types import Ge, Le
 
 from sdg.envs.domain import Domain
-from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.envs.world import ActionValue
+from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
+from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compiled
-from sdg.skills.experience import Experience
 from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
-from sdg.skills.sandbox.guard import GuardError, Refused
 from sdg.skills.search.search import Search, Searched
 from sdg.skills.settings import Count
-from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,65 +45,73 @@ class VerifySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SubgoalResult:
-    """How one subgoal went: `actions` reach it from where `restore_actions` lead; `path` is how its check was asked.
+class SearchedSubgoal(SubgoalRow):
+    """How one subgoal was searched: `actions` reach it from where `restore_actions` lead.
 
-    `reached_by` is what of its check held then (`sdg.skills.checks.alternatives`); None where nothing was reached.
+    `reached_by` is the source of what of its check held then (`sdg.skills.checks.alternatives`) where that isn't all.
     """
 
-    subgoal: Subgoal
     reached: bool
-    restore_actions: tuple[int, ...]
-    actions: tuple[int, ...]
+    restore_actions: tuple[ActionValue, ...]
+    actions: tuple[ActionValue, ...]
     searched_steps: int
-    path: str
-    inconsistent: int = 0
-    reached_by: CheckFunction | None = None
+    inconsistent: int
+    reached_by: str = ""
 
     @property
     def was_needless(self) -> bool:
         """Whether a way out of its check held before anything was done."""
-        return not self.actions and self.reached_by not in (None, self.subgoal.check)
+        return bool(self.reached_by) and not self.actions
+
+    def grounded(self) -> Subgoal:
+        """The subgoal with what of its check held when it was reached."""
+        return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of one hypothesis. `cause` is "" when it was verified and says why not otherwise.
+    """What became of one hypothesis, a row of `verifications.jsonl`. `cause` says why it wasn't verified, "" if it was.
 
-    `seen` is what the agent knew where a search that failed ended, in the domain's words, for who hypothesizes next.
+    `seen` is what the agent knew where a search that failed ended, in the domain's words, for the next hypothesis.
     """
 
-    hypothesis: Hypothesis
+    unit: str
     level: str
     seed: int
+    instruction: str
     verified: bool
-    results: tuple[SubgoalResult, ...]
     searched_steps: int
     replayed_steps: int
     cause: str
-    agreement: Agreement | None = None
+    agreement: Agreement | None
+    subgoals: tuple[SearchedSubgoal, ...]
     seen: str = ""
 
-    def experiences(self) -> tuple[Experience, ...]:
+    @property
+    def reached(self) -> int:
+        """How many subgoals were reached."""
+        return sum(goal.reached for goal in self.subgoals)
+
+    def experiences(self) -> list[Experience]:
         """Grounded experience: every reached subgoal by what it was reached by; unconfirmed where it failed later.
 
         One that wasn't needed is none: it was reached before anything was done, and not in every way that its check
         knows. That a thing is known says nothing of "unless it is known, look for it elsewhere".
         """
-        return tuple(
+        return [
             Experience(
-                instruction=self.hypothesis.instruction,
+                instruction=self.instruction,
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=replace(result.subgoal, check=result.reached_by or result.subgoal.check),
-                restore_actions=result.restore_actions,
-                actions=result.actions,
+                subgoal=goal.grounded(),
+                restore_actions=goal.restore_actions,
+                actions=goal.actions,
                 confirmed=self.verified,
             )
-            for index, result in enumerate(self.results)
-            if result.reached and not result.was_needless
-        )
+            for index, goal in enumerate(self.subgoals)
+            if goal.reached and not goal.was_needless
+        ]
 
 
 def verify(
@@ -114,43 +123,49 @@ def verify(
     settings: VerifySettings,
     search: Search,
     random_seed: int = 0,
+    unit: str = "",
 ) -> Verification:
     """Search the subgoals of a hypothesis in order, from `start` (one row, as `reset(seed)` left it)."""
-    results: list[SubgoalResult] = []
-    restore: tuple[int, ...] = ()
+    results: list[SearchedSubgoal] = []
+    restore: tuple[ActionValue, ...] = ()
     replayed = 0
+    result = partial(Verification, unit, level, seed, hypothesis.instruction)
     problem, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
-        return Verification(hypothesis, level, seed, False, (), searched, 0, problem)
+        return result(False, searched, 0, problem, None, ())
     for index, subgoal in enumerate(hypothesis.subgoals):
-        last = index == len(hypothesis.subgoals) - 1
+        last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
-        found: Searched = search(start, subgoal.check, must_succeed=last, budget=budget, seed=random_seed + index)
+        found: Searched = search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
         searched += found.steps
         replayed += found.episodes * len(restore)
-        grounded = _reached_by(subgoal.check, found, start.domain) if found.reached else None
-        actions, how = found.actions, (found.path, found.inconsistent, grounded)
-        results.append(SubgoalResult(subgoal, found.reached, restore, actions, found.steps, *how))
+        held = _reached_by(check, found, start.domain) if found.reached else check
+        results.append(
+            SearchedSubgoal(subgoal.description, check.name, check.source, found.reached, restore, found.actions,
+                            found.steps, found.inconsistent, "" if held == check else held.source)
+        )  # fmt: skip
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
             known = start.domain.perceivable.shown(found.after.rows.perception(0)).describe()
-            return Verification(hypothesis, level, seed, False, tuple(results), searched, replayed, cause, seen=known)
+            return result(False, searched, replayed, cause, None, tuple(results), seen=known)
         restore += found.actions
         before, start = start, found.after
     judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
-    return Verification(hypothesis, level, seed, True, tuple(results), searched, replayed, "", judged)
+    return result(True, searched, replayed, "", judged, tuple(results))
 
 
 def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckFunction:
     """What of a check held when it fired."""
+    if (end := found.end) is None:
+        return check
 
     def fires(part: CheckFunction) -> bool:
         try:
-            return found.end is not None and compiled(part, domain)(found.end)
-        except (Refused, GuardError):
+            return compiled(part, domain).fires(end)
+        except Refused:
             return False
 
-    return reached_by(check, fires) if found.end is not None else check
+    return reached_by(check, fires)
 
 
 def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int) -> tuple[str, int]:

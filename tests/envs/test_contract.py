@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +29,27 @@ class TestPaperPreset(DomainContract):
 
 class TestCorridor(DomainContract):
     domain = CORRIDOR
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+class TestMiniGrid(DomainContract):
+    domain = domain("minigrid:MiniGrid-DoorKey-6x6-v0")
+
+
+@pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra `mujoco` isn't installed")
+class TestAnt(DomainContract):
+    domain = domain("ant") if find_spec("mujoco") else CORRIDOR
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return rng.uniform(-1, 1, 8).astype(np.float32)
+
+
+@pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra `mujoco` isn't installed")
+class TestTable(DomainContract):
+    domain = domain("table") if find_spec("mujoco") else CORRIDOR
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return rng.uniform(-2, 2, 7).astype(np.float32)
 
 
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")

@@ -97,3 +97,15 @@ def test_a_name_that_was_refused_stays_refused(monkeypatch: pytest.MonkeyPatch) 
         domain("fractions:Fraction")
     with pytest.raises(RegistryError, match="name it yourself first"):
         domain_of_data("fractions:Fraction")
+
+
+@pytest.mark.parametrize("name", ["ant", "table"])
+def test_a_world_whose_physics_are_missing_names_the_extra(name: str) -> None:
+    code = (
+        "import sys; sys.modules['mujoco'] = None\n"
+        "from sdg.envs.domains import domain\n"
+        f"try: domain({name!r})\n"
+        "except ValueError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "it needs the package 'mujoco', which isn't installed: pip install 'sdg[mujoco]'" in said

@@ -51,7 +51,7 @@ def run(copy: Path, number: int, decorator: str) -> list[int]:
     return [int(each) for each in done.stdout.split()]
 
 
-@pytest.mark.parametrize("inner", ["kernel", "inner_kernel", "inlined_kernel"])
+@pytest.mark.parametrize("inner", ["kernel", "inner_kernel"])
 def test_an_edit_in_an_imported_file_is_noticed(copy: Path, inner: str) -> None:
     assert run(copy, 1, inner) == [2, 0]
     assert run(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"

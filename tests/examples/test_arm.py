@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.importorskip("mujoco", reason="the extra `arm` isn't installed")
+pytest.importorskip("mujoco", reason="the extra `mujoco` isn't installed")
 
 from examples.arm import push
 from examples.arm.arm import ARM, Arm

@@ -7,7 +7,7 @@ from pathlib import Path
 from sdg.prompts.replies import code_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMPTS = sorted([*(ROOT / "sdg" / "prompts").glob("*.md"), *(ROOT / "envs").glob("*/prompts/*.md")])
+PROMPTS = sorted([*(ROOT / "sdg" / "prompts").glob("*.md"), *(ROOT / "sdg" / "envs").glob("*/prompts/*.md")])
 MAX_LINES, MAX_CHARS, MAX_EXAMPLE = 60, 100, 30
 
 

@@ -16,10 +16,10 @@ from sdg.envs.babyai.language import parse as parse_mission
 from sdg.experiments.config.config import RunConfig, check
 from sdg.experiments.config.yaml_file import ConfigError, parse
 from sdg.prompts.replies import MAX_REPLY_CHARS, code_blocks, functions_in, tidy
-from sdg.run import Journal, RunFolderError, read_journal
-from sdg.skills.experience import Experience
-from sdg.skills.sandbox.guard import Guard, GuardError, Refused, extract_code
+from sdg.sandbox.guard import Guard, GuardError, Refused, extract_code
 from sdg.skills.strict_json import decode, loads
+from sdg.skills.subgoal import Experience
+from sdg.storage import Journal, RunFolderError, read_journal
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = st.sampled_from(

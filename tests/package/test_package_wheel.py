@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import venv
 import zipfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -19,15 +19,27 @@ ROOT = Path(__file__).resolve().parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
+def tracked() -> list[Path]:
+    """The files that git knows and that are there, relative to the root."""
+    names = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
+    return [Path(name) for name in names.splitlines() if (ROOT / name).exists()]
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the files that git knows, without a network."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    tracked = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
-    for name in tracked.splitlines():
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("wheels")
+
+
+@cache
+def wheel(links: str, *, folder: Path) -> Path:
+    """The wheel, built without a network from what git, a zip or a file system without links leaves of the tree."""
+    source, out = folder / f"source, {links}", folder / links
+    for name in tracked():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).exists():
+        if not (ROOT / name).is_symlink() or links == "kept":
             shutil.copy(ROOT / name, source / name, follow_symlinks=False)
+        elif links == "as text":  # as in a zip, or in a clone with core.symlinks=false
+            (source / name).write_text(str((ROOT / name).readlink()))
     built = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", out, source]
     done = subprocess.run(built, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -36,12 +48,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with the wheel; what it needs is found where this test runs."""
     place = tmp_path_factory.mktemp("environment")
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
-    installed = [*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel]
+    installed = [*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel("as text", folder=folder)]
     own = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(installed, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -51,8 +63,11 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_only_sdg_is_in_the_wheel(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+@pytest.mark.parametrize("links", ["kept", "as text", "left out"])
+def test_all_of_sdg_and_nothing_else_is_in_the_wheel(links: str, folder: Path) -> None:
+    names = zipfile.ZipFile(wheel(links, folder=folder)).namelist()
+    modules = {path.as_posix() for path in tracked() if path.parts[0] == "sdg" and path.suffix == ".py"}
+    assert {name for name in names if name.endswith(".py")} == modules
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"sdg"}
     for name in ("configs/tiny.yaml", "skills/shipped/library.json", "envs/babyai/prompts/role.md", "prompts/debug.md"):
         assert f"sdg/{name}" in names

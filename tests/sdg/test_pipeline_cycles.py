@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from sdg.experiments.adversarial.kill_test import units, weights
-from sdg.experiments.cli.progress import Quiet
+from sdg.console import Quiet
 from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
-from sdg.grounding.plan import Plan
-from sdg.grounding.records import SearchedRow, VerificationRow
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.transcript import entries
-from sdg.pipeline import Grounding
-from sdg.run import RunFolder, RunSettings, read_journal
+from sdg.pipeline.pipeline import Pipeline
+from sdg.pipeline.plan import Plan
 from sdg.skills.library.store import load_library
 from sdg.skills.search.search import RandomSearch
+from sdg.storage import RunFolder, RunSettings, read_journal
+from sdg.verification.verify import SearchedSubgoal, Verification
+from tests.adversarial.kills import units, weights
 
 LEVEL = "UnlockLocal"
 SMALL = (
@@ -133,10 +133,10 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
 
 
 def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
-    goals = tuple(SearchedRow("x", "check", "", True, (), (2,) * steps, steps, "lowered", 0) for steps in (3, 41))
-    row = VerificationRow("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
+    goals = tuple(SearchedSubgoal("x", "check", "", True, (), (2,) * steps, steps, 0) for steps in (3, 41))
+    row = Verification("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
     plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
-        grounding = Grounding(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
-        grounding._grounded = {1: [row], 2: [row]}
+        grounding = Pipeline(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
+        grounding._grounded.update({1: [row], 2: [row]})
         assert [[len(each.actions) for each in grounding.experiences(cycle)] for cycle in (1, 2)] == [[3], [3]]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.experiments.cli.progress import Quiet
+from sdg.console import Quiet
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.pipeline import Grounding, Plan
-from sdg.run import RunFolder, RunSettings
+from sdg.pipeline.pipeline import Pipeline
+from sdg.pipeline.plan import Plan
 from sdg.skills.search.search import RandomSearch
+from sdg.storage import RunFolder, RunSettings
 
 
 def backwards(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -24,7 +25,7 @@ def backwards(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[t
 def test_the_order_of_finishing_changes_nothing_that_follows(tmp_path: Path) -> None:
     plan = Plan(levels=("GoToLocal",), instructions=4, seed=0, retries=0)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
-        grounding = Grounding(
+        grounding = Pipeline(
             plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet(), parallel=backwards
         )
         seeds = [row.seed for row in grounding.ground()]
@@ -49,7 +50,7 @@ def test_hypotheses_are_asked_many_at_a_time_and_written_in_order(tmp_path: Path
         plan = Plan(levels=("GoToLocal",), instructions=12, seed=0, concurrency=concurrency)
         path = tmp_path / str(concurrency)
         with RunFolder.start(path, RunSettings({}, "", 0)) as folder:
-            Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet()).hypothesize()
+            Pipeline(plan, folder, model=model, search=RandomSearch(), progress=Quiet()).attempts.hypothesize()
         written.append((path / "hypotheses.jsonl").read_bytes())
     assert written[0] == written[1]
 
@@ -72,7 +73,7 @@ class Scripted:
 def test_an_attempt_after_a_check_that_fails_is_told_of_it(tmp_path: Path) -> None:
     plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
-        list(Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=backwards).ground())
+        list(Pipeline(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=backwards).ground())
         causes = [row["cause"] for row in folder.journal("verifications")]
     first, second = model.asked
     assert "What was tried before" not in first
@@ -87,6 +88,6 @@ def test_a_lost_worker_is_no_goal_s_fault(tmp_path: Path) -> None:
 
     plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
-        list(Grounding(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=losing).ground())
+        list(Pipeline(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=losing).ground())
     assert len(model.asked) == 2
     assert all("What was tried before" not in asked for asked in model.asked)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sdg.experiments.adversarial.kill_test import differences, kill, start, units
 from sdg.llm.transcript import entries
+from tests.adversarial.kills import differences, kill, start, units
 from tests.shared.pipeline_server import openai_server
 
 STAGES = ("hypotheses", "verifications", "skills", "episodes")

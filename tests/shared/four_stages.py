@@ -23,11 +23,12 @@ def main(place: Path) -> None:
     from sdg.envs.instructions import seeds
     from sdg.induction.induce import InduceSettings
     from sdg.llm.fakes import lamp_model
-    from sdg.pipeline import Grounding, Plan
-    from sdg.run import RunFolder, RunSettings
+    from sdg.pipeline.pipeline import Pipeline
+    from sdg.pipeline.plan import Plan
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.library.store import load_library, save_library
     from sdg.skills.search.search import RandomSearch, SearchSettings
+    from sdg.storage import RunFolder, RunSettings
 
     corridor, model = domain("corridor"), lamp_model()
     ppo = {"n_steps": 16, "batch_size": 256, "gamma": 0.95}
@@ -38,12 +39,13 @@ def main(place: Path) -> None:
         induce=induce, domain=corridor,
     )  # fmt: skip
     folder = RunFolder.start(place / "run", RunSettings({}, "", 0))
-    grounding = Grounding(
+    grounding = Pipeline(
         plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet()
     )  # fmt: skip
     rows = grounding.ground()
-    found = grounding.discover()
-    save_library(grounding.learn(found, reserved=("program", *corridor.perceivable.functions)), place / "library")
+    learning = grounding.learning()
+    found = learning.discover(grounding.experiences())
+    save_library(learning.learn(found, reserved=("program", *corridor.perceivable.functions)), place / "library")
     skills = options_of(load_library(place / "library"))
     prompts = Prompts(corridor)
     sdg = PlannerAgent("sdg", lambda seed: Planner(model, prompts), skills)

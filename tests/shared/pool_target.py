@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.skills.sandbox.guard import Guard, Signature
-from sdg.skills.sandbox.process import line
+from sdg.sandbox.guard import Guard, Signature
+from sdg.sandbox.process import line
 
 SOURCE = "def check():\n    return wait() == 1\n"
 CRASHING = "def check():\n    return wait() == 2\n"

@@ -11,7 +11,7 @@ from typing import Any
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.instructions import seeds
-from sdg.run import RunFolder, RunSettings
+from sdg.storage import RunFolder, RunSettings
 
 LEVELS = ("GoToLocal", "Open")
 PROGRAM = (

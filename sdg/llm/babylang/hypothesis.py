@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
+from textwrap import indent
 
-from sdg.llm.babylang import grammar, reading
-from sdg.llm.babylang.checks import check
-from sdg.llm.babylang.detours import Goal, replan
-from sdg.llm.babylang.grammar import Clause
-from sdg.llm.babylang.names import PERCEPTION, cast
-from sdg.llm.babylang.phrases import meaning, phrase
-from sdg.llm.babylang.skills import by_kind
+from sdg.llm.babylang.grammar import colour_of, meaning, parse, phrase
+from sdg.llm.babylang.reading import PERCEPTION, block, cast, functions, section
 
 EXPLORE_FIRST = 0.5
 """How often "open X" begins with another room when nothing is known of an earlier attempt."""
 
 
-@dataclass(slots=True)
-class _Plan:
-    """Goals in the making, and what the robot holds after them."""
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal before it is phrased; `carried` has to stay in the hand until it is put to use ("" for nothing)."""
 
-    goals: list[Goal] = field(default_factory=list)
-    held: str = ""
-
-    def add(self, *kinds: str, about: str = "", carried: str = "") -> None:
-        self.goals += [Goal(kind, about, carried) for kind in kinds]
+    kind: str
+    argument: str = ""
+    carried: str = ""
 
 
-def answer(text: str, *, seed: int) -> str:
+def split_task(text: str, *, seed: int) -> str:
     """The reply to a hypothesis prompt. Raises NotBabyLanguage for instructions out of the grammar."""
-    instruction = reading.block(reading.section(text, "Task to split"))
-    names = cast(reading.functions(reading.section(text, "Perception functions")), PERCEPTION)
+    instruction = block(section(text, "Task to split"))
+    names = cast(functions(section(text, "Perception functions")), PERCEPTION)
     tried = _tried(text)
     rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
     explore_first = rng.random() < EXPLORE_FIRST
-    skills = by_kind(reading.functions(reading.section(text, "Skills that the robot")))
-    if skills and tried:
-        goals = replan(plan(instruction), tried, skills=skills, rng=rng, can_look="unseen" in names)
-    else:
-        goals = plan(instruction, failed=tried, explore_first=explore_first, can_look="unseen" in names)
+    goals = plan(instruction, failed=tried, explore_first=explore_first, can_look="unseen" in names)
     return "\n".join(_written(goals, names, rng))
 
 
@@ -48,68 +39,42 @@ def plan(
     instruction: str, *, failed: tuple[str, ...] = (), explore_first: bool = False, can_look: bool = False
 ) -> list[Goal]:
     """The goals for an instruction; `failed` are the goals of an earlier attempt up to the one that wasn't reached."""
-    stuck = meaning(failed[-1]) if failed else meaning("")
-    rooms = _rooms_to_enter(failed, stuck.kind, explore_first)
-    look = ("look",) if can_look and stuck.kind != "look" else ()
-    made = _Plan()
-    for clause in (clause for group in grammar.parse(instruction) for clause in group):
+    goals, held, stuck = list[Goal](), "", meaning(failed[-1] if failed else "").kind
+    rooms = sum(meaning(text).kind == "enter" for text in failed) + 1 if stuck == "discover" else 0
+    rooms = rooms if failed else int(explore_first)
+    look = ("look",) if can_look and stuck != "look" else ()
+
+    def add(*kinds: str, about: str = "", carried: str = "") -> None:
+        goals.extend(Goal(kind, about, carried) for kind in kinds)
+
+    for clause in (clause for group in parse(instruction) for clause in group):
         if rooms and (clause.kind == "open" or failed):
-            _enter_rooms(made, rooms, look)
+            add(*look)
+            for _ in range(rooms):
+                add("find_exit", "goto_exit", "open_exit")
+                add("enter", about="door")
+                add(*look)
             rooms = 0
-        _GOALS[clause.kind](made, clause, stuck.kind == "open")
-    return made.goals
-
-
-def _rooms_to_enter(failed: tuple[str, ...], stuck: str, explore_first: bool) -> int:
-    explored = sum(meaning(text).kind == "enter" for text in failed)
-    if stuck == "discover":
-        return explored + 1
-    return 0 if failed else int(explore_first)
-
-
-def _enter_rooms(made: _Plan, rooms: int, look: tuple[str, ...]) -> None:
-    made.add(*look)
-    for _ in range(rooms):
-        made.add("find_exit", "goto_exit", "open_exit")
-        made.add("enter", about="door")
-        made.add(*look)
-
-
-def _goto(made: _Plan, clause: Clause, _: bool) -> None:
-    made.add("discover", "goto", about=clause.thing)
-
-
-def _pick(made: _Plan, clause: Clause, _: bool) -> None:
-    if made.held:
-        made.add("drop", carried=made.held)
-        made.held = ""
-    made.add("discover", "goto", "pick", about=clause.thing)
-    made.held = clause.thing
-
-
-def _put(made: _Plan, clause: Clause, locked: bool) -> None:
-    if made.held != clause.thing:
-        _pick(made, clause, locked)
-    made.add("discover", "face", "put", about=clause.goal, carried=clause.thing)
-    made.held = ""
-
-
-def _open(made: _Plan, clause: Clause, locked: bool) -> None:
-    if locked and not made.held:
-        key = " ".join((grammar.colour_of(clause.thing) + " key").split())
-        _pick(made, Clause("pick", key), locked)
-        made.add("discover", "goto", "unlock", about=clause.thing, carried=key)
-    else:
-        made.add("discover", "goto", "open", about=clause.thing)
-
-
-_GOALS = {"goto": _goto, "pick": _pick, "put": _put, "open": _open}
+        locked = clause.kind == "open" and stuck == "open" and not held
+        key = f"{colour_of(clause.thing)} key".strip() if locked else ""
+        if key or clause.kind == "pick" or (clause.kind == "put" and held != clause.thing):
+            add(*(["drop"] if held else []), carried=held)
+            held = key or clause.thing
+            add("discover", "goto", "pick", about=held)
+        if clause.kind in ("goto", "open"):
+            add("discover", "goto", about=clause.thing, carried=key)
+        if clause.kind == "open":
+            add("unlock" if key else "open", about=clause.thing, carried=key)
+        if clause.kind == "put":
+            add("discover", "face", "put", about=clause.goal, carried=clause.thing)
+            held = ""
+    return goals
 
 
 def _tried(text: str) -> tuple[str, ...]:
     """The goals of the attempt that the prompt tells of, up to the one that the robot could not get past."""
-    feedback = reading.section(text, "What was tried")
-    lines = [line.partition(". ")[2] for line in reading.block(feedback).splitlines()]
+    feedback = section(text, "What was tried")
+    lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]
     number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
     return tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
 
@@ -123,3 +88,99 @@ def _written(goals: list[Goal], names: Mapping[str, str], rng: Random) -> Iterat
         yield "```python"
         yield check(number, goal.kind, names, argument=goal.argument, carrying=keeps)
         yield "```"
+
+
+_STILL_CARRYING = """\
+carried = {carried}()
+if carried is None or carried.picked_up_at > {start_steps}():
+    return False
+"""
+_EMPTY_CELL_AHEAD_BESIDE = """\
+x, y = {front_position}()
+if {facing}() is not None or not {is_free}((x, y)):
+    return False
+for thing in {find}("{argument}"):
+    a, b = thing.position
+    if not thing.held and abs(x - a) + abs(y - b) == 1:
+        return True
+return False
+"""
+_PUT_DOWN_BESIDE = """\
+for thing in {observed}():
+    if thing.dropped_at > {start_steps}():
+        x, y = thing.position
+        for other in {find}("{argument}"):
+            a, b = other.position
+            if not other.held and abs(x - a) + abs(y - b) == 1:
+                return True
+return False
+"""
+
+BODIES: Mapping[str, str] = {
+    "discover": 'return len({find}("{argument}")) > 0\n',
+    "goto": 'return any(thing.facing for thing in {find}("{argument}"))\n',
+    "pick": 'return any(thing.held and thing.picked_up_at > {start_steps}() for thing in {find}("{argument}"))\n',
+    "face": _EMPTY_CELL_AHEAD_BESIDE,
+    "put": _PUT_DOWN_BESIDE,
+    "drop": "return {carried}() is None\n",
+    "open": 'return any(door.opened_at > {start_steps}() for door in {find}("{argument}"))\n',
+    "unlock": 'return any(door.opened_at > {start_steps}() for door in {find}("{argument}"))\n',
+    "look": "return {unseen}() == 0\n",
+    "find_exit": 'return any(not door.explored and door.status != "locked" for door in {find}("door"))\n',
+    "goto_exit": 'return any(door.facing and not door.explored for door in {find}("door"))\n',
+    "open_exit": (
+        'return any(door.facing and not door.explored and door.status == "open" for door in {find}("door"))\n'
+    ),
+    "enter": 'return any(door.passed_at > {start_steps}() for door in {find}("{argument}"))\n',
+}
+"""Kind -> body of its check. Events are told by their step: an act of this subgoal comes after the step it began at."""
+
+
+_IT = '"{argument}" in (it.name, it.type, it.name + " #" + str(it.id))'
+_IT_IS_NEAR = f"""\
+for it in {{in_view}}() + {{doors_in_view}}():
+    x, y = it.position
+    if {_IT} and abs(x) + abs(y - 1) == 1:
+        return True
+return False
+"""
+_IS_AHEAD = f"return any(it.position == (0, 1) and {_IT} for it in {{in_view}}() + {{doors_in_view}}())\n"
+_IS_OPEN = f'return any(it.position == (0, 1) and it.status == "open" and {_IT} for it in {{doors_in_view}}())\n'
+_NEW = "return any({where}not door.explored and door.status {status} for door in {{doors_in_view}}())\n"
+
+RELATIVE: Mapping[str, str] = {
+    "discover": f"return any({_IT} for it in {{in_view}}() + {{doors_in_view}}())\n",
+    "goto": _IS_AHEAD,
+    "pick": f"it = {{carried}}()\nreturn it is not None and {_IT}\n",
+    "face": "if any(it.position == (0, 1) for it in {in_view}()):\n    return False\n" + _IT_IS_NEAR,
+    "put": "if {carried}() is not None or all(it.position != (0, 1) for it in {in_view}()):\n    return False\n"
+    + _IT_IS_NEAR,
+    "drop": BODIES["drop"],
+    "open": _IS_OPEN,
+    "unlock": _IS_OPEN,
+    "find_exit": _NEW.format(where="", status='!= "locked"'),
+    "goto_exit": _NEW.format(where="door.position == (0, 1) and ", status='!= "locked"'),
+    "open_exit": _NEW.format(where="door.position == (0, 1) and ", status='== "open"'),
+    "enter": BODIES["enter"],
+}
+"""The same where perception has no map: what is in view, relative to the robot. Events leave no trace there."""
+
+
+def check(number: int, kind: str, names: Mapping[str, str], *, argument: str = "", carrying: bool = False) -> str:
+    """Source of `check_<number>`; with `carrying` it demands that what was carried when the subgoal began still is.
+
+    Raises KeyError with the part that no function of the prompt plays.
+    """
+    if "in_view" in names:
+        body = ("if {carried}() is None:\n    return False\n" if carrying else "") + RELATIVE[kind]
+    else:
+        body = (_STILL_CARRYING if carrying else "") + BODIES[kind]
+    return f"def check_{number}():\n" + indent(body.format(argument=argument, **names), "    ").rstrip()
+
+
+def translate_subgoals(text: str) -> str:
+    """The reply to a translation prompt: a line `N. api_name | argument` for each subgoal."""
+    listed = block(section(text, "Subgoals to translate")).splitlines()
+    numbered = [match.groups() for line in listed if (match := re.match(r"\s*(\d+)\.\s*(.*)", line))]
+    read = [(number, meaning(subgoal)) for number, subgoal in numbered]
+    return "\n".join(f"{number}. {each.api} | {each.argument}".rstrip() for number, each in read)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sdg.llm.babylang import chat, hypothesis, program, reading, repair, translation
 from sdg.llm.babylang.grammar import NotBabyLanguage
+from sdg.llm.babylang.hypothesis import split_task, translate_subgoals
+from sdg.llm.babylang.program import repair_program, write_program
+from sdg.llm.babylang.reading import has_section, whole
 from sdg.llm.model import Completion, Message, Sampling
 
 NAME = "babylang (rule-based, hand-written planner)"
 
 _JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
-    ("Task to split", lambda text, seed: hypothesis.answer(text, seed=seed)),
-    ("Subgoals to translate", lambda text, seed: translation.answer(text)),
-    ("Program that failed", lambda text, seed: repair.answer(text)),
-    ("Next action", lambda text, seed: chat.answer(text)),
-    ("Instruction to carry out", lambda text, seed: program.answer(text)),
+    ("Task to split", lambda text, seed: split_task(text, seed=seed)),
+    ("Subgoals to translate", lambda text, seed: translate_subgoals(text)),
+    ("Program that failed", lambda text, seed: repair_program(text)),
+    ("Instruction to carry out", lambda text, seed: write_program(text)),
 )
 
 
@@ -32,14 +33,14 @@ class BabyLang:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The reply that the rules give; equal conversations and seeds get equal replies. Never raises."""
-        text = reading.whole(messages)
+        text = whole(messages)
         reply = _reply(text, sampling.seed)
         return Completion(reply, NAME, prompt_tokens=len(text) // 4, completion_tokens=len(reply) // 4)
 
 
 def _reply(text: str, seed: int) -> str:
     for heading, job in _JOBS:
-        if reading.has_section(text, heading):
+        if has_section(text, heading):
             try:
                 return job(text, seed)
             except NotBabyLanguage as error:

@@ -8,67 +8,65 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from sdg.llm.babylang import grammar, reading, relative
-from sdg.llm.babylang.by_hand.offered import ACTIONS, BESIDE_SKILLS, PERCEPTION, SKILLS
-from sdg.llm.babylang.grammar import Clause
-from sdg.llm.babylang.names import PERCEPTION as PARTS
-from sdg.llm.babylang.names import cast
-from sdg.llm.babylang.skills import ARITY, DOOR, by_kind, primitives
+from sdg.llm.babylang.grammar import Clause, colour_of, parse, type_of
+from sdg.llm.babylang.reading import ARITY, DOOR, PERCEPTION, block, by_kind, cast, functions, primitives, section
 
 MAX_BYTES = 7_900
 """Of a program; one that would be longer is indented by single blanks, and has none behind commas if need be."""
 
+SKILLS = {
+    "discover": "look_for", "goto": "walk_to", "pick": "lift", "face": "turn_beside", "put": "set_beside",
+    "open": "unlatch", "look": "look_round", "enter": "step_through",
+}  # fmt: skip
+"""Kind of subgoal -> the planner's name for the skill that reaches it."""
+
+NEEDED = frozenset({"find", "carried", "facing", "position", "front_position", "is_free", "room"})
+"""Parts of a prompt's perception (PERCEPTION) without which the planner can't work."""
+
+BESIDE_SKILLS = ("right", "lay")
+"""Parts of PRIMITIVES that the planner calls beside skills, where they are offered."""
+
+ACTIONS = frozenset({"left", "right", "forward", "grab", "lay", "toggle"})
+"""Parts that primitive actions play."""
+
 _OPENING = 'notes = {"known": {}, "stuck": [], "looked": [], "tried": []}'
 _CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up", "put": "bring"}
-_ACTS: Mapping[str, tuple[str, ...]] = {
-    "goto": (),
-    "pick": ("grab()",),
-    "open": ("toggle()",),
-    # Beside the second thing: one step back to the side leaves a free cell next to it ahead, if all is open.
-    "put": ("left()", "forward()", "right()", "lay()"),
-}
-"""What is done over primitive actions once the robot faces a clause's last thing."""
 
 
-def answer(text: str) -> str:
+def write_program(text: str) -> str:
     """The reply to a program prompt. Raises NotBabyLanguage for instructions out of the grammar."""
-    instruction = reading.block(reading.section(text, "Instruction to carry out"))
-    return written(text, grammar.parse(instruction))
+    instruction = block(section(text, "Instruction to carry out"))
+    return written(text, parse(instruction))
 
 
 def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
     """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills."""
-    offered = reading.functions(reading.section(text, "Skills")) or reading.functions(reading.section(text, "Actions"))
-    perception = reading.functions(reading.section(text, "Perception functions"))
+    offered = functions(section(text, "Skills")) or functions(section(text, "Actions"))
+    perception = functions(section(text, "Perception functions"))
     clauses = [clause for group in groups for clause in group]
-    names = cast(perception, PARTS)
+    names = cast(perception, PERCEPTION)
     kinds = by_kind(offered)
     if not kinds and (actions := primitives(offered)):
-        knows_enough = (PERCEPTION | {"unseen"}) <= set(names) and set(actions) >= ACTIONS
-        over = _over_steps if knows_enough else _over_actions
-        return _block(_fitted(over(clauses, names | actions)))
-    enters_ahead = any(function.name == kinds.get("enter") and function.arity == 0 for function in offered)
+        _require((NEEDED | {"unseen"}) - set(names), ACTIONS - set(actions))
+        return _block(_fitted(_over_steps(clauses, names | actions)))
     if "in_view" in names:
-        door = "" if enters_ahead else f"{names['doors_in_view']}()[0]"
-        return _block(relative.source(clauses, kinds, door=door))
-    if PERCEPTION - set(names):
-        return _block(_straight(clauses, kinds))
+        return _block(relative_source(clauses, kinds, door=f"{names['doors_in_view']}()[0]"))
+    _require(NEEDED - set(names))
     taken = {function.name for function in (*offered, *perception)}
     lines = [_OPENING, *(_call(clause) for clause in clauses)]
     source = planner("rooms") + "\n\n\n" + "\n".join(["def program():", *(f"    {line}" for line in lines)])
-    if enters_ahead:
-        source = f"{_ENTER_AHEAD}    return {kinds['enter']}()\n\n\n{source}"
-        kinds["enter"] = "enter_ahead"
     names |= primitives(offered)
     return _block(_fitted(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
 
 
-_ENTER_AHEAD = "def enter_ahead(thing):\n    forget_visited_rooms()\n"
-"""For a skill that names no door, enters what lies ahead, and only what wasn't visited."""
+def _require(*missing: Collection[str]) -> None:
+    """Raises KeyError where a part is missing that no program can do without."""
+    if parts := sorted(set().union(*missing)):
+        raise KeyError(parts[0])
 
 
 def _block(source: str) -> str:
@@ -77,30 +75,12 @@ def _block(source: str) -> str:
 
 @cache
 def planner(name: str) -> str:
-    """The functions of a file of the hand-written planner as a program holds them: no imports, types or docstrings."""
+    """The functions of a file of the hand-written planner as a program holds them, without docstrings."""
     text = (files("sdg.llm.babylang") / "by_hand" / f"{name}.py").read_text(encoding="utf-8")
     defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return "\n\n\n".join(ast.unparse(_Bare().visit(node)) for node in defined)
-
-
-class _Bare(ast.NodeTransformer):
-    """Leaves out types and docstrings."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        node.returns = None
-        if ast.get_docstring(node) is not None:
-            del node.body[0]
-        self.generic_visit(node)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:
-            return node
-        return ast.copy_location(ast.Assign([node.target], node.value), node)
+    for node in defined:
+        node.body = node.body[ast.get_docstring(node) is not None :]
+    return "\n\n\n".join(map(ast.unparse, defined))
 
 
 def _call(clause: Clause) -> str:
@@ -112,7 +92,7 @@ def _over_skills(
     source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], taken: set[str], careful: bool
 ) -> str:
     """The planner's source with the skills and perception of a prompt, and what is missing or doubled around them."""
-    renamed, own = {part: names[part] for part in PERCEPTION}, []
+    renamed, own = {part: names[part] for part in NEEDED}, []
     for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
         doors = kinds.get(kind + DOOR, ours)
@@ -178,16 +158,6 @@ def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str
     return "\n".join([f"def use_{name}({argument}):", *(f"    {line}" for line in lines)])
 
 
-def _over_actions(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
-    """A program that walks to each thing in turn and acts on it there; actions that aren't offered are left out."""
-    lines = ["def program():"]
-    for clause in clauses:
-        reached = [(clause.thing, _ACTS["pick"]), (clause.goal, _ACTS["put"])]
-        for thing, acts in reached if clause.goal else [(clause.thing, _ACTS[clause.kind])]:
-            lines += [f'    walk_to("{thing}")', *(f"    {act}" for act in acts if act.rstrip("()") in names)]
-    return _renamed(planner("moves") + "\n\n\n" + "\n".join(lines), names)
-
-
 def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
     """The same planner as over skills, whose parts are walked out action by action."""
     # Nothing is forgotten where no skill asks which rooms are new.
@@ -196,17 +166,86 @@ def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
     return _used(_renamed("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
 
 
-def _straight(clauses: Iterable[Clause], kinds: Mapping[str, str]) -> str:
-    """A program without a search: the goals of each clause one after the other, as far as there are skills for them."""
-    steps = {
-        "goto": ("discover", "goto"),
-        "pick": ("discover", "goto", "pick"),
-        "open": ("discover", "goto", "open"),
-        "put": ("discover", "face", "put"),
-    }
-    lines = ["def program():"]
+_ROOMS = 12
+_EXPLORE = ("find_exit", "goto_exit", "open_exit", "enter")
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "goto": ("find", "goto"),
+    "pick": ("find", "goto", "pick"),
+    "open": ("find", "goto", "open"),
+    "put": ("find", "face", "put"),
+}
+
+
+def relative_source(clauses: Iterable[Clause], kinds: Mapping[str, str], *, door: str) -> str:
+    """A program over the skills that are offered, by kind; KeyError for a kind that it can't do without.
+
+    `door` is what the skill that enters is given: the nearest in view.
+    """
+    given = {"enter": door}
+    explore = " and ".join(f"{kinds[kind]}({given.get(kind, '')})" for kind in _EXPLORE if kind in kinds) or "False"
+    lines = [
+        "def find(what):",
+        f"    for room in range({_ROOMS}):",
+        f'        if ({kinds["discover" + DOOR]}(what) if "door" in what else {kinds["discover"]}(what)):'
+        if "discover" + DOOR in kinds
+        else f"        if {kinds['discover']}(what):",
+        "            return True",
+        f"        if not ({explore}):",
+        "            forget_visited_rooms()",
+        "    return False",
+        "\n\ndef program():",
+    ]
     for clause in clauses:
-        parts = [(kind, clause.thing) for kind in (steps["pick"] if clause.kind == "put" else ())]
-        parts += [(kind, clause.goal or clause.thing) for kind in steps[clause.kind]]
-        lines += [f'    {kinds[kind]}("{thing}")' for kind, thing in parts if kind in kinds]
-    return "\n".join(lines if len(lines) > 1 else [*lines, "    return False"])
+        if clause.kind == "put":
+            lines.append(_relative_call(Clause("pick", clause.thing), kinds))
+        lines.append(_relative_call(clause, kinds))
+    return "\n".join(lines)
+
+
+def _relative_call(clause: Clause, kinds: Mapping[str, str]) -> str:
+    thing = clause.goal or clause.thing
+    named = {kind: kinds.get(kind + DOOR, name) if type_of(thing) == "door" else name for kind, name in kinds.items()}
+    calls = [f'{"find" if part == "find" else named[part]}("{thing}")' for part in _PARTS[clause.kind]]
+    return "    " + " and ".join(calls)
+
+
+_CALL_MADE = re.compile(r"(\w+)\((?:'([^'\n]*)'|\"([^\"\n]*)\")?\) -> (True|False|refused)")
+
+
+def repair_program(text: str) -> str:
+    """The reply to a debug prompt: a program for what remains, in which a skill's error ends only that call."""
+    groups = parse(block(section(text, "Instruction to carry out")))
+    calls = _CALL_MADE.findall(section(text, "Calls it made"))
+    kinds = {name: kind for kind, name in by_kind(functions(section(text, "Skills"))).items()}
+    done = [
+        (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
+    ]
+    return written(text, _remaining(groups, done), careful=True)
+
+
+def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:
+    """The groups from the first unfinished one on; calls that finished a group aren't counted for the next."""
+    position = 0
+    for number, group in enumerate(groups):
+        ends = [_end(clause, done, start=position) for clause in group]
+        if None in ends:
+            return groups[number:]
+        position = max(end for end in ends if end is not None)
+    return groups[-1:]
+
+
+def _end(clause: Clause, done: Sequence[tuple[str, str]], *, start: int) -> int | None:
+    """Where in `done` a clause was finished: its kind of call on something its description can mean."""
+    wanted = clause.goal or clause.thing
+    for number in range(start, len(done)):
+        kind, argument = done[number]
+        if kind == clause.kind and _may_mean(argument, wanted):
+            return number + 1
+    return None
+
+
+def _may_mean(argument: str, description: str) -> bool:
+    """Whether "red ball #3" may be what "a red ball on your left" means: nothing that both name differs."""
+    types = {type_of(argument), type_of(description)} - {"object"}
+    colours = {colour_of(argument), colour_of(description)} - {""}
+    return len(types) < 2 and len(colours) < 2

@@ -1,25 +1,24 @@
 """Any server that speaks OpenAI's chat protocol: OpenAI itself, vLLM, llama.cpp, Ollama, with or without a key.
 
-The only file that knows the `openai` package. Its own retries are switched off: `sdg.llm.retry` asks again.
+The only file that knows the `openai` package. Its own retries are switched off: `sdg.llm.asking` asks again.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sdg.llm.address import check_address, untrusted
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
-from sdg.llm.openai.answer import Unreadable, message_of, read_answer
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.secrets import hider
+from sdg.llm.secrets import check_address, hider, untrusted
 
 MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
@@ -113,22 +112,24 @@ class OpenAIModel:
                 return response.status_code, response.headers, _bounded(response.iter_bytes(), seconds=limit)
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error)
-        except openai.APITimeoutError:
-            raise self._timed_out() from None
         except TimeoutError:
             raise Unavailable(
                 f"{self._who()} did not finish within {limit:g} s: raise model.reply_seconds or lower model.max_tokens."
             ) from None
-        except openai.APIConnectionError as error:
-            raise self._unreachable(error.__cause__ or error) from None
-        except openai.OpenAIError as error:
-            raise ModelError(self._hide(f"{self._who()} could not be asked: {error}.")) from None
         except ModelError:
             raise
         except Exception as error:
             # What the HTTP library raises while the body is read isn't translated by the client.
-            timed_out = "timeout" in type(error).__name__.lower()
-            raise self._timed_out() if timed_out else self._unreachable(error) from None
+            cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
+            reason = self._hide(str(cause) or type(cause).__name__)
+            if "timeout" in type(error).__name__.lower():
+                seconds = f"{self.endpoint.timeout_seconds:g}"
+                said = f"did not answer within {seconds} s: raise model.timeout_seconds, or check it."
+            elif isinstance(error, openai.OpenAIError) and not isinstance(error, openai.APIConnectionError):
+                raise ModelError(f"{self._who()} could not be asked: {reason}.") from None
+            else:
+                said = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
+            raise Unavailable(f"{self._who()} {said}") from None
 
     def _open(self) -> Any:
         with self._opening:
@@ -151,31 +152,17 @@ class OpenAIModel:
             answer = read_answer(body)
         except Unreadable as error:
             raise Unavailable(self._hide(f"{self._who()} {error}: try again or another model.")) from None
-        return Completion(
-            self._hide(answer.text),  # A server that repeats the key must not get it into journals and reports.
-            self.endpoint.model,
-            prompt_tokens=answer.prompt_tokens,
-            completion_tokens=answer.completion_tokens,
-            cached_tokens=answer.cached_tokens,
-            reasoning_tokens=answer.reasoning_tokens,
-            finish_reason=answer.finish_reason,
-        )
+        # A server that repeats the key must not get it into journals and reports.
+        return replace(answer, text=self._hide(answer.text), model=self.endpoint.model)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-        said = self._hide(message_of(body))
-        told = f"{self._who()} answered HTTP {status}{f' ({said})' if said else ''}. {_advice(status)}"
+        said, advice = (
+            self._hide(message_of(body)),
+            _ADVICE.get(status, "The server has a fault of its own: try again later."),
+        )
+        told = f"{self._who()} answered HTTP {status}{f' ({said})' if said else ''}. {advice}"
         spent = "quota" in said and "insufficient" in said
         return Unavailable(told, _retry_after(headers)) if status in _TRY_AGAIN and not spent else ModelError(told)
-
-    def _timed_out(self) -> Unavailable:
-        seconds = f"{self.endpoint.timeout_seconds:g}"
-        return Unavailable(
-            f"{self._who()} did not answer within {seconds} s: raise model.timeout_seconds, or check it."
-        )
-
-    def _unreachable(self, error: BaseException) -> Unavailable:
-        reason = self._hide(str(error) or type(error).__name__)
-        return Unavailable(f"{self._who()} can't be reached ({reason:.200}): is the server running, is base_url right?")
 
     def _who(self) -> str:
         return f"Model {self.endpoint.model!r} at {self.endpoint.base_url or 'OpenAI'}"
@@ -190,16 +177,14 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
     return [{"type": "text", "text": message.content}, *images]
 
 
-def _advice(status: int) -> str:
-    if status in (401, 403):
-        return f"Set {KEY_VARIABLE} to a key that this server accepts."
-    if status == 404:
-        return "Check the model's name and base_url (it usually ends in /v1)."
-    if status == 429:
-        return "The rate or quota is used up: wait, lower model.concurrency, or raise the quota."
-    if status in (400, 413, 422):
-        return "The server refuses the request: check model.name, and whether the prompt fits the model's context."
-    return "The server has a fault of its own: try again later."
+_ADVICE = dict.fromkeys((401, 403), f"Set {KEY_VARIABLE} to a key that this server accepts.") | {
+    404: "Check the model's name and base_url (it usually ends in /v1).",
+    429: "The rate or quota is used up: wait, lower model.concurrency, or raise the quota.",
+}
+_ADVICE |= dict.fromkeys(
+    (400, 413, 422),
+    "The server refuses the request: check model.name, and whether the prompt fits the model's context.",
+)
 
 
 def _bounded(chunks: Iterable[bytes], *, seconds: float) -> bytes:
@@ -241,14 +226,89 @@ def _make(settings: ModelSettings) -> OpenAIModel:
         raise ModelError(f"{error}.") from None
     if not settings.trusted and os.environ.get(KEY_VARIABLE):
         raise ModelError(untrusted(settings.base_url or ""))
-    return OpenAIModel(
-        Endpoint(
-            settings.name,
-            base_url=settings.base_url,
-            timeout_seconds=settings.timeout_seconds,
-            reply_seconds=settings.reply_seconds,
-        )
-    )
+    return OpenAIModel(Endpoint(settings.name, settings.base_url, settings.timeout_seconds, settings.reply_seconds))
 
 
 PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIABLE)
+
+
+class Unreadable(ValueError):
+    """The bytes hold no whole answer; the message says what is wrong, as the end of a sentence about the server."""
+
+
+_USAGE = {
+    "prompt_tokens": ("prompt_tokens",),
+    "completion_tokens": ("completion_tokens",),
+    "cached_tokens": ("prompt_tokens_details", "cached_tokens"),
+    "reasoning_tokens": ("completion_tokens_details", "reasoning_tokens"),
+}
+"""Counts of a completion, and where a server tells them."""
+
+
+def read_answer(body: bytes) -> Completion:
+    """The first choice in a body of either form, whatever its Content-Type says; the text is "" for one without.
+
+    Raises Unreadable.
+    """
+    said = body.decode("utf-8", "replace").lstrip()
+    streamed = said.startswith(("data:", "event:", "id:", "retry:", ":"))
+    try:
+        pieces = _pieces(said) if streamed else [json.loads(said)]
+    except (ValueError, RecursionError):
+        raise Unreadable("answered with something that isn't JSON") from None
+    texts, reason, usage = list[str](), "", None
+    for piece in pieces:
+        if streamed and _at(piece, "error"):
+            raise Unreadable(f"broke off ({message_of(json.dumps(piece).encode())})")
+        usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
+        message = _at(choice, "delta" if streamed else "message")
+        if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
+            texts.append(_text(message))
+            ended = choice.get("finish_reason")
+            reason = ended[:40] if isinstance(ended, str) and ended else reason
+    if not texts:
+        raise Unreadable("answered without any choice")
+    if streamed and not reason:
+        raise Unreadable("broke off in the middle of its answer")
+    counts = {name: _at(usage, *place) for name, place in _USAGE.items()}
+    known = {name: count for name, count in counts.items() if type(count) is int and count >= 0}
+    return replace(Completion("".join(texts), "", finish_reason=reason), **known)  # type: ignore[arg-type]
+
+
+def _pieces(said: str) -> Iterator[object]:
+    """The JSON values of a stream; what isn't JSON is what a lost connection leaves, and ends it."""
+    for line in said.split("\n"):  # not splitlines: U+2028 may stand in a text
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if data == "[DONE]":
+            return
+        try:
+            yield json.loads(data or "null")
+        except (ValueError, RecursionError):
+            return
+
+
+def _at(value: Any, *place: str | int) -> Any:
+    """What lies at a place of nested JSON, None where there is none."""
+    for key in place:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _text(message: object) -> str:
+    """What a message says: its content, the texts of its parts, or why the model won't."""
+    content = _at(message, "content")
+    if isinstance(content, list):
+        content = "".join(text for part in content if isinstance(text := _at(part, "text"), str))
+    return next((text for text in (content, _at(message, "refusal")) if isinstance(text, str) and text), "")
+
+
+def message_of(body: bytes) -> str:
+    """What a server says of its own error, on one line of at most 300 characters."""
+    said = body[:4000].decode("utf-8", "replace")
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        error = json.loads(body)["error"]
+        said = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
+    return " ".join(said.split())[:300]

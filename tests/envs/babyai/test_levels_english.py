@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.english import paraphrase
 from sdg.envs.babyai.grammar import parse
-from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, instruction, instructions, level_name
+from sdg.envs.babyai.language import paraphrase
+from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, level_name
+from sdg.envs.babyai.world import instruction, instructions
 
 SAID = [each.text for level in PAPER_LEVELS for each in instructions(level, split="evaluation", count=12, seed=777)]
 

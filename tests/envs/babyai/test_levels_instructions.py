@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels, gym_id, instruction, instructions, level_name
+from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels, gym_id, level_name
+from sdg.envs.babyai.world import instruction, instructions
 from sdg.envs.instructions import SPLITS, STRIDE, Instruction, check_seed, seeds
 from sdg.experiments.bench.table1 import PUBLISHED_LEVELS
 

@@ -34,6 +34,16 @@ def test_what_the_targets_say_is_what_is_decoded() -> None:
     assert not found["button"].checked
 
 
+def test_a_coloured_letter_is_a_shape_with_its_colour() -> None:
+    picture = WHITE.copy()
+    picture[60:76, 40:52], picture[100:116, 40:52] = (255, 255, 0), (0, 0, 238)
+    lines = [TextLine("G", (40, 60, 52, 76), 0.9), TextLine("2", (40, 100, 52, 116), 0.9)]
+    assert [str(each) for each in merge(picture, [], lines).elements] == [
+        "'G' yellow shape: [40, 60, 52, 76]",
+        "'2': [40, 100, 52, 116]",
+    ]
+
+
 def test_text_belongs_to_the_smallest_element_that_holds_it() -> None:
     detections = [
         Detection("button", (4, 46, 69, 90), False, False, 0.9),

@@ -88,7 +88,7 @@ def test_numpy_plays_what_torch_learned() -> None:
 
     small = PPOSettings(n_steps=4, batch_size=24)
     practice = PaperPractice(starts(), 6, horizon=10, seed=0)
-    practice.load(np.arange(6), np.arange(6))
+    practice.restore(np.arange(6), np.arange(6))
     learner = PaperLearner(PaperVecEnv(practice), practice.texts, small, seed=0, shape=PaperShape(8, 6))
     policy = learner.policy()
     inner = learner.ppo.policy

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.experiments.bench import evidence, flat_policies, table1
 from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts
-from sdg.experiments.cli.errors import UserError
-from sdg.experiments.table.ledger import BURNT
-from sdg.grounding.records import load_policy
+from sdg.experiments.table.ledger import markdown, seed_set, used_seeds
+from sdg.pipeline.records import load_policy
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -47,24 +47,27 @@ def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkey
 
 
 def test_seeds_that_were_looked_at_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="seed 777 was looked at for development"):
+    with pytest.raises(UserError, match="seed 777 was used in development"):
         evidence.rows(seed=777, out=tmp_path)
     [row] = evidence.rows(
-        seed=777, burnt=True, agents=("bot",), levels=("GoToObj",), instructions=2, out=tmp_path, processes=1
+        seed=777, allow_dev_seeds=True, agents=("bot",), levels=("GoToObj",), instructions=2, out=tmp_path, processes=1
     )
-    assert row["seed_set"] == "evaluation/777 (burnt)"
+    assert row["seed_set"] == "evaluation/777 (development)"
     with pytest.raises(UserError, match="no agent 'sgd'"):
         evidence.rows(seed=12, agents=("sgd",), out=tmp_path)
 
 
-def test_the_ledger_names_every_burnt_seed() -> None:
-    ledger = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8").split("## Seeds")[1]
-    numbers = {int(word) for line in ledger.splitlines() if line.startswith("| ") for word in _numbers(line)}
-    assert set(BURNT) <= numbers
+@pytest.mark.parametrize("seed", [0, 101, 102, 777, 2101])
+def test_no_seed_of_development_publishes_anything(seed: int) -> None:
+    assert seed in used_seeds("development")
+    with pytest.raises(UserError, match=f"seed {seed} was used in development .* name a fresh --seed"):
+        seed_set(seed, allow_dev_seeds=False)
 
 
-def _numbers(line: str) -> list[str]:
-    return [word for word in line.split("|")[1].replace(",", " ").split() if word.isdigit()]
+def test_the_ledger_is_one_page_with_every_seed() -> None:
+    assert not used_seeds("development").keys() & used_seeds("published").keys()
+    page = "\n".join(markdown())
+    assert "| 101, 102 | runs from nothing of a real model, given up | development |" in page
 
 
 def test_missions_of_bosslevel_alone_are_those_that_synthseq_has_not(tmp_path: Path) -> None:

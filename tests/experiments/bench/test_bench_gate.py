@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.experiments.gate import recorded, tasks
-from sdg.experiments.gate.figures import calibration_error, figures
-from sdg.experiments.gate.rollouts import Rollout, balanced, play, real_programs
-from sdg.experiments.gate.training import planned
+from sdg.experiments.gate_training import recorded, tasks
+from sdg.experiments.gate_training.figures import calibration_error, figures
+from sdg.experiments.gate_training.rollouts import Rollout, balanced, play, real_programs
+from sdg.experiments.gate_training.training import planned
 from sdg.experiments.table.comparison import SHIPPED
 
 

@@ -10,20 +10,27 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from sdg.console import UserError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import TASKS, UNSEEN
+from sdg.experiments.bench.screens.command import (
+    chosen_seeds,
+    chosen_tasks,
+    mean_rows,
+    report,
+    rows,
+    task_row,
+    waited_for,
+)
 from sdg.experiments.bench.screens.episodes import Job, Played, Players, Setting, play
-from sdg.experiments.bench.screens.table import chosen_seeds, chosen_tasks, mean_rows, report, rows, task_row
-from sdg.experiments.cli.errors import UserError
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
-from sdg.llm.webrules.model import WebRules
+from sdg.llm.webrules.rules import WebRules
 from tests.shared.processes import descendants, lives
 
 SETTING = Setting(ModelSettings("webrules"))
@@ -42,10 +49,16 @@ def test_tasks_and_seeds_are_named() -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("tasks", ["click-buton"]), ("tasks", []), ("seeds", "3-1"),
-                                               ("seeds", "a"), ("eyes", "dom"), ("guards", ["nobody"])])  # fmt: skip
+                                               ("seeds", "a"), ("eyes", "dom"), ("guards", ["nobody"]),
+                                               ("assignments", ["model.name=x"])])  # fmt: skip
 def test_what_is_asked_wrongly_is_told(option: str, value: object, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         rows(**{option: value, "out": tmp_path / "run"})  # type: ignore[arg-type]
+
+
+def test_a_model_is_waited_for_as_long_as_is_said() -> None:
+    model = waited_for(ModelSettings("webrules"), ["model.timeout_seconds=3600", "model.retries=1"])
+    assert (model.timeout_seconds, model.retries, model.kind) == (3600.0, 1, "webrules")
 
 
 def test_rows_have_rates_and_causes_and_means_go_over_tasks() -> None:
@@ -82,7 +95,8 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
 
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
-    setting = replace(SETTING, guards=("confirm", "screens"))
+    """The expert's rules stand in for a model that can read mail: what is tested is the confirmation."""
+    setting = Setting(ModelSettings("tests.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
     ((row, _),) = play([Job("email-inbox-nl-turk", 40)], setting)
     assert "delete" in row.instruction
     assert row.success, row

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sdg.experiments.bench.models.recorded import read_draw, request_key
-from sdg.experiments.bench.models.table import rows
-from sdg.experiments.cli.errors import CheckFailed, UserError
+from sdg.console import CheckFailed, UserError
+from sdg.experiments.bench.models.command import rows, rows_of
+from sdg.experiments.bench.models.recorded import About, Draw, DrawnEpisode
 
 MODEL = """
 class Turns:
@@ -54,8 +56,8 @@ def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> 
     about = kept / "draw.json"
     elsewhere = json.loads(about.read_text()) | {"commit": "gone"}
     about.write_text(json.dumps(elsewhere))
-    transcript = kept / "transcript.jsonl"
-    transcript.write_text(transcript.read_text().replace("robot", "machine"))
+    transcript = kept / "transcript.jsonl.xz"
+    transcript.write_bytes(lzma.compress(lzma.decompress(transcript.read_bytes()).replace(b"robot", b"machine")))
     gone = [row | {"commit": "gone"} for row in drawn]
     assert list(rows(drawn=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
 
@@ -75,21 +77,16 @@ def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_pat
     assert whole[0]["unfinished"] == 0
 
 
-def test_intervals_know_who_answered(model: str, tmp_path: Path) -> None:
-    bridge, out = tmp_path / "bridge", tmp_path / "d"
-    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "seed": 777, "processes": 1}
-    list(rows(**asked, instructions=2, out=out))  # type: ignore[arg-type]
-    from sdg.llm.transcript import entries
-
-    (bridge / "ask").mkdir(parents=True)
-    (bridge / "say").mkdir()
-    for number, entry in enumerate(entries(out / "transcript.jsonl")):
-        (bridge / f"ask/{number:05d}.json").write_text(json.dumps({"messages": entry["messages"]}))
-        (bridge / f"say/{number:05d}.by").write_text("one\n")
-        assert request_key(entry["messages"])
-    row = next(iter(rows(**asked, instructions=2, out=out, answerers=bridge)))  # type: ignore[arg-type]
-    assert row["answerers"] == 1
-    assert read_draw(out / "kept").episodes[0].answerers == ("one",)
+def test_intervals_know_who_answered(tmp_path: Path) -> None:
+    about = About("d", "m", "c", 0, 4, "evaluation")
+    episodes = [DrawnEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
+    alone, known = (
+        rows_of(Draw(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
+        for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
+    )
+    assert (alone.answerers, known.answerers) == (0, 2)
+    assert known.low < alone.low
+    assert known.high > alone.high
 
 
 @pytest.mark.parametrize(
@@ -98,7 +95,6 @@ def test_intervals_know_who_answered(model: str, tmp_path: Path) -> None:
         ({"interfaces": ("telepathy",)}, "there is no 'telepathy'"),
         ({"perceptions": ("x-ray",)}, "there is no 'x-ray'"),
         ({"levels": ("GoToMars",)}, "GoToMars"),
-        ({"answerers": Path("nobody")}, "who answered"),
         ({"llm": "", "drawn": Path("nowhere")}, "no draws are kept"),
     ],
 )

@@ -22,11 +22,11 @@ import sdg.experiments.run
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
-from sdg.experiments.cli import show
 from sdg.experiments.config.config import load
 from sdg.experiments.table import comparison
 from sdg.llm.model import BudgetExceeded
-from sdg.run import RunError, RunFolder, read_journal
+from sdg.storage import RunError, RunFolder, read_journal
+from tests.shared.library_samples import a_library
 
 ROOT = Path(__file__).resolve().parents[3]
 Run = Callable[..., Any]
@@ -229,12 +229,11 @@ def test_show_lists_instructions_and_units(runs: Callable[[Run], None], capsys: 
 def test_skills_without_a_folder_are_those_of_the_shipped_library(
     runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("shipped").mkdir()
-    Path("shipped/library.json").touch()
+    a_library().save("shipped")
     monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
-    monkeypatch.setattr(show, "skills", lambda path: [{"name": "look_for", "library": str(path)}])
     assert cli.main(["skills", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"name": "look_for", "library": "shipped"}
+    names = [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()]
+    assert names == [skill.name for skill in a_library().skills]
 
 
 def test_doctor_finds_this_machine_ready(runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sdg.envs import kernels
-from sdg.experiments.run import compiled
-from sdg.skills.sandbox.process.pool import Pool
+from sdg.experiments.workers import compiled
+from sdg.sandbox.process.pool import Pool
 from tests.shared.kernel_target import act, steps_of
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sdg.run import read_journal
+from sdg.storage import read_journal
 
 
 def sdg(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sdg.experiments.run.workers import Workers
+from sdg.experiments.workers.workers import Workers
 
 ROOT = Path(__file__).resolve().parents[3]
 
 SLEEPERS = """
 import os, sys, time
 from pathlib import Path
-from sdg.experiments.run.workers import Workers
+from sdg.experiments.workers.workers import Workers
 def sleeper(folder):
     Path(folder, str(os.getpid())).touch()
     time.sleep(60)

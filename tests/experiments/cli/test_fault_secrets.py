@@ -26,7 +26,7 @@ from sdg.llm.model import ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.transcript import entries
-from sdg.run import Journal
+from sdg.storage import Journal
 
 CANARY = "canary.4711/NOT-a+usual=shape"
 """No pattern of keys fits it: only who knows the key can take it out."""

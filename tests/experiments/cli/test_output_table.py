@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdg.experiments.cli.output import table
+from sdg.console import table
 
 ROW = {"level": "GoToLocal", "success_rate": 0.5, "low": 0.4, "high": 0.6, "about": "go to the red ball, " * 3}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sdg.experiments.bench.models.table import rows
-from sdg.experiments.cli.errors import UserError
+from sdg.console import UserError
+from sdg.experiments.bench.models.command import rows
 from sdg.experiments.compose.command import Asked, compose
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
@@ -110,8 +111,9 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     with pytest.raises(LibraryError, match="damaged or edited"):
         replace(mixed, composed=tmp_path / "edited.json").build()
 
-    told = (practice / "kept/transcript.jsonl").read_text()
-    (practice / "kept/transcript.jsonl").write_text(told.replace("## How it is judged", "## How it was judged"))
+    transcript = practice / "kept/transcript.jsonl.xz"
+    text = lzma.decompress(transcript.read_bytes())
+    transcript.write_bytes(lzma.compress(text.replace(b"## How it is judged", b"## How it was judged")))
     with pytest.raises(UserError, match="prompts have changed"):
         list(compose(asked, folder=tmp_path / "d", to=tmp_path / "e.json"))
     stand_in = load(find_config("models"), overlay=["model.kind=babylang"])

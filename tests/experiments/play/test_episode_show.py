@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from sdg.agents.agents import RandomAgent, Task, play_task
-from sdg.experiments.play.episodes import Played
+from sdg.deduction.episode import Played
 from sdg.experiments.play.film import BAD, LAST_MS, RUNNING, episode_gif
 
 SEED = 2_000_000

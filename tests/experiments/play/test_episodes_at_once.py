@@ -13,7 +13,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import PRIMITIVES, PlannerRecipe
 from sdg.llm.provider import ModelSettings
-from sdg.run import Journal
+from sdg.storage import Journal
 
 MODEL = """
 import threading

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.console import UserError
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.cli.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
@@ -75,7 +75,7 @@ def test_the_levels_own_instruction_is_played_and_judged(library: Path, capsys: 
 
 def test_own_words_are_given_to_the_verifier(library: Path) -> None:
     own = solve("GoToLocal", 3, instruction="Go to  an object.", recipe=planner(library))[0]
-    assert own["instruction"] == "go to a object", "as BabyAI's own grammar says it"
+    assert own["instruction"] == "go to an object", "as BabyAI's own grammar says it, but for its article"
     assert (own["outcome"], own["note"], own["cause"]) == ("solved", "", "")
 
 

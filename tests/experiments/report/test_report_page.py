@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from sdg.experiments.play.episodes import Played
+from sdg.deduction.episode import Played
 from sdg.experiments.play.film import episode_gif
-from sdg.experiments.report import plots
+from sdg.experiments.report import panels
 from sdg.experiments.report.data import beside, calls, curves, read_run, settings_apart, spending
 from sdg.experiments.report.exchanges import exchanges
 from sdg.experiments.report.exchanges import spending as asked_spending
@@ -24,7 +24,7 @@ from sdg.experiments.report.panels import Mark, Panel, Panels
 from sdg.llm.budget import Prices
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.transcript import Recorded
-from sdg.run import read_journal
+from sdg.storage import read_journal
 from tests.shared.report_example import LEVELS, make_run
 
 HOSTILE = (
@@ -251,9 +251,9 @@ def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
 
 
 def test_plots_are_the_same_every_time() -> None:
-    panels = Panels([Panel("", {"b": [Mark(0, 0.5, 0.4, 0.6)]})], x="", ticks=["a"])
-    assert panels.drawn("svg") == panels.drawn("svg")
-    assert plots.label("_hidden\n" + "x" * 99).startswith("hidden x")
+    whole = Panels([Panel("", {"b": [Mark(0, 0.5, 0.4, 0.6)]})], x="", ticks=["a"])
+    assert whole.drawn("svg") == whole.drawn("svg")
+    assert panels.label("_hidden\n" + "x" * 99).startswith("hidden x")
 
 
 def test_curves_of_rounds_follow_one_another_and_begin_with_what_was_practised(run: Path, tmp_path: Path) -> None:

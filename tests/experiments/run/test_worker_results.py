@@ -9,8 +9,8 @@ from dataclasses import is_dataclass
 
 import pytest
 
-from sdg.experiments.run.workers import ERRORS, RESULTS
-from sdg.skills.sandbox.process.values import name_of
+from sdg.experiments.workers.workers import ERRORS, RESULTS
+from sdg.sandbox.process.values import name_of
 
 
 def listed(name: str) -> type:

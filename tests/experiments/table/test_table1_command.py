@@ -9,22 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.levels import instructions
+from sdg.deduction.episode import Played
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
-from sdg.experiments.bench import ablation as bench_ablation
+from sdg.envs.babyai.world import instructions
 from sdg.experiments.bench import options
 from sdg.experiments.bench import table1 as bench_table1
 from sdg.experiments.cli.main import main
-from sdg.experiments.play.episodes import Played
 from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.table.comparison import grounding_texts
 from sdg.experiments.table.rows import summarise
 from sdg.llm.model import BudgetExceeded
-from sdg.run import read_journal
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
 from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction
+from sdg.storage import read_journal
 
 NEEDED = {"level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "llm_calls", "tokens"}
 CHECKS = {
@@ -178,28 +177,3 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
         assert again.build().name == recipe.agent
     with pytest.raises(ValueError, match="needs a skill library"):
         PlannerRecipe("sdg", None).build()
-
-
-def test_a_limit_on_interactions_counts_what_needed_no_more(library: Path, tmp_path: Path) -> None:
-    table = bench_ablation.rows(
-        which="interactions", most=3, instructions=2, levels=("GoToLocal",), library=str(library),
-        out=str(tmp_path / "i"), processes=1,
-    )  # fmt: skip
-    assert [row["interactions"] for row in table] == [1, 2, 3]
-    rates = [row["success_rate"] for row in table]
-    assert rates == sorted(rates)
-    assert all("rule-based" in row["note"] and row["model"] == "faulty" for row in table)
-    assert (tmp_path / "i/figure/ablation.png").read_bytes().startswith(b"\x89PNG")
-    assert "plumbing test" in (tmp_path / "i/figure/table.md").read_text()
-
-
-def test_attempts_and_gate_are_compared_under_the_same_tasks(library: Path, tmp_path: Path) -> None:
-    shared = {"instructions": 1, "levels": ("GoToLocal",), "library": str(library), "processes": 1}
-    table = bench_ablation.rows(which="attempts", most=2, out=str(tmp_path / "a"), **shared)  # type: ignore[arg-type]
-    assert [(row["agent"], row["attempts"]) for row in table] == [("sdg-attempts-1", 1), ("sdg-attempts-2", 2)]
-    seeds = {row["seed"] for row in read_journal(tmp_path / "a/episodes.jsonl")}
-    assert len(seeds) == 1
-    table = bench_ablation.rows(which="gate", out=str(tmp_path / "g"), **shared)  # type: ignore[arg-type]
-    assert [row["agent"] for row in table] == ["sdg", "sdg-ungated"]
-    assert (tmp_path / "g/figure/ablation.svg").exists()
-    assert main(["bench", "ablation", "--which", "luck"]) == 2

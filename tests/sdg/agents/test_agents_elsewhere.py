@@ -10,10 +10,10 @@ import pytest
 
 from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
 from sdg.agents.chat import ChatAgent
-from sdg.deduction.deduce import DeductionSettings, Failure, Limits, Planner
+from sdg.deduction.deduce import DeductionSettings, Limits, Planner
+from sdg.deduction.episode import Interaction, UnjudgedWorld
 from sdg.deduction.planner import Prompts
-from sdg.deduction.primitives import primitive_skills
-from sdg.deduction.unverifiable import UnjudgedWorld
+from sdg.deduction.protocols import primitive_skills
 from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesize import prompt
 from sdg.induction.translate import prompt as translate_prompt
@@ -89,7 +89,7 @@ def test_a_planner_is_shown_what_was_perceived_only_when_it_replans() -> None:
     state, prompts, limits = world.perception().describe(), Prompts(CORRIDOR), Limits(20, 4, 400_000)
     first = prompts.generate(world.mission, skills=(), limits=limits)
     again = prompts.debug(
-        world.mission, skills=(), limits=limits, failure=Failure("", "it failed", (), state, began=0, ended=3)
+        world.mission, skills=(), limits=limits, failure=Interaction("", "", "it failed", state, (), 0, 0)
     )
     assert state not in "".join(message.content for message in first)
     assert state in again[-1].content

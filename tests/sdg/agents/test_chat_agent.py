@@ -11,8 +11,6 @@ from sdg.agents.agents import Task, play_task
 from sdg.agents.chat import ChatAgent, action_named, spoken
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.world import BabyAIWorld
-from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Completion, Message, Sampling
 
 SEED = 2_000_000
@@ -87,23 +85,3 @@ def test_words_of_a_task_stay_data() -> None:
     model = Model(["turn left"])
     play_task(ChatAgent(model), Task("GoToLocal", SEED, instruction=hostile))
     assert model.asked[0].count("\n## Next action\n") == 1
-
-
-def test_the_rules_read_one_prompt_and_do_simple_tasks() -> None:
-    rows = [play_task(ChatAgent(BabyLang()), Task("GoToLocal", SEED + n)) for n in range(10)]
-    assert sum(row["success"] for row in rows) >= 6
-    assert all(row["steps"] <= row["max_steps"] for row in rows)
-    assert "rule-based" in BabyLang().name
-
-
-def test_the_rules_say_what_they_can_not_do() -> None:
-    model = Model(["turn left"])
-    ChatAgent(model).play(_begun(), Task("GoToLocal", SEED, instruction=""))
-    asked = model.asked[0].replace(_begun().mission, "do a dance")
-    assert "not 'do a dance'" in BabyLang().complete([Message("user", asked)]).text
-
-
-def _begun() -> BabyAIWorld:
-    world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
-    return world

@@ -12,8 +12,8 @@ from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.program import ENTRY, program_guard
 from sdg.envs.domains import domain
 from sdg.llm.fakes import FakeModel
+from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import BEGIN, REQUIRE, RESULT, linked, meddled
-from sdg.skills.sandbox.guard import Refused
 from tests.shared.scripted_skills import scripted_skills
 
 WORLD = domain()

@@ -7,8 +7,7 @@ from dataclasses import replace
 from sdg.deduction.library_skills import Conditions, learn_conditions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.skills.experience import Experience
-from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
 PICK = Subgoal("pick it up", CheckFunction("check", "def check():\n    return get_carried() is not None\n"))
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
-from sdg.deduction.deduce import MENDS, DeductionSettings, Failure, Limits, Planner, Toolkit, deduce
-from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode
-from sdg.deduction.primitives import primitive_skills
-from sdg.deduction.protocols import Skill
+from sdg.deduction.deduce import MENDS, DeductionSettings, Limits, Planner, Toolkit, deduce
+from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode, Interaction
+from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import StepResult
@@ -48,7 +47,7 @@ class Model:
 class Prompts:
     """Words nothing, remembers the failures it was told of."""
 
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[Interaction] = field(default_factory=list)
     limits: list[Limits] = field(default_factory=list)
 
     def generate(self, instruction: str, *, skills: Sequence[Skill], limits: Limits) -> Sequence[Message]:
@@ -56,7 +55,7 @@ class Prompts:
         return [Message("user", instruction)]
 
     def debug(
-        self, instruction: str, *, skills: Sequence[Skill], limits: Limits, failure: Failure
+        self, instruction: str, *, skills: Sequence[Skill], limits: Limits, failure: Interaction
     ) -> Sequence[Message]:
         self.limits.append(limits)
         self.failures.append(failure)

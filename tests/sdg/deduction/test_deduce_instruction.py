@@ -6,7 +6,7 @@ import pytest
 
 from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
 from sdg.deduction.deduce import Planner, Toolkit, deduce
-from sdg.deduction.unverifiable import UnjudgedWorld
+from sdg.deduction.episode import UnjudgedWorld
 from sdg.envs.babyai.domain import BABYAI
 from sdg.gate.chain import OpenGate
 from tests.sdg.deduction.test_deduce_episode import Model, Prompts, fenced

@@ -14,10 +14,9 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command
-from sdg.skills.experience import Experience
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.policy.network import random_policy
-from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 from tests.shared.scripted_skills import scripted_skills
 
 CHECK = CheckFunction("check", "def check():\n    return any(o.held for o in find_objects('the red ball'))\n")

@@ -13,7 +13,6 @@ from sdg.deduction.program import (
     PROGRAM_ERROR,
     REFUSED,
     STOPPED,
-    Program,
     ProgramResult,
     Scope,
     run_program,
@@ -38,7 +37,7 @@ def run(
     world.reset(seed)
     robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
     scope = Scope(robot, GatedExecutor(robot, gate or rules_gate(robot.skills, BABYAI)))
-    return run_program(Program(source, world.mission), scope, budget=20_000), robot
+    return run_program(source, scope, budget=20_000), robot
 
 
 def test_a_program_that_solves_its_mission() -> None:
@@ -232,10 +231,10 @@ def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
     linked = "def idle():\n    skill_begins('idle', False)\n    return skill_result('idle', True, any([False]))\n"
     idle = ComposedSkill("idle", (), "Waits.", "nothing", "nothing", linked, calls=())
     scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
-    forged = Program(f"def program():\n    {meddling}\n    idle()\n", world.mission)
+    forged = f"def program():\n    {meddling}\n    idle()\n"
     assert run_program(forged, scope, budget=20_000).cause == NO_PROGRAM
     assert scope.composed.log == ()
-    honest = Program("def program():\n    idle()\n", world.mission)
+    honest = "def program():\n    idle()\n"
     assert run_program(honest, scope, budget=20_000).cause == ""
     assert [(call.before, call.said, call.after) for call in scope.composed.log] == [(False, True, False)]
 
@@ -254,7 +253,7 @@ def test_a_program_whose_calls_come_to_nothing_is_stopped() -> None:
     spinning = {"go_next_to": ScriptedSkill("go_next_to", Constant(0), horizon=4)}
     robot = Robot(world, spinning, domain=BABYAI, rng=np.random.default_rng(0), attempts=1)
     loop = "def program():\n    for _ in range(99):\n        go_next_to(get_observed_objects()[0])\n"
-    ran = run_program(Program(loop, world.mission), Scope(robot, GatedExecutor(robot, OpenGate())), budget=20_000)
+    ran = run_program(loop, Scope(robot, GatedExecutor(robot, OpenGate())), budget=20_000)
     vain = [call for call in ran.calls if call.steps and not call.success]
     assert ran.cause == STOPPED
     assert len(vain) >= MAX_VAIN_CALLS

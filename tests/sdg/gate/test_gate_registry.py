@@ -19,7 +19,7 @@ from sdg.gate.registry import check_guards, gate_of
 from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command
 from sdg.llm.provider import ModelSettings
-from sdg.run import Journal
+from sdg.storage import Journal
 
 OWN = """
 from sdg.gate.verdict import Verdict
@@ -97,7 +97,8 @@ def test_one_s_own_guard_joins_the_rules(name: str) -> None:
         ([], "a gate needs a guard; the guard 'open' lets every command through"),
         (
             ["rule"],
-            "no guard 'rule'; there are rules, learned, screens, confirm, llm, open, or one of your own",
+            "no guard 'rule'; there are rules, learned, screens, confirm, phone, phone-learned, llm, open, or one of"
+            " your own",
         ),
         (["rules", "own_guards:Bold"], "own_guards has no 'Bold'"),
         (["own_guards:Half"], r"the guard 'own_guards:Half' \(type\) lacks complete"),

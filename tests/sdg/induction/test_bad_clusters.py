@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sdg.experiments.bench.clusterings.measure import recorded_corpus, stand_in_corpus
 from sdg.induction.induce import Discovery, InduceSettings, discover
 from sdg.skills.clustering.kmeans import adjusted_rand
-from sdg.skills.experience import Experience
+from sdg.skills.subgoal import Experience
+from tests.shared.subgoal_corpora import recorded_corpus, stand_in_corpus
 
 
 def found(text: str) -> tuple[Discovery, float]:

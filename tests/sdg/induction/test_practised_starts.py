@@ -15,7 +15,7 @@ from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import Member, Stage
 from sdg.skills.practice.starts import Starts, perturb_starts
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.subgoal import CheckFunction, Subgoal
 
 FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
@@ -100,7 +100,10 @@ def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> No
 def test_few_starts_judge_several_times_and_count_once() -> None:
     train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
     stage = Stage(0, "object", NEVER_TRUE)
-    members = tuple(Member("GoToLocal", seed, "go to a ball", (), (), stage, (), "go") for seed in range(4))
+    members = tuple(
+        Member("go to a ball", "GoToLocal", seed, 0, Subgoal("go", NEVER_TRUE), (), (), stage=stage)
+        for seed in range(4)
+    )
     earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
     told: list[Point] = []
     job = Practice(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
@@ -127,7 +130,9 @@ def test_what_chooses_a_policy_does_not_measure_it() -> None:
 @pytest.mark.parametrize(("count", "judged_on", "measured"), [(7, PRACTICE, 0), (15, HELD_OUT, 0), (16, HELD_OUT, 8)])
 def test_too_few_held_out_starts_are_said(count: int, judged_on: str, measured: int) -> None:
     train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
-    member = Member("GoToLocal", 0, "go to a ball", (), (), Stage(0, "object", NEVER_TRUE), (), "go")
+    member = Member(
+        "go to a ball", "GoToLocal", 0, 0, Subgoal("go", NEVER_TRUE), (), (), stage=Stage(0, "object", NEVER_TRUE)
+    )
     earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
     job = Practice(0, (member,), InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(count))
     trained = practise(job)

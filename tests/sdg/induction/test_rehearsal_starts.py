@@ -11,12 +11,10 @@ from sdg.deduction.library_skills import options_of
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.bench.skills import figures
-from sdg.experiments.play.players import PlannerRecipe
-from sdg.experiments.play.programs import ProgramRecipe
+from sdg.experiments.play.players import PlannerRecipe, ProgramRecipe
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.induction.rehearsal import rehearsed
-from sdg.induction.skill_requests import skill_requests, starts_of
+from sdg.experiments.train_library import measure_skills
+from sdg.induction.skill_requests import rehearsed, skill_requests, starts_of
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import perturb_starts
 from sdg.skills.subgoal import CheckFunction
@@ -27,7 +25,9 @@ FORGOT = (4, 9)
 
 
 def _row(level: str, seed: int, calls: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"level": level, "seed": seed, "actions": list(ACTIONS), "forgot": list(FORGOT), "trace": [{"calls": calls}]}
+    head = {"unit": f"sdg/{level}/{seed}/0", "agent": "sdg", "success": True, "steps": len(ACTIONS), "max_steps": 99}
+    played = {"actions": list(ACTIONS), "forgot": list(FORGOT), "trace": [{"calls": calls}]}
+    return head | {"level": level, "seed": seed} | played
 
 
 def _call(name: str, argument: str, began: int, *, refused: bool = False) -> dict[str, Any]:
@@ -129,7 +129,9 @@ def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
     agent = PlannerRecipe("sdg", SHIPPED).build()
     rows = [play_task(agent, Task("PutNextLocal", seed)) for seed in range(2_990_000, 2_990_008)]
     options = options_of(load_library(SHIPPED))
-    assert figures(options, rows, most=5, seed=1) == figures(options, rows[::-1], most=5, seed=1)
+    found = measure_skills(options, rows, most=5, seed=1)
+    assert found == measure_skills(options, rows[::-1], most=5, seed=1)
+    assert sum(row.get("commands", 0) for row in found) > 5
 
 
 def test_wandering_moves_robots_and_nothing_else() -> None:

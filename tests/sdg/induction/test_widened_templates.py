@@ -10,9 +10,8 @@ from sdg.induction.induce import Discovery
 from sdg.induction.library_builder import templates, without_a_skill
 from sdg.induction.translate import BATCH, translate
 from sdg.llm.model import Completion
-from sdg.skills.experience import Experience
 from sdg.skills.practice.fresh_starts import Member, Stage
-from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+from sdg.skills.subgoal import CheckFunction, Experience, SkillCall, Subgoal
 
 HOLDING = CheckFunction(
     "check",
@@ -27,7 +26,9 @@ WALKED = Experience("go", "GoToLocal", 3, 0, Subgoal("go there", ALONE), (), (2,
 
 
 def member(check: CheckFunction) -> Member:
-    return Member("Open", 0, "go", (), (), Stage(0, "blue box", check), (), "discover the blue box")
+    return Member(
+        "go", "Open", 0, 0, Subgoal("discover the blue box", check), (), (), stage=Stage(0, "blue box", check)
+    )
 
 
 def test_other_things_become_any_thing_where_every_check_names_some() -> None:

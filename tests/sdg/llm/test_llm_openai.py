@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from sdg.llm.asking import Retried
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.openai.client import MAX_BODY_BYTES, Endpoint, OpenAIModel
-from sdg.llm.retry import Retried
 
 ASKED = (Message("user", "say something"),)
 Answer = Callable[["Handler", dict[str, Any]], None]

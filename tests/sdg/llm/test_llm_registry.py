@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from sdg.envs.registry import RegistryError
-from sdg.llm.adapter import as_model
-from sdg.llm.budget import Limits, Prices
-from sdg.llm.estimate import EPISODE, Estimate
+from sdg.llm.budget import EPISODE, Estimate, Limits, Prices
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.registry import PROVIDERS, build, concurrency_of, is_rule_based, named, prices_of, provider_of
+from sdg.llm.registry import PROVIDERS, as_model, build, concurrency_of, is_rule_based, named, prices_of, provider_of
 
 OWN = """
 from sdg.llm.budget import Prices
@@ -78,7 +76,13 @@ def test_every_kind_can_be_built_or_says_what_it_needs(kind: str, tmp_path: Path
 
 
 def test_what_each_kind_declares() -> None:
-    assert [kind for kind in PROVIDERS if is_rule_based(kind)] == ["babylang", "faulty", "webrules"]
+    assert [kind for kind in PROVIDERS if is_rule_based(kind)] == [
+        "babylang",
+        "faulty",
+        "phonerandom",
+        "phonerules",
+        "webrules",
+    ]
     assert [kind for kind in PROVIDERS if provider_of(kind).network] == ["openai"]
     assert not is_rule_based("own_models:Parrot")
     assert "own_models" not in sys.modules, "nothing is imported to find out"
@@ -110,7 +114,8 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
     [
         (
             "gpt",
-            "no model provider 'gpt'; there are babylang, faulty, openai, replay, webrules, or one of your own",
+            "no model provider 'gpt'; there are babylang, faulty, openai, phonerandom, phonerules, replay, webrules, or"
+            " one of your own",
         ),
         ("own_models:Parot", "own_models has no 'Parot'; it has"),
         ("own_model:Parrot", "there is no module 'own_model' in"),

@@ -13,14 +13,16 @@ from urllib.parse import quote
 
 import pytest
 
-from sdg.llm.asking import in_order
+from sdg.envs import files
+from sdg.envs.files import compress_lines
+from sdg.llm import transcript
+from sdg.llm.asking import Retried, in_order
 from sdg.llm.budget import Budgeted, Limits, Prices, Spent
 from sdg.llm.cache import Cached
 from sdg.llm.faulty import MISTAKES, Faulty
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
-from sdg.llm.retry import Retried
 from sdg.llm.secrets import hider
 from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
 
@@ -126,57 +128,55 @@ def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> Non
     assert ask(Replayed(path)) == "one"
 
 
-LONG = "a line of the rules, the same in every prompt\n" * 40
-PROMPT = f"You write programs.\n\n## Skills\n\n{LONG}\n## Example\n\n{LONG.upper()}\n## Task\n\ngo to the "
+HOSTILE = "go to the blue \ud800 key\u2028\n"
 
 
-def test_the_long_parts_of_messages_are_stored_once(tmp_path: Path) -> None:
+def test_a_compressed_transcript_is_read_and_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Scripted("one"), path)
-    texts = [f"{PROMPT}{thing}" for thing in ("red ball", "blue \ud800 key\u2028", "red ball")]
-    for text in texts:
-        ask(recorded, text)
-        ask(Recorded(Scripted("another process"), path), text)
-    assert [entry["messages"][0]["content"] for entry in entries(path)] == [text for text in texts for _ in range(2)]
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["text"] for line in lines if "part" in line].count(f"## Skills\n\n{LONG}\n") == 1
-    assert sum("part" in line for line in lines) == 2
-    assert len(path.read_bytes()) < 2 * len(PROMPT)
-    assert ask(Replayed(path), texts[1]) == "one"
+    texts = [f"{HOSTILE}{number}" for number in range(3)]
+    ask(Recorded(Scripted("one"), path), texts[0])
+    path.write_bytes(path.read_bytes() + b'{"schema":3,"torn')
+    compress_lines(path)
+    assert not path.exists()
+    ask(Recorded(Scripted("two"), path), texts[1])
+    assert [entry["messages"][0]["content"] for entry in entries(path)] == texts[:2]
+    plain = path.read_bytes()
+    compress_lines(path)
+    path.write_bytes(plain)  # as a kill leaves it that came before the file was removed
+    compress_lines(path)
+    ask(Recorded(Scripted("three"), path), texts[2])
+    for place in (path, path.with_name("transcript.jsonl.xz")):
+        replayed = Replayed(place)
+        assert [ask(replayed, text) for text in texts[:2]] == ["one", "two"]
+    assert ask(Replayed(path), texts[2]) == "three"
 
 
-def test_the_functions_of_replies_are_stored_once(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
-    helper = "def helper():\n" + "    look()\n" * 40
-    replies = [f"```python\n{helper}\ndef program():\n    go({n})\n```" for n in range(3)]
-    recorded = Recorded(Scripted(*replies), path)
-    assert [ask(recorded) for _ in replies] == replies
-    replayed = Replayed(path)
-    assert [ask(replayed) for _ in replies] == replies
-    assert path.read_bytes().count(b"look()") == 40
+    ask(Recorded(Scripted("one"), path))
+    compress_lines(path)
+    packed = tmp_path / "transcript.jsonl.xz"
+    whole = packed.read_bytes()
+    for data in (whole[:-9], b"no archive", whole[:40] + b"?" + whole[41:]):
+        packed.write_bytes(data)
+        with pytest.raises(ModelError, match="can't be read: it is a damaged archive"):
+            Replayed(path)
+    packed.write_bytes(whole)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 200)
+    with pytest.raises(ModelError, match=r"can't be read: it (unpacks to more|is too large)"):
+        Replayed(path)
 
 
-def test_a_part_that_a_kill_tore_is_written_again(tmp_path: Path) -> None:
+def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one"), path), "short")
-    whole = path.read_bytes()
-    recorded = Recorded(Scripted("two"), path)
-    ask(recorded, PROMPT)
-    added = path.read_bytes()[len(whole) :]
-    for cut in range(0, len(added), 97):
-        path.write_bytes(whole + added[:cut])
-        ask(Recorded(Scripted("two"), path), PROMPT)
-        assert [entry["messages"][0]["content"] for entry in entries(path)] == ["short", PROMPT]
-
-
-def test_parts_are_written_again_into_a_file_that_was_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Scripted("one"), path)
-    ask(recorded, PROMPT)
-    ask(recorded, PROMPT)
-    path.unlink()
-    ask(recorded, PROMPT)
-    assert [entry["messages"][0]["content"] for entry in entries(path)] == [PROMPT]
+    ask(Recorded(Scripted("one" * 500), path))
+    monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
+    with pytest.raises(ModelError, match=r"Line 1 of .* at most 1000 are read"):
+        Replayed(path)
+    before = path.read_bytes()
+    with pytest.raises(ModelError, match="isn't recorded: at most 1000"):
+        ask(Recorded(Scripted("two" * 500), path))
+    assert path.read_bytes() == before
 
 
 def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     path.write_text('{"schema": 1, "key": "abc", "messages": [], "reply": {"text": "hi"}}\n')
     before = path.read_bytes()
     for use in (lambda: Replayed(path), lambda: ask(Recorded(Scripted("one"), path))):
-        with pytest.raises(ModelError, match="has schema 1, this version's is 2: replay it with the version"):
+        with pytest.raises(ModelError, match="has schema 1, this version's is 3: replay it with the version"):
             use()
     assert path.read_bytes() == before
 
@@ -192,10 +192,11 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        '{"schema": 2}',
-        '{"schema":2,"key":"k","messages":[{"role":"user","content":[{"part":"0123456789abcdef"}]}],"reply":{"text":["x"]}}',
-        '{"schema":2,"key":"k","messages":[7],"reply":{"text":["x"]}}',
-        '{"schema":2,"key":"k","messages":[],"reply":{"text":[7]}}',
+        '{"schema": 3}',
+        '{"schema":3,"key":"k","messages":[{"role":"user","content":["x"]}],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","messages":[7],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","messages":[],"reply":{"text":[7]}}',
+        "[7]",
         "[" * 50_000,
     ],
 )

@@ -12,14 +12,14 @@ from sdg.hypothesis.hypothesize import hypothesize
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Sampling
 from sdg.skills.checks.check import compiled
-from sdg.skills.practice.starts import Starts, restored
+from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.search import RandomSearch, Search
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 
 def start_of(level: str, seed: int) -> Starts:
-    rows = restored(BABYAI, BABYAI.layouts(level, [seed]), [0], actions=[()])
+    rows = restore(BABYAI, BABYAI.layouts(level, [seed]), [0], actions=[()])
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
@@ -49,16 +49,16 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
     world = BabyAIWorld(level, lift_time_limit=True)
     world.reset(seed)
     done = False
-    for goal in result.results:
+    for goal in result.subgoals:
         world.begin_subgoal()
-        check = compiled(goal.subgoal.check, BABYAI)
+        check = compiled(goal.subgoal().check, BABYAI)
         for action in goal.actions:
             assert not check(world.perception())
             done = world.step(action).success
         assert check(world.perception())
     assert done
     assert result.searched_steps <= 3000
-    assert [e.index for e in result.experiences()] == list(range(len(result.results)))
+    assert [e.index for e in result.experiences()] == list(range(len(result.subgoals)))
     assert all(e.confirmed for e in result.experiences())
 
 
@@ -67,7 +67,7 @@ def test_ppo_finds_it_too_and_counts_its_steps() -> None:
 
     result = verified(guessed("GoToLocal", 1), "GoToLocal", 1, search=PPOSearch())
     assert result.verified, result.cause
-    assert sum(goal.searched_steps for goal in result.results) <= result.searched_steps <= 3000
+    assert sum(goal.searched_steps for goal in result.subgoals) <= result.searched_steps <= 3000
 
 
 def test_a_budget_is_never_overdrawn() -> None:
@@ -83,7 +83,7 @@ def test_a_check_that_fires_while_the_task_isn_t_done_is_an_inconsistency() -> N
     wrong = Hypothesis("go", (subgoal("def check():\n    return get_steps() > 0\n"),))
     result = verified(wrong, "PutNextLocal", 4, t_verify=400)
     assert not result.verified
-    assert result.results[0].inconsistent > 0
+    assert result.subgoals[0].inconsistent > 0
     assert "did not call the task done" in result.cause
 
 
@@ -91,7 +91,7 @@ def test_already_true_is_a_subgoal_of_no_actions() -> None:
     both = (subgoal("def check():\n    return True\n"), *guessed("GoToLocal", 1).subgoals)
     result = verified(Hypothesis("go", both), "GoToLocal", 1)
     assert result.verified
-    assert (result.results[0].actions, result.results[0].searched_steps) == ((), 0)
+    assert (result.subgoals[0].actions, result.subgoals[0].searched_steps) == ((), 0)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_can_t_be_trusted_is_refused_before_anything_is_trained(source: str
     assert not result.verified
     assert cause in result.cause
     assert "goal 1" in result.cause
-    assert result.results == ()
+    assert result.subgoals == ()
 
 
 def test_what_was_reached_before_a_failure_is_an_unconfirmed_prefix() -> None:
@@ -127,4 +127,4 @@ def test_the_last_check_is_judged_against_the_world() -> None:
 
 def test_equal_seeds_search_alike() -> None:
     one, other = (verified(guessed("PutNextLocal", 4), "PutNextLocal", 4) for _ in range(2))
-    assert [goal.actions for goal in one.results] == [goal.actions for goal in other.results]
+    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]

@@ -9,10 +9,9 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.domain import Perceivable
+from sdg.sandbox.guard import GeneratedError, Guard, Refused, Signature
 from sdg.skills.checks.check import GuardedCheck, about_one_thing, compiled, fault_of, with_argument
-from sdg.skills.checks.template import Unfit
-from sdg.skills.practice.starts import string_constants
-from sdg.skills.sandbox.guard import GeneratedError, Guard, Refused, Signature
+from sdg.skills.checks.template import Unfit, string_constants
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import walk
 
@@ -76,21 +75,23 @@ def test_the_entry_is_the_checks_name() -> None:
 
 def test_constants_in_order() -> None:
     check = check_of("a = find_objects('red ball')", "return a[0].type == 'ball' or a[0].name == 'red ball'")
-    assert string_constants(check.source) == ["red ball", "ball", "red ball"]
-    assert string_constants("def (") == []
+    assert string_constants(check.source) == ("red ball", "ball", "red ball")
+    assert string_constants("def (") == ()
 
 
 def test_a_new_argument() -> None:
     check = check_of("return any(o.color == 'red' and o.type == 'ball' for o in find_objects('the red ball'))")
     moved = with_argument(check, "a red ball", "blue key", language=BABYAI.language)
-    assert string_constants(moved.source) == ["blue", "key", "blue key"]
+    assert string_constants(moved.source) == ("blue", "key", "blue key")
     with pytest.raises(Unfit):
         with_argument(check, "red ball", "a ball", language=BABYAI.language)
 
 
 def test_a_new_text_that_is_no_description() -> None:
     check = check_of("return get_steps() > len('tag one')")
-    assert string_constants(with_argument(check, "tag one", "tag two", language=BABYAI.language).source) == ["tag two"]
+    assert string_constants(with_argument(check, "tag one", "tag two", language=BABYAI.language).source) == ("tag two",)
+    with pytest.raises(Unfit, match="parse"):
+        with_argument(CheckFunction("check", "def ("), "tag one", "tag two", language=BABYAI.language)
 
 
 def test_what_else_a_check_names_may_be_anything() -> None:

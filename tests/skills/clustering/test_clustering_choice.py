@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.experiments.bench.clusterings.corpus import draw
 from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, representation
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
 from tests.shared.embedders import MadeUp
+from tests.shared.subgoal_corpora import draw
 
 
 def items_named(*names: str) -> list[ClusterItem]:
@@ -33,7 +33,7 @@ BLOBS = blobs()
 
 @pytest.mark.parametrize("half", ["fresh", "both"])
 def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None:
-    corpus = draw(half, n_items=200, seed=5)  # type: ignore[arg-type]
+    corpus = draw(half, n_items=200, seed=5)
     mixed = cluster(corpus.items, seed=0, kinds=corpus.kinds)
     named = cluster(corpus.items, seed=0, kinds=corpus.kinds, parts=representation("api"))
     assert mixed.adjusted_rand is not None

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdg.experiments.bench.clusterings.corpus import draw
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.clustering.kmeans import REJECTED, adjusted_rand
 from sdg.skills.clustering.review import meanings, review
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
+from tests.shared.subgoal_corpora import draw
 
 SEEN = "def f():\n    return len(find_objects('{x}')) > 0\n"
 HELD = "def f():\n    return any(o.held and o.picked_up_at > get_start_steps() for o in find_objects('{x}'))\n"
@@ -64,12 +64,6 @@ def test_one_name_is_one_meaning_however_it_is_checked() -> None:
     other = "def f():\n    return any(o.name == '{x}' for o in get_observed_objects())\n"
     items = [an_item("find", "red ball", SEEN), an_item("find", "red ball", other), an_item("spot", "red key", other)]
     assert meanings(items) == [[0, 1, 2]]
-
-
-def test_whoever_knows_better_is_asked() -> None:
-    items = [an_item("find", "red ball", SEEN), an_item("spot", "red ball", SEEN)] * 2
-    found = review(items, [0] * 4, alike=lambda a, b: False, same=lambda a, b: False)
-    assert found.labels == (0, 1, 0, 1)
 
 
 def test_labels_must_fit() -> None:

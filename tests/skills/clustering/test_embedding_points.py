@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-from sdg.experiments.bench.clusterings.corpus import draw
 from sdg.skills.clustering.embedding import (
     REPRESENTATIONS,
     ClusterItem,
@@ -23,6 +22,7 @@ from sdg.skills.clustering.embedding import (
 )
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
 from tests.shared.embedders import MadeUp
+from tests.shared.subgoal_corpora import draw
 
 OFFLINE = [name for name in REPRESENTATIONS if "minilm" not in name]
 EMBEDDERS = [

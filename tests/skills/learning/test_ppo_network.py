@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sdg.envs.babyai.practice.features import MOSTLY_ON, SIZE
-from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, MOSTLY_ON, N_ACTIONS, SIZE
 from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
 from sdg.skills.policy.network import random_policy
 

@@ -51,11 +51,11 @@ def test_what_was_learned_is_gone_on_from() -> None:
 def test_half_of_the_successes_are_gone_on_from() -> None:
     env = ContinuedPractice(starts(STEPPED), 64, horizon=10, seed=0)
     everyone = np.arange(64)
-    env.load_random(everyone)
+    env.restore_random(everyone)
     for _ in range(2):
         fired, _, _ = env.step(np.zeros(64, np.int64))
     assert fired.all()
-    env.load_random(everyone)
+    env.restore_random(everyone)
     clocks = np.array([env.rows.perception(row).functions()["get_steps"]() for row in everyone])
     assert set(clocks.tolist()) == {0, 2}
     assert 16 < (clocks == 2).sum() < 48

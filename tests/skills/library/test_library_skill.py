@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdg.skills.experience import Experience
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import SkillLibrary, is_skill_name, name_skill
 from sdg.skills.strict_json import canonical, decode, loads
-from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 from tests.shared.library_samples import a_library, a_skill
 
 any_text = st.text(max_size=30)

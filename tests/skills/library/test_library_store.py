@@ -17,8 +17,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from sdg.skills.library import store as library_io
 from sdg.skills.library.library import CheckTemplate, LibraryError, Skill, SkillLibrary
-from sdg.skills.library.schema import seal
-from sdg.skills.library.store import load_library, save_library
+from sdg.skills.library.store import load_library, save_library, seal
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.library_samples import a_library, a_skill
 

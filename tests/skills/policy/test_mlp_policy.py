@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.defaults import PlainInputs
-from sdg.skills.policy.mlp import MLPPolicy
+from sdg.skills.policy.network import MLPPolicy
 
 
 class Numbers(PlainInputs):

@@ -14,8 +14,8 @@ from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.fresh_starts import Member, Stage, keeps_to_its_place
-from sdg.skills.practice.starts import Starts, replayed
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.practice.starts import Starts, restore
+from sdg.skills.subgoal import CheckFunction, Subgoal
 
 LEVEL = "Open"
 TRUE = CheckFunction("reached", "def reached():\n    return True\n")
@@ -23,7 +23,9 @@ TRUE = CheckFunction("reached", "def reached():\n    return True\n")
 
 def _member(actions: tuple[int, ...], argument: str = "") -> Member:
     seed = min(seeds("validation", count=1, seed=5))
-    return Member(LEVEL, seed, "open a door", (), actions, Stage(0, argument, TRUE), (), "look around")
+    return Member(
+        "open a door", LEVEL, seed, 0, Subgoal("look around", TRUE), (), actions, stage=Stage(0, argument, TRUE)
+    )
 
 
 def _practice(*, require_same_place: bool, check: CheckFunction = TRUE) -> PracticeEnv:
@@ -31,7 +33,7 @@ def _practice(*, require_same_place: bool, check: CheckFunction = TRUE) -> Pract
     rows = BABYAI.begin(layouts, np.zeros(1, np.int64))
     starts = Starts(rows, BABYAI.language.row("")[None], (check,), np.zeros(1, np.int64))
     practice = PracticeEnv(starts, 1, horizon=5, seed=0, require_same_place=require_same_place)
-    practice.load(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    practice.restore(np.zeros(1, np.int64), np.zeros(1, np.int64))
     return practice
 
 
@@ -69,7 +71,7 @@ def _leaving() -> Member:
     """A member whose own actions lead into another room: what the bot does from the start, up to there."""
     level, seed = "Open", 1
     played = tuple(bot_actions(level, seed) or ())
-    rows = replayed(
+    rows = restore(
         BABYAI,
         BABYAI.layouts(level, [seed]),
         [0],
@@ -78,7 +80,7 @@ def _leaving() -> Member:
     )
     there = int(np.argmax(rows.places() != rows.places()[0]))
     assert there > 0
-    return Member(level, seed, "open a door", (), played[:there], Stage(0, "", TRUE), (), "leave")
+    return Member("open a door", level, seed, 0, Subgoal("leave", TRUE), (), played[:there], stage=Stage(0, "", TRUE))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,11 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.description import parse
 from sdg.envs.babyai.perception.memory import RIGHT, TOGGLE
-from sdg.envs.babyai.practice.features import FAR, FAR_SIDE, NO_TARGET, SIZE, write_batch
-from sdg.envs.babyai.practice.inputs import MAP_INPUTS
-from sdg.envs.babyai.practice.mirror import MIRRORED
+from sdg.envs.babyai.practice.inputs import FAR, FAR_SIDE, MAP_INPUTS, MIRRORED, NO_TARGET, SIZE, write_batch
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.skills.checks.reward import LOWERED, BatchReward, ask
+from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.practice.env import PracticeEnv
-from sdg.skills.practice.starts import Starts, join, restored, target_of
+from sdg.skills.practice.starts import Starts, join, restore, target_of
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, scramble, walk
 
@@ -26,7 +24,7 @@ DICTS = CheckFunction("check_2", "def check_2():\n    return {t.type: 1 for t in
 
 def starts(level: str = "PutNextLocal", *, actions: int = 12, seed: int = 0, check: CheckFunction = FACING) -> Starts:
     played = np.random.default_rng(seed).integers(0, 6, (len(SEEDS), actions)).tolist()
-    rows = restored(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played)
+    rows = restore(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played)
     targets = np.tile(row("red ball"), (len(SEEDS), 1))
     return Starts(rows, targets, (check,), np.zeros(len(SEEDS), np.int64))
 
@@ -36,7 +34,7 @@ def test_restored_rows_are_where_minigrid_is(level: str) -> None:
     played = np.random.default_rng(7).choice([0, 1, 2, 2, 2, 3, 4, 5], (len(SEEDS), 25)).tolist()
     lengths = [25, 0, 11]
     played = [actions[:n] for actions, n in zip(played, lengths, strict=True)]
-    memory = restored(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played).memory
+    memory = restore(BABYAI, BABYAI.layouts(level, SEEDS), range(len(SEEDS)), actions=played).memory
     for i, (seed, actions) in enumerate(zip(SEEDS, played, strict=True)):
         world = BabyAIWorld(level, lift_time_limit=True)
         world.reset(seed)
@@ -64,8 +62,7 @@ def test_no_starts_is_an_error_that_says_so() -> None:
 def test_practice_pays_what_the_interpreted_check_says() -> None:
     pool = join([starts(), starts(check=DICTS)])
     practice = PracticeEnv(pool, 12, horizon=9, seed=1)
-    assert practice.reward.paths == [LOWERED, "interpreted"]
-    practice.load_random(np.arange(12))
+    practice.restore_random(np.arange(12))
     fired_ever = 0
     for _ in range(40):
         fired, over, _ = practice.step(practice.rng.integers(0, 6, 12))
@@ -75,13 +72,13 @@ def test_practice_pays_what_the_interpreted_check_says() -> None:
             for i in range(12)
         ]
         assert fired.tolist() == said
-        practice.load_random(np.flatnonzero(over | (practice.age >= 9)))
+        practice.restore_random(np.flatnonzero(over | (practice.age >= 9)))
     assert 0 < fired_ever < 40 * 12
     assert practice.steps == 40 * 12
 
 
 def test_a_refused_check_never_becomes_a_reward() -> None:
-    from sdg.skills.sandbox.guard import Refused
+    from sdg.sandbox.guard import Refused
 
     with pytest.raises(Refused):
         BatchReward([CheckFunction("check", "import os\ndef check():\n    return True\n")], BABYAI)

@@ -13,10 +13,8 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
-from sdg.llm.babylang.checks import check
-from sdg.llm.babylang.hypothesis import plan
-from sdg.llm.babylang.names import PERCEPTION, cast
-from sdg.llm.babylang.reading import functions
+from sdg.llm.babylang.hypothesis import check, plan
+from sdg.llm.babylang.reading import PERCEPTION, cast, functions
 from sdg.skills.checks.check import compiled
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
@@ -83,18 +81,18 @@ def holds_in_minigrid(result: Verification) -> None:
     """Played as a flat list of actions, every check fires where it should and the task is done."""
     world, done = BabyAIWorld(result.level, lift_time_limit=True), False
     world.reset(result.seed)
-    for goal in result.results:
+    for goal in result.subgoals:
         world.begin_subgoal()
         for action in goal.actions:
             done = world.step(action).success
-        assert compiled(goal.subgoal.check, BABYAI)(world.perception())
+        assert compiled(goal.subgoal().check, BABYAI)(world.perception())
     assert done
 
 
 def test_equal_seeds_search_alike_and_other_seeds_differently() -> None:
     one, other = (verified("UnlockLocal", 1, SKILLED) for _ in range(2))
-    assert [goal.actions for goal in one.results] == [goal.actions for goal in other.results]
-    assert one.results[-1].actions != verified("UnlockLocal", 1, SKILLED, seed=9).results[-1].actions
+    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
+    assert one.subgoals[-1].actions != verified("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
 
 
 @pytest.mark.parametrize("t_verify", [3, 50, 333])

@@ -13,8 +13,8 @@ from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER
 from sdg.envs.babyai.perception.paper import RECORD_TEXT, PaperPerception, SeenDoor
 from sdg.experiments.config.config import ConfigError, find_config, load
 from sdg.experiments.play.players import PlannerRecipe
+from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compiled
-from sdg.skills.sandbox.guard import Refused
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, walk
 

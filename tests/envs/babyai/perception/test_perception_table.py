@@ -37,39 +37,33 @@ def test_accessors_equal_records(level: str) -> None:
 
 
 def check_record(memory: Memory, i: int, record: Object) -> None:
-    k = record.id
-    assert tables.exists(memory, i, k)
-    assert TYPES[tables.type_of(memory, i, k)] == record.type
-    assert COLOURS[tables.color_of(memory, i, k)] == record.color
-    assert tables.position(memory, i, k) == record.position
-    assert tables.start_position(memory, i, k) == record.start_position
-    assert tables.distance(memory, i, k) == record.distance
-    assert tables.is_faced(memory, i, k) == record.facing
-    assert tables.is_visible(memory, i, k) == record.visible
-    assert tables.is_held(memory, i, k) == record.held
-    assert tables.room_of(memory, i, k) == record.room
-    assert tables.STATUSES[tables.status_of(memory, i, k)] == record.status
-    assert tables.is_explored(memory, i, k) == record.explored
+    row = np.zeros(len(tables.FIELDS), np.int16)
+    tables.fill_row(memory, i, record.id, row)
+    told = dict(zip(tables.FIELDS, row.tolist(), strict=True))
+    assert (TYPES[told["type"]], COLOURS[told["color"]]) == (record.type, record.color)
+    assert ((told["x"], told["y"]), (told["start_x"], told["start_y"])) == (record.position, record.start_position)
+    assert (told["one_room"], told["other_room"]) == record.rooms
+    assert tables.STATUSES[told["status"]] == record.status
+    for field in ("id", "distance", "facing", "visible", "held", "room", "explored", "passed_at"):
+        assert told[field] == getattr(record, field)
     for event in ("picked_up_at", "dropped_at", "opened_at"):
-        assert getattr(memory, event)[i, k] == getattr(record, event)
+        assert told[event] == getattr(memory, event)[i, record.id] == getattr(record, event)
 
 
 def check_robot(memory: Memory, i: int, perception: BabyAIPerception) -> None:
+    facts = np.zeros(len(tables.FACTS), np.int32)
+    tables.fill_facts(memory, i, facts)
+    told = dict(zip(tables.FACTS, facts.tolist(), strict=True))
     carried, faced = perception.get_carried(), perception.get_facing()
-    assert memory.carried[i] == (carried.id if carried else -1)
-    assert tables.facing(memory, i) == (faced.id if faced else -1)
-    assert tables.robot_position(memory, i) == perception.get_position()
-    assert tables.front_position(memory, i) == perception.get_front_position()
-    assert tables.current_room(memory, i) == perception.get_current_room()
-    for bits, rooms in (
-        (memory.visited[i], perception.get_visited_rooms()),
-        (memory.visited_before[i], perception.get_rooms_visited_before()),
-    ):
-        assert tables.room_numbers(memory, i, bits) == sum(1 << room for room in rooms)
-    assert memory.steps[i] == perception.get_steps()
-    assert memory.began_at[i] == perception.get_start_steps()
+    assert (told["carried"], told["facing"]) == (carried.id if carried else -1, faced.id if faced else -1)
+    assert (told["x"], told["y"]) == perception.get_position()
+    assert (told["front_x"], told["front_y"]) == perception.get_front_position()
+    assert (told["room"], told["unseen"]) == (perception.get_current_room(), perception.count_unseen_cells())
+    assert told["visited"] == sum(1 << room for room in perception.get_visited_rooms())
+    assert told["visited_before"] == sum(1 << room for room in perception.get_rooms_visited_before())
+    assert (told["steps"], told["began_at"]) == (perception.get_steps(), perception.get_start_steps())
     for cell in ((0, 0), (1, 0), (0, 1), (-2, 3), (30, 30), (-30, 5)):
-        assert tables.is_free(memory, i, *cell) == perception.is_free(cell)
+        assert tables.is_free_cell.py_func(memory.cells[i], memory.start[i], *cell) == perception.is_free(cell)
 
 
 TARGETS = [
@@ -103,5 +97,4 @@ def test_gone_things_are_nowhere() -> None:
     assert box != view[3, 5]
     [record] = BabyAIPerception(memory, 0).get_observed_objects()
     assert (record.id, record.name, record.position) == (1, f"{COLOURS[1]} key", (0, 1))
-    assert not tables.exists(memory, 0, 0)
     assert not matches(memory, 0, 0, Target().row())

@@ -7,9 +7,8 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT
-from sdg.envs.babyai.practice.action_mask import NEVER, mask_noop_actions_of_rows
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
-from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, NEVER, mask_noop_actions_of_rows
 from sdg.envs.instructions import seeds
 from sdg.skills.policy.network import random_policy
 

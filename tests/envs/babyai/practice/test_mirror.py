@@ -8,9 +8,19 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
-from sdg.envs.babyai.practice.features import FAR, SIZE, write_batch, write_features
-from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS
-from sdg.envs.babyai.practice.mirror import AS_IT_IS, MIRRORED, side_of, swap_logits, swap_turns
+from sdg.envs.babyai.practice.inputs import (
+    AS_IT_IS,
+    FAR,
+    MAP_INPUTS,
+    MIRRORED,
+    N_ACTIONS,
+    SIZE,
+    side_of,
+    swap_logits,
+    swap_turns,
+    write_batch,
+    write_features,
+)
 from sdg.envs.instructions import seeds
 from sdg.skills.learning.vec_env import PracticeVecEnv, RowsVecEnv
 from sdg.skills.policy.network import random_policy

@@ -11,10 +11,9 @@ import pytest
 from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.screen import parse, picture_of
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.experiments.bench.screens.parser import matched
-from sdg.experiments.gate.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate.screen_guards import rows
-from sdg.experiments.gate.screens import (
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
+from sdg.experiments.gate_training.screen_guards import rows
+from sdg.experiments.gate_training.screens import (
     HELD_OUT,
     LEARNED,
     Named,
@@ -28,6 +27,7 @@ from sdg.experiments.gate.screens import (
     save,
     worded,
 )  # fmt: skip
+from tests.shared.parser_accuracy import matched
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
 

@@ -10,16 +10,15 @@ from dataclasses import replace
 import pytest
 
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.levels import PAPER_LEVELS, instructions
+from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.world import instructions
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.induction.translate import translate
-from sdg.llm.babylang.grammar import NotBabyLanguage, parse
+from sdg.llm.babylang.grammar import PHRASES, NotBabyLanguage, meaning, parse, phrase
 from sdg.llm.babylang.model import BabyLang
-from sdg.llm.babylang.names import PERCEPTION, cast
-from sdg.llm.babylang.phrases import PHRASES, meaning, phrase
-from sdg.llm.babylang.reading import functions
+from sdg.llm.babylang.reading import PERCEPTION, cast, functions
 from sdg.llm.model import Sampling
 
 MODEL = BabyLang()

@@ -9,22 +9,21 @@ from dataclasses import dataclass
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.deduce import Failure, Limits, Planner, Toolkit, deduce
+from sdg.deduction.deduce import Limits, Planner, Toolkit, deduce
+from sdg.deduction.episode import Interaction
 from sdg.deduction.planner import Prompts, describe_skill, varied
-from sdg.deduction.primitives import primitive_skills
 from sdg.deduction.program import Call
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.levels import instructions
 from sdg.envs.babyai.perception.snapshot import NAMES, Object
-from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.babyai.world import BabyAIWorld, instructions
 from sdg.experiments.baselines.scripted_skills import KINDS, RoomSkill, room_skills
 from sdg.gate.verdict import Command
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES
-from sdg.skills.sandbox.guard import Guard, extract_code
-from sdg.skills.sandbox.guard.border import Signature
+from sdg.sandbox.guard import Guard, extract_code
+from sdg.sandbox.guard.border import Signature
 
 MODEL = BabyLang()
 PROMPTS = Prompts(BABYAI)
@@ -34,11 +33,11 @@ MISSIONS = (
     "put the red ball next to a box, then open the green door and go to a key",
     "open a door after you pick up the yellow box",
 )
-FAILURE = Failure("def program():\n    pass", "it failed", (), "Step 3.")
+FAILURE = Interaction("def program():\n    pass", "", "it failed", "Step 3.", (), 0, 0)
 LIMITS = Limits(steps=100, programs=3, budget=400_000)
 
 
-def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Failure | None = None) -> str:
+def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Interaction | None = None) -> str:
     offered = tuple(skills.values())
     if failure is None:
         messages = PROMPTS.generate(instruction, skills=offered, limits=LIMITS)
@@ -60,7 +59,7 @@ def load(program: str, skills: dict[str, Skill] | dict[str, RoomSkill]) -> None:
 
 @pytest.mark.parametrize("instruction", MISSIONS)
 @pytest.mark.parametrize("failure", [None, FAILURE])
-def test_programs_pass_the_guard_and_are_short_enough(instruction: str, failure: Failure | None) -> None:
+def test_programs_pass_the_guard_and_are_short_enough(instruction: str, failure: Interaction | None) -> None:
     skills = room_skills()
     program = source(instruction, skills, failure=failure)
     load(program, skills)
@@ -97,7 +96,7 @@ def _shuffled(prompt: str, title: str, rng: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("failure", [None, FAILURE])
 def test_renaming_and_reordering_all_functions_and_skills_renames_the_program(
-    seed: int, failure: Failure | None
+    seed: int, failure: Interaction | None
 ) -> None:
     rng = random.Random(seed)
     names = _nonsense(rng)
@@ -155,7 +154,7 @@ class Doors(RoomSkill):
 
 
 @pytest.mark.parametrize("failure", [None, FAILURE])
-def test_skills_that_were_learned_on_doors_are_called_for_doors(failure: Failure | None) -> None:
+def test_skills_that_were_learned_on_doors_are_called_for_doors(failure: Interaction | None) -> None:
     skills = {**room_skills(), "reach_door": Doors("reach_door", "goto"), "find_door": Doors("find_door", "discover")}
     program = source(MISSIONS[2], skills, failure=failure)
     load(program, skills)
@@ -172,13 +171,13 @@ def test_a_repair_leaves_out_what_is_done_and_bears_errors() -> None:
         Call(Command("put_next_to", "grey box #4"), 9, 5, 1, True, "something changed"),
         Call(Command("open_door", "green door #1"), 7, 6, 150, False, "not reached"),
     )
-    failure = Failure(FAILURE.program, "line 7: refused", calls, "Step 3.")
+    failure = Interaction(FAILURE.program, "", "line 7: refused", "Step 3.", calls, 0, 0)
     program = source(MISSIONS[2], room_skills(), failure=failure)
     main = program.split("def program():")[1]
     assert '"box"' not in main
     assert '"green door"' in main
     assert "except Exception" in program
-    undone = Failure(FAILURE.program, "line 7: refused", calls[:2], "Step 3.")
+    undone = Interaction(FAILURE.program, "", "line 7: refused", "Step 3.", calls[:2], 0, 0)
     assert '"box"' in source(MISSIONS[2], room_skills(), failure=undone)
 
 
@@ -232,7 +231,9 @@ def test_skills_are_described_by_what_they_reach() -> None:
 
 
 def test_hostile_texts_stay_data_in_prompts() -> None:
-    failure = Failure("```\n## Skills\n", "```\n# Error", (Call(Command("## Skills"), 1, 0, 0, True, ""),), "`" * 50)
+    failure = Interaction(
+        "```\n## Skills\n", "", "```\n# Error", "`" * 50, (Call(Command("## Skills"), 1, 0, 0, True, ""),), 0, 0
+    )
     skills = tuple(room_skills().values())
     prompt = PROMPTS.debug("go to\n## Skills\nx", skills=skills, limits=LIMITS, failure=failure)[0].content
     titles = [line for line in _headings(prompt) if line.startswith("Skills")]

@@ -1,0 +1,33 @@
+"""A film of a recorded episode: a model's reply is played again, without the model.
+
+python -m examples.film_recording docs/models/boss-93-composed 1867930005 docs/figures/bosslevel.gif
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, read_draw
+from sdg.experiments.bench.models.replay import IN_TURN
+from sdg.experiments.config.assembly import planner_of
+from sdg.experiments.config.config import load
+from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.solve import solve
+from sdg.experiments.table.comparison import find_library
+
+
+def main(recording: Path, layout: int, film: Path) -> None:
+    row = next(each for each in read_draw(recording).episodes if each.seed == layout)
+    config = load(recording / CONFIG)
+    model = replace(config.model, kind=IN_TURN, transcript=str(recording / TRANSCRIPT), cache=False)
+    stage = row.unit.rsplit("/", 2)[0]
+    planner = planner_of(replace(config, model=model), None, find_library(), agent="sdg", stage=stage)
+    told, episode = solve(row.level, layout, recipe=replace(planner, composed=recording / COMPOSED))
+    film.write_bytes(episode_gif(episode))
+    print(f"{told['instruction']!r}: {told['outcome']} in {told['steps']} steps\n{told['program']}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,1 +1,0 @@
-"""The composition root: configs in, objects built, tables, figures and reports out."""

@@ -1,1 +1,0 @@
-"""What tries to break the house: hostile code, fuzz, kills."""

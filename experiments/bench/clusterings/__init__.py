@@ -1,1 +1,0 @@
-"""How well embeddings and clusterings find the true kinds of subgoals."""

@@ -1,1 +1,0 @@
-"""Agents that play: recipes, episodes in parallel, one instruction of one's own."""

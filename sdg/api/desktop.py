@@ -1,0 +1,48 @@
+"""A page of a browser to have tasks done on, from Python: `sdg.Desktop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.ui.page import Access
+from sdg.experiments.play.pages import COMPLETIONS, GUARDS, TaskPlayed, do_task
+from sdg.llm.registry import as_model
+
+
+class Desktop:
+    """A page of Playwright's sync API, on which a model does tasks from screenshots, behind the gate.
+
+        with sync_playwright() as playwright:
+            page = playwright.chromium.launch().new_page()
+            page.goto("https://example.org")
+            sdg.Desktop(page).do("find the opening hours", model=MyModel())
+
+    The page stays on the origin where it is; `allow` names further hosts and folders, `*` for all.
+    """
+
+    def __init__(self, page: Any, *, allow: Sequence[str] = ()) -> None:
+        self._page, self._allow = page, tuple(allow)
+
+    def do(
+        self,
+        task: str,
+        *,
+        model: object,
+        confirm: Callable[[str], bool] = lambda question: False,
+        guards: Sequence[str] = GUARDS,
+        mode: str = "xml-react",
+        answers: int = COMPLETIONS,
+        folder: str | Path | None = None,
+        private: bool = True,
+    ) -> TaskPlayed:
+        """Do a task. `model` has `complete(messages)`; `confirm` is asked before what can't be undone, the default
+        says no. With `private` values such as passwords reach the page, never the model. A folder gets film and trace.
+
+        Raises RegistryError for guards that there aren't, ModelError for an object that is no model.
+        """
+        return do_task(
+            self._page, task, model=as_model(model), agrees=confirm, access=Access(str(self._page.url), self._allow),
+            guards=guards, mode=mode, answers=answers, folder=Path(folder) if folder else None, private=private,
+        )  # fmt: skip

@@ -1,0 +1,95 @@
+"""The gate before anybody's executor, from Python: `sdg.Gate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sdg.envs.perception import Observation
+from sdg.envs.ui.page import Press
+from sdg.gate.chain import GuardChain
+from sdg.gate.executor import GatedExecutor, Outcome, SkillResult
+from sdg.gate.llm import LlmGuard
+from sdg.gate.registry import GUARDS, KINDS
+from sdg.gate.screens import ConfirmGuard
+from sdg.gate.verdict import Command, Verdict
+from sdg.llm.registry import as_model
+from sdg.privacy.memory import Memory
+from sdg.privacy.protector import ProtectedBody, Protector
+from sdg.privacy.recognisers import recognisers_of
+
+
+class Gate:
+    """Feasibility, completeness, confirmation and privacy before an executor of yours.
+
+        gate = sdg.Gate(mailbox, commands=("read", "send"), reads=("read",), confirm=ask, model=MyModel())
+        task = gate.admit("send {iban=DE02...} to Ann")     # what a planner may be shown: placeholders, no values
+        outcome = gate.execute("send", "{iban} to Ann")     # refused, or done and checked; outcome.reason says why
+
+    `executor` has `observe()`, which returns text or an `Observation`, and `perform(command)` with `command.name` and
+    `command.argument`; what it returned is in `said`. It raises `IllegalCommand` for what it can't do. `commands` are
+    those that there are ((): any), `reads` change nothing. `confirm` is asked in words before a command whose name says
+    that it can't be undone (send, buy, delete, pay); without it the answer is no. `guards` are further ones, objects or
+    names, such as "screens" for observations with a screenshot. `model` judges too, `about` tells it what a command can
+    do. A guard that fails refuses. Raises RegistryError for a guard that there isn't, ModelError for no model.
+    """
+
+    kind = "rules"
+
+    def __init__(
+        self,
+        executor: Any,
+        *,
+        commands: Sequence[str] = (),
+        reads: Sequence[str] = (),
+        confirm: Callable[[str], bool] | None = None,
+        guards: Sequence[Any] = (),
+        model: object = None,
+        about: str = "",
+    ) -> None:
+        self._executor, self._commands, self._reads, self._said = executor, commands, reads, ""
+        self._protector = Protector(recognisers_of(""), Memory())
+        made = [GUARDS.get(each)() if isinstance(each, str) else each for each in guards]  # type: ignore[operator]
+        made = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *made]
+        made += [LlmGuard(as_model(model), about)] if model is not None else []
+        chain = GuardChain(
+            **{kind: [each for each in made if getattr(each, "kind", "learned") == kind] for kind in KINDS}
+        )
+        self._gated = GatedExecutor(ProtectedBody(self, self._protector), chain)
+
+    @property
+    def said(self) -> str:
+        """What the executor returned last, values masked."""
+        return self._protector.mask(self._said)
+
+    def admit(self, instruction: str) -> str:
+        """The instruction with placeholders for what is sensitive. Raises PrivacyError where it can't be searched."""
+        return self._protector.admit(instruction)
+
+    def execute(self, name: str, argument: str = "") -> Outcome:
+        """Carry out a command behind the gate; placeholders are filled in on the way to the executor."""
+        return self._gated.execute(Command(name, argument))
+
+    def observe(self) -> Observation:
+        """What the executor observes; text as an observation."""
+        seen = self._executor.observe()
+        return seen if isinstance(seen, Observation) else Observation(str(seen))
+
+    def perform(self, command: Command) -> SkillResult:
+        """Carry it out without asking: what returns was done, unless it returns a SkillResult that says otherwise."""
+        done = self._executor.perform(command)
+        self._said = "" if done is None or isinstance(done, SkillResult) else str(done)
+        return done if isinstance(done, SkillResult) else SkillResult(True, 1, 1)
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Refuses a command that there isn't."""
+        known = not self._commands or command.name in self._commands
+        return Verdict(known, "it is known" if known else f"{command} is none of {', '.join(self._commands)}")
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Doubts a command that changed nothing, unless it only reads."""
+        if command.name in self._reads:
+            return Verdict(True, "it reads")
+        changed = replace(before, perception=None) != replace(after, perception=None)
+        return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")

@@ -1,0 +1,36 @@
+"""A run as pandas tables: `sdg.results`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import pandas as pd
+
+from sdg.storage import read_artefact, read_description, read_journal
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a run came to, a table each: `summary` (a row for each level and agent), and a row for each episode,
+    hypothesis, verification and skill."""
+
+    run: Path
+    summary: pd.DataFrame
+    episodes: pd.DataFrame
+    hypotheses: pd.DataFrame
+    verifications: pd.DataFrame
+    skills: pd.DataFrame
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{each.name} {len(getattr(self, each.name))}" for each in fields(self)[1:])
+        return f"Results({self.run}; rows: {rows})"
+
+
+def results(run: str | Path) -> Results:
+    """The tables of a run folder, of one that still goes on too. Raises RunFolderError for a folder that is no run."""
+    run = Path(run)
+    read_description(run)
+    summary = read_artefact(run / "results.json").get("rows", ()) if (run / "results.json").exists() else ()
+    journals = {each.name: pd.DataFrame(read_journal(run / f"{each.name}.jsonl")) for each in fields(Results)[2:]}
+    return Results(run, pd.DataFrame(list(summary)), **journals)

@@ -1,0 +1,118 @@
+"""Levels for stable-baselines3, and its policies as skills: `sdg.sb3_env`, `sdg.sb3_skill`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+
+from sdg.console import UserError
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.practice.inputs import SIZE
+from sdg.envs.babyai.practice.paper_view import N_WORDS
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.instructions import seeds
+from sdg.experiments.baselines.level_env import LevelVecEnv
+from sdg.experiments.baselines.sb3_policy import LONGEST, MAP, MISSION, SB3_POLICY, pattern_of, words_of
+from sdg.skills.checks.from_function import template_of
+from sdg.skills.learning.by_hand import SkillSpec, measured
+from sdg.skills.learning.sb3 import SB3Rows, as_arrays, parameters_of
+from sdg.skills.library.library import LearnedSkill
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+SPACE = spaces.Dict(
+    {MAP: spaces.Box(0, 1, (SIZE,), np.uint8), MISSION: spaces.MultiDiscrete(np.full(LONGEST, N_WORDS))}
+)
+
+
+class MissionVecEnv(SB3Rows):
+    """n rows of a level on the batch engine, a `VecEnv`, with same-step auto-reset over a bank of layouts.
+
+    An observation has `map`, u8 (n, SIZE) bits of what the robot remembers, with the first thing that the mission names
+    marked, and `mission`, i64 (n, LONGEST) numbers of its words. Rewards are the level's own.
+    """
+
+    def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
+        language = domain(DEFAULT).language
+        rows = LevelVecEnv(
+            bank, n, seed=seed, target_of=lambda text: language.row(next(iter(language.mentions(text)), ""))
+        )
+        super().__init__(rows, SPACE)
+        self.level = bank.levels[0]
+        self._rows = rows
+        self._words = np.stack([words_of(text) for text in bank.missions])[bank.layouts.mission]
+
+    def reset(self) -> dict[str, np.ndarray]:
+        """Begin a random layout in every row."""
+        return self._told(self._rows.reset())
+
+    def step_wait(self) -> Any:
+        """Observations, rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        before = self._words[self._rows.layout_of]
+        maps, rewards, dones, infos = self._rows.step_wait()
+        for i in np.flatnonzero(dones):
+            infos[i]["terminal_observation"] = {MAP: infos[i]["terminal_observation"], MISSION: before[i]}
+        return self._told(maps), rewards, dones, infos
+
+    def missions(self) -> list[str]:
+        """The instruction of each row in words."""
+        return [self._rows.bank.mission(int(layout)) for layout in self._rows.layout_of]
+
+    def _told(self, maps: np.ndarray) -> dict[str, np.ndarray]:
+        return {MAP: maps, MISSION: self._words[self._rows.layout_of]}
+
+
+def sb3_env(level: str, n: int = 64, *, seed: int = 0, layouts: int = 1000) -> MissionVecEnv:
+    """`n` environments of a level for stable-baselines3: `PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 64))`.
+
+    They play `layouts` layouts of the training seeds. Raises ValueError for a level that there isn't.
+    """
+    if n < 1 or layouts < 1:
+        raise UserError(f"there is at least 1 environment and 1 layout, not {n} and {layouts}")
+    bank = LevelBank.build(level, seeds("training", count=layouts, seed=seed))
+    return MissionVecEnv(bank, n, seed=seed)
+
+
+def sb3_skill(
+    model: BaseAlgorithm,
+    check: Callable[..., object] | str,
+    *,
+    name: str,
+    mission: str,
+    horizon: int = 64,
+    seed: int = 0,
+) -> LearnedSkill:
+    """A policy that stable-baselines3 learned on `sdg.sb3_env` as a skill that a library stores; played without torch.
+
+    `check` says when it is done (as for `sdg.train`), `mission` is the instruction in the observation, with the skill's
+    argument for {}: "go to the {}". Its success rate is measured on 400 layouts that it wasn't trained on.
+    Raises UserError for a model that learned elsewhere or has another network than MultiInputPolicy's own.
+    """
+    env, policy = getattr(model, "env", None), getattr(model, "policy", None)
+    if not isinstance(env, MissionVecEnv) or getattr(env, "observation_space", None) != SPACE:
+        raise UserError("only what learned on an environment of sdg.sb3_env can become a skill (PPO or A2C)")
+    world = domain(DEFAULT)
+    template = template_of(check, world)
+    if bool(template.argument) != ("{}" in mission):
+        raise UserError(f"the mission {mission!r} has {{}} for the argument exactly if the check has a parameter")
+    try:
+        weights = as_arrays(parameters_of(policy)) | {MISSION: pattern_of(mission)}
+        played = SB3_POLICY.policy(weights, world)
+    except (AttributeError, ValueError) as error:
+        raise UserError(f"this policy can't be stored: {error}; use PPO('MultiInputPolicy', ...) as it comes") from None
+    spec = SkillSpec(name, mission.format(template.argument), template.check, horizon)
+    skill = measured(
+        spec,
+        played,
+        level=env.level,
+        domain=world,
+        argument=template.argument,
+        learner="sb3-policy",
+        seed=seed,
+        steps=int(model.num_timesteps),
+    )
+    return LearnedSkill(skill, weights, world.name)

@@ -1,0 +1,75 @@
+"""A skill from a check function: `sdg.train`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from sdg.console import UserError
+from sdg.envs.domains import DEFAULT, domain
+from sdg.skills.checks.from_function import template_of
+from sdg.skills.learning.by_hand import learn_skill
+from sdg.skills.learning.train import Point, TrainSettings
+from sdg.skills.library.library import LearnedSkill, is_skill_name
+
+QUICK = TrainSettings(
+    total_timesteps=400_000, horizon=30, target_success=0.995, confirmations=1, patience=8, ppo={"hidden": (64, 32)}
+)
+"""A network of half the usual widths: one check needs no more, and a step of practice costs half."""
+
+
+def train(
+    level: str,
+    check: Callable[..., object] | str,
+    *,
+    name: str = "",
+    description: str = "",
+    seed: int = 0,
+    horizon: int = QUICK.horizon,
+    timesteps: int = QUICK.total_timesteps,
+    target: float = QUICK.target_success,
+    layouts: int = 1000,
+    learner: str = QUICK.learner,
+    quiet: bool = True,
+) -> LearnedSkill:
+    """Learn a skill that makes a check true, by PPO, from the beginnings of a level.
+
+        def facing(thing):
+            return get_facing() in find_objects(thing)
+
+        skill = sdg.train("GoToLocal", facing, name="go_to")
+
+    The names in a check are perception functions (`sdg.envs.babyai.perception.snapshot.FUNCTIONS`). A check with a
+    parameter makes a skill with an argument: it is practised on what each layout's mission names. It may also be given
+    as source text. One attempt has `horizon` steps; learning ends after `timesteps`, or when the share `target` of
+    held-out layouts succeeds. It practises on `layouts` layouts. `learner` is "ppo", "sb3" or module:attribute.
+
+    The success rate of the result is of 400 further layouts that nothing was decided by. Raises CheckError for what
+    can't be a check, ValueError for a level that there isn't.
+    """
+    world = domain(DEFAULT)
+    level = world.level_name(level)
+    template = template_of(check, world)
+    name = name or template.check.name
+    if not is_skill_name(name):
+        raise UserError(f"{name!r} can't be a skill's name: take another with name=, in lower-case letters and _")
+    settings = replace(QUICK, horizon=horizon, total_timesteps=timesteps, target_success=target, learner=learner)
+    if learner != QUICK.learner:
+        settings = replace(settings, ppo={})
+    return learn_skill(
+        world,
+        level,
+        template,
+        name=name,
+        description=description or f"{name.replace('_', ' ')} {template.argument}".strip(),
+        settings=settings,
+        seed=seed,
+        training_starts=layouts,
+        on_evaluation=(lambda point: None) if quiet else _tell,
+    )
+
+
+def _tell(point: Point) -> None:
+    steps, success = point.environment_steps, point.validation_success
+    print(f"{steps:>10,} steps  {success:6.1%} of held-out layouts  {point.seconds:5.1f} s", file=sys.stderr)

@@ -1,0 +1,241 @@
+"""A world to try skills, programs and models in, from Python: `sdg.World`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from sdg.agents.agents import rules_gate
+from sdg.console import UserError
+from sdg.deduction.deduce import DeductionSettings
+from sdg.deduction.episode import UNFINISHED, Episode, Interaction, Played
+from sdg.deduction.library_skills import options_of
+from sdg.deduction.program import Call
+from sdg.deduction.robot import Robot
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.instructions import seeds
+from sdg.envs.perception import Element
+from sdg.gate.executor import GatedExecutor
+from sdg.gate.verdict import Command
+from sdg.skills.library.library import LearnedSkill, SkillLibrary
+from sdg.skills.library.store import load_library
+
+AGENT = "sdg"
+
+
+def load(place: str | Path | None = None) -> SkillLibrary:
+    """The library in a library's or a run's folder; the one that comes with the package without.
+
+    Raises UserError where there is none, LibraryError for one that can't be used.
+    """
+    from sdg.experiments.table.comparison import SHIPPED, find_library
+
+    return load_library(SHIPPED if place is None else find_library(str(place)))
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of `World.do`; true when the skill's check fired. `reason` says why not."""
+
+    call: str
+    success: bool
+    steps: int
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.success
+
+    def __repr__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"{self.call} -> {self.success} after {self.steps} steps{why}"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What became of `World.solve`. `success` is the level's own verdict, None where it can't judge the words.
+
+    `program` is the last one that was tried, `calls` are those of all, `tokens` what the model read and wrote.
+    """
+
+    instruction: str
+    success: bool | None
+    steps: int
+    program: str = field(repr=False)
+    calls: tuple[str, ...]
+    tokens: int
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.success)
+
+    def __repr__(self) -> str:
+        verdict = {True: "solved", False: "failed", None: "not judged"}[self.success]
+        why = f" ({self.reason})" if self.reason else ""
+        return (
+            f"{self.instruction!r} {verdict} in {self.steps} steps, {len(self.calls)} calls, {self.tokens} tokens{why}"
+        )
+
+
+class World:
+    """One episode of a level: an instruction and a robot that has the skills of a library.
+
+        world = sdg.World("GoToLocal", seed=7)
+        world.do("walk_up_to", "red ball")
+
+    `seed` picks a layout that nothing was learned from; `layout` names one by the level's own seed instead. `skills`
+    is a library, or skills that `sdg.train` gave (default: those of the package). A skill may be tried `attempts`
+    times a call. Raises ValueError, with close matches, for a level that there isn't.
+    """
+
+    def __init__(
+        self,
+        level: str,
+        *,
+        seed: int = 0,
+        layout: int | None = None,
+        skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None = None,
+        attempts: int = 5,
+    ) -> None:
+        self._domain = domain(DEFAULT)
+        self.level = self._domain.level_name(level)
+        self.seed = seeds("evaluation", count=1, seed=seed, level=self.level)[0] if layout is None else layout
+        self.library = _library(skills)
+        self._attempts = attempts
+        self._world = self._domain.open(self.level)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin the episode again."""
+        options = options_of(self.library)
+        self._world.reset(self.seed)
+        rng = np.random.default_rng(self.seed)
+        self._robot = Robot(self._world, options, domain=self._domain, rng=rng, attempts=self._attempts)
+        self._executor = GatedExecutor(self._robot, rules_gate(options, self._domain))
+        self._calls: list[Call] = []
+        self._solved: Played | None = None
+
+    def __repr__(self) -> str:
+        state = "solved" if self.solved else f"step {self._world.steps} of {self._world.max_steps}"
+        return f"World({self.level}, layout {self.seed}: {self.mission!r}, {state})"
+
+    @property
+    def mission(self) -> str:
+        """The instruction in words."""
+        return self._world.mission
+
+    @property
+    def solved(self) -> bool:
+        """Whether the instruction is carried out, by the level's own verdict."""
+        return self._solved.success is True if self._solved else self._robot.ending.done
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended: solved, failed, or out of time."""
+        return self._solved is not None or self._robot.ending.over
+
+    def see(self) -> Sequence[Element]:
+        """What the robot has seen so far, a record each: name, position, distance, ..."""
+        return tuple(self._world.perception().elements())
+
+    def do(self, skill: str | LearnedSkill, argument: str = "") -> Done:
+        """Let the robot use a skill, behind the gate's rules. Raises UserError for a call that makes no sense."""
+        name = skill if isinstance(skill, str) else skill.skill.name
+        if name not in self._robot.skills:
+            raise UserError(f"there is no skill {name!r}; there are {', '.join(self._robot.skills) or 'none'}")
+        if self._robot.skills[name].takes_argument != bool(argument):
+            takes = "one argument, such as" if not argument else "no argument, not"
+            raise UserError(f"{name} takes {takes} {argument or self._domain.language.example!r}")
+        if argument:
+            self._domain.language.parse(argument)
+        if self.over:
+            raise UserError(f"the episode is over: {self!r}; reset() begins it again")
+        command, began = Command(name, argument), len(self._robot.actions)
+        outcome = self._executor.execute(command)
+        reason = outcome.error or outcome.reason
+        line, refused = len(self._calls) + 1, bool(outcome.error)
+        self._calls.append(
+            Call(command, line, began, outcome.steps, outcome.success, reason, refused, outcome.verdicts)
+        )
+        return Done(str(command), outcome.success, outcome.steps, "" if outcome.success else reason)
+
+    def solve(self, instruction: str = "", *, model: object = "babylang", interactions: int = 4) -> Solution:
+        """Let a model write programs over the skills until the instruction is carried out, from the beginning.
+
+        `instruction` are words of your own in place of the level's. `model` is an object with `complete(messages)` that
+        returns text (a message has `role` and `content`), or text as `sdg run --llm` takes it. Programs run in a sealed
+        process. Raises ModelError for an object that is none or gives no reply, UserError for words that are
+        nearly an instruction.
+        """
+        from sdg.experiments.play.parent_model import lent
+        from sdg.experiments.play.players import PlannerRecipe
+        from sdg.experiments.play.solve import solve
+
+        settings = DeductionSettings(interactions=interactions, attempts=self._attempts)
+        with tempfile.TemporaryDirectory() as folder, lent(model) as chosen:
+            place = self.library.save(Path(folder) / "library")
+            recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings)
+            row, played = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
+        # Bring our own world to where the episode of a sealed process ended.
+        self.reset()
+        for action in played.actions:
+            self._world.step(action)
+        self._solved = played
+        return Solution(
+            instruction=row["instruction"],
+            success=played.success,
+            steps=played.steps,
+            program=played.program,
+            calls=tuple(row["calls"]),
+            tokens=played.tokens,
+            reason=row["note"] or row["cause"],
+        )
+
+    def render(self) -> np.ndarray:
+        """The world from above as it is now, RGB u8 (height, width, 3)."""
+        return self._world.render()
+
+    def _repr_png_(self) -> bytes:
+        """The picture, for notebooks."""
+        from sdg.experiments.play.film import png
+
+        return png(self.render())
+
+    def save(self, path: str | Path = "episode.gif") -> Path:
+        """Write a film of the episode so far beside its calls or its program. Raises UserError for another ending."""
+        from sdg.experiments.play.film import episode_gif
+        from sdg.storage import atomic_write
+
+        path = Path(path)
+        if path.suffix.lower() != ".gif":
+            raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
+        atomic_write(path, episode_gif(self._solved or self._played()))
+        return path
+
+    def _played(self) -> Played:
+        """The calls so far as an episode: each is a line of its program."""
+        program = "\n".join(str(call.command) for call in self._calls)
+        error = "" if self.solved else "so far"
+        steps = len(self._robot.actions)
+        done = Interaction(program, "" if self.solved else UNFINISHED, error, "", tuple(self._calls), 0, steps)
+        episode = Episode(
+            self.mission, self.solved, done.cause, tuple(self._robot.actions), self._world.max_steps, (done,)
+        )
+        head = {"unit": f"world/{self.level}/{self.seed}", "agent": "by hand", "level": self.level, "seed": self.seed}
+        return replace(Played.from_json(head | episode.row()), actions=tuple(self._robot.actions))
+
+
+def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None) -> SkillLibrary:
+    if skills is None:
+        return load()
+    if isinstance(skills, SkillLibrary):
+        return skills
+    library = SkillLibrary((), {})
+    for learned in [skills] if isinstance(skills, LearnedSkill) else skills:
+        if not isinstance(learned, LearnedSkill):
+            raise UserError(f"{learned!r:.60} is no skill: give what sdg.load() or sdg.train() gave")
+        library = library.add(learned)
+    return library

@@ -1,0 +1,375 @@
+"""What a command shows: one-line errors with an exit code, progress with time left, tables of rows.
+
+Exit codes: 0 done, 1 failed, 2 usage error, 130 interrupted (the same command resumes). Errors and progress go to
+stderr, rows alone to stdout, so that `--json` can be piped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from sdg.pipeline.plan import Progress, Stage
+
+DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
+
+OURS = ("sdg",)
+
+
+class UserError(ValueError):
+    """What was asked for doesn't exist or makes no sense; the message says what would."""
+
+    exit_code = ASKED_WRONGLY
+
+
+class CheckFailed(RuntimeError):
+    """What was measured isn't as it is promised to be."""
+
+
+class ReaderLeft(Exception):
+    """The reader of our output (such as `head`) has closed it: no fault, and nothing more to do."""
+
+
+def guarded(act: Callable[[], int | None]) -> int:
+    """Run a command and turn whatever it raises into a message on stderr and an exit code."""
+    try:
+        code = act() or DONE  # typer turns KeyboardInterrupt into 130.
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except ReaderLeft:
+        return DONE
+    except Exception as error:
+        if os.environ.get("SDG_DEBUG"):
+            traceback.print_exc()
+        _say(message(error))
+        return exit_code(error)
+    if code == INTERRUPTED:
+        _say("interrupted; what was finished is kept, and the same command goes on from there")
+    return code
+
+
+def exit_code(error: BaseException) -> int:
+    """2 for what the user can ask differently, 1 for everything else."""
+    from typer.exceptions import TyperException
+
+    return ASKED_WRONGLY if isinstance(error, TyperException) else getattr(error, "exit_code", FAILED)
+
+
+def message(error: BaseException) -> str:
+    """One clear message. Our own errors explain themselves; anything else is called what it is: a fault of ours."""
+    from typer.exceptions import TyperException
+
+    if isinstance(error, TyperException):
+        return f"{error.format_message()} Try `sdg --help`, or --help behind a command."
+    text = readable(str(error))
+    if type(error).__module__.split(".")[0] in OURS and text:
+        return text
+    if isinstance(error, MemoryError):
+        return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}: install what is missing, `pip install --constraint constraints.txt --editable .` does it all"
+    kind = type(error).__name__
+    return f"unexpected {kind}: {text or 'no message'}. What was finished is kept. SDG_DEBUG=1 shows where."
+
+
+def readable(text: str, *, most: int = 4000) -> str:
+    """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
+    cut = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _shown(c) for c in cut)
+
+
+def _shown(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _say(text: str) -> None:
+    print(f"sdg: {text}", file=sys.stderr)
+
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Quiet:
+    """Says nothing."""
+
+    @contextlib.contextmanager
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+        yield self
+
+    def advance(self, count: int = 1, *, steps: int = 0) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class Lines:
+    """A line at the start and end of a stage and every ten seconds between: for logs and pipes."""
+
+    def __init__(self, seconds: float = SECONDS_BETWEEN_LINES) -> None:
+        self._seconds = seconds
+
+    @contextlib.contextmanager
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+        if done == total:  # An earlier run did it all: there is nothing to tell.
+            yield Quiet()
+            return
+        due = time.monotonic() + self._seconds
+
+        def now_and_then(meter: Meter) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._seconds
+                self.note(meter.text())
+
+        meter = Meter(name, now_and_then, total=total, unit=unit, done=done)
+        try:
+            yield meter
+        finally:
+            self.note(meter.text())
+
+    def note(self, text: str) -> None:
+        print(readable(text), file=sys.stderr, flush=True)
+
+
+class Meter:
+    """Counts units and steps, and says how quick they are and how long the rest takes; `shown` is called each time."""
+
+    def __init__(
+        self, name: str, shown: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
+    ) -> None:
+        self._shown = shown
+        self.name, self.total, self.unit = name, total, unit
+        self.done = self.already = done
+        self.steps = 0
+        self._begun = time.monotonic()
+
+    def advance(self, count: int = 1, *, steps: int = 0) -> None:
+        self.done += count
+        self.steps += steps
+        self._shown(self)
+
+    def rates(self) -> str:
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        rate = (self.done - self.already) / seconds
+        parts = [f"{rate:.3g} {self.unit}/s" if rate >= 1 or not rate else f"{1 / rate:.3g} s each"]
+        if self.steps:
+            parts.append(f"{self.steps / seconds:,.0f} steps/s")
+        parts.append(clock(seconds))
+        if self.total is not None and rate and self.done < self.total:
+            parts.append(f"{clock((self.total - self.done) / rate)} left")
+        return ", ".join(parts)
+
+    def text(self) -> str:
+        of = f"/{self.total}" if self.total is not None else ""
+        return f"{self.name}: {self.done}{of} {self.unit} ({self.rates()})"
+
+
+def clock(seconds: float) -> str:
+    """Seconds as m:ss or h:mm:ss."""
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+class Bars:
+    """One bar a stage."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True)
+
+    @contextlib.contextmanager
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        if done == total:
+            yield Quiet()
+            return
+        columns = (
+            TextColumn("{task.description:<12}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rates]}", markup=False),
+        )
+        with RichProgress(*columns, console=self._console, redirect_stdout=False, redirect_stderr=False) as bars:
+            task = bars.add_task(name, total=total, completed=done, rates="")
+            yield Meter(
+                name,
+                lambda meter: bars.update(task, completed=meter.done, rates=meter.rates()),
+                total=total,
+                unit=unit,
+                done=done,
+            )
+
+    def note(self, text: str) -> None:
+        self._console.print(readable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def progress(*, quiet: bool = False) -> Progress:
+    """Bars on a terminal, lines elsewhere, nothing when quiet."""
+    if quiet:
+        return Quiet()
+    return Bars() if sys.stderr.isatty() else Lines()
+
+
+Row = Mapping[str, Any]
+MAX_CELL = 72
+RATES = {"success_rate": "success %", "verified": "verified %", "area": "area %", "difference": "difference %"}
+"""What `low` and `high` may be the interval of, and the heading of both together."""
+
+
+class Output:
+    """Where a command's results go."""
+
+    def __init__(self, stream: TextIO, *, as_json: bool) -> None:
+        self._stream = stream
+        self.as_json = as_json
+
+    def rows(self, rows: Iterable[Row]) -> int:
+        """Print rows and count them; as JSON each one as soon as it is there. What came before an error is printed."""
+        if self.as_json:
+            from sdg.storage.files import line
+
+            return sum(self._write(line(row)) for row in rows)
+        found: list[Row] = []
+        try:
+            for row in rows:
+                found.append(row)
+        finally:
+            for text in table(found):
+                self._write(text)
+        return len(found)
+
+    def details(self, rows: Iterable[Row]) -> None:
+        """Print rows one under the other with all they hold, texts of several lines too."""
+        if self.as_json:
+            self.rows(rows)
+            return
+        for row in rows:
+            for key, value in row.items():
+                text = readable(value if isinstance(value, str) else _whole(value), most=20_000)
+                self._write(f"{key}:\n    " + text.replace("\n", "\n    ") if "\n" in text else f"{key}: {text}")
+            self._write("")
+
+    def text(self, text: str) -> None:
+        """Print a line for people; as JSON nothing, because rows say it all."""
+        if not self.as_json:
+            self._write(readable(text))
+
+    def _write(self, text: str) -> int:
+        try:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+        except BrokenPipeError:
+            # What is still buffered must go somewhere when the stream is closed.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            raise ReaderLeft from None
+        return 1
+
+
+@contextlib.contextmanager
+def output(*, as_json: bool) -> Iterator[Output]:
+    """Stdout for rows alone: whatever else prints meanwhile (libraries, worker processes) goes to stderr."""
+    sys.stdout.flush()
+    try:
+        real = sys.stdout.fileno() == 1
+    except (io.UnsupportedOperation, ValueError):
+        real = False
+    if not real:
+        stream = sys.stdout
+        with contextlib.redirect_stdout(sys.stderr):
+            yield Output(stream, as_json=as_json)
+        return
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with os.fdopen(os.dup(saved), "w", encoding="utf-8", errors="backslashreplace") as stream:
+            yield Output(stream, as_json=as_json)
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
+    """Rows as aligned lines: numbers to the right, a rate with its interval as one column in percent.
+
+    In a terminal (or with `width`, in characters) long texts are folded and, where that isn't enough, every row stands
+    by itself, a line for each value.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [with_interval(row) for row in rows]
+    columns = list(dict.fromkeys(key for row in shown for key in row))
+    if not columns:
+        return []
+    drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        numeric = all(isinstance(row.get(column), int | float | None) for row in shown)
+        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
+    for row in shown:
+        drawn.add_row(*(Text(cell(row.get(column))) for column in columns))
+    wide = Console(width=10_000, color_system=None, force_terminal=False)
+    needed = wide.measure(drawn).maximum
+    space = width or (shutil.get_terminal_size().columns if sys.stdout.isatty() else needed)
+    if needed > space and len(columns) > space // 12:
+        return [line for row in shown for line in (*(f"{key}: {cell(row.get(key))}" for key in columns), "")]
+    console = Console(width=min(space, needed), color_system=None, force_terminal=False, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(drawn)
+    return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
+
+
+def cell(value: Any) -> str:
+    """A value in few characters, on one line and harmless to a terminal."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{key}: {cell(item)}" for key, item in value.items())
+    text = readable(value if isinstance(value, str) else str(value)).replace("\n", "\\n")
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 3]}..."
+
+
+def _whole(value: Any, indent: str = "") -> str:
+    """A value with all that is in it, nested ones indented and texts of several lines as they are."""
+    if isinstance(value, Mapping):
+        parts = [(f"{key}:", item) for key, item in value.items()]
+    elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
+        parts = [("-", item) for item in value]
+    elif isinstance(value, str):
+        return f"\n{value}".replace("\n", f"\n{indent}") if "\n" in value else value
+    else:
+        return cell(value) if not isinstance(value, list | tuple) else ", ".join(map(str, value))
+    inner = f"{indent}    "
+    return "".join(f"\n{indent}{head} {_whole(item, inner)}" for head, item in parts)
+
+
+def with_interval(row: Row) -> dict[str, Any]:
+    """A row in which its rate (the first of RATES that it has) and `low` and `high` are one column, in percent."""
+    rate = next((key for key in RATES if isinstance(row.get(key), int | float)), None)
+    if rate is None or not {"low", "high"} <= row.keys():
+        return dict(row)
+    low, high = row["low"], row["high"]
+    ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and high is not None else ""
+    shown = {RATES[rate] if key == rate else key: value for key, value in row.items() if key not in ("low", "high")}
+    return shown | {RATES[rate]: f"{100 * row[rate]:5.1f}{ends}"}

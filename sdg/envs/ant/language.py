@@ -1,0 +1,71 @@
+"""What a command of the ant may be about: a spot, a cell of the maze, or a direction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+
+from sdg.envs.defaults import Descriptions
+
+COLOURS = ("red", "green", "blue", "yellow")
+SPOTS = (*(f"{colour} spot" for colour in COLOURS), "goal")
+COMPASS = ("east", "northeast", "north", "northwest", "west", "southwest", "south", "southeast")
+"""Every 45 degrees, counted from the x axis counterclockwise."""
+NOTHING, DIRECTION, CELL, SPOT = -1, 0, 1, 2
+
+Target = tuple[int, int]
+"""What kind of thing is meant, and which one: degrees, 100 * row + column, or an index of SPOTS."""
+
+_FORM = re.compile(
+    rf"(?:the )?(?:(?P<spot>{'|'.join(SPOTS)})|cell (?P<row>\d\d?) (?P<column>\d\d?)"
+    rf"|direction (?P<degrees>\d{{1,3}})|(?P<compass>{'|'.join(sorted(COMPASS, key=len, reverse=True))}))"
+)
+
+
+def parse(description: str) -> Target:
+    """What a description means. Raises ValueError for anything that describes nothing here."""
+    found = _FORM.fullmatch(str(description).strip().lower())
+    if found is None:
+        raise ValueError(
+            f"{description!r:.80} describes nothing: say {', '.join(SPOTS)}, cell ROW COLUMN, direction DEGREES, or "
+            f"one of {', '.join(COMPASS)}"
+        )
+    if found["spot"]:
+        return SPOT, SPOTS.index(found["spot"])
+    if found["row"]:
+        return CELL, 100 * int(found["row"]) + int(found["column"])
+    return DIRECTION, int(found["degrees"]) % 360 if found["degrees"] else 45 * COMPASS.index(found["compass"])
+
+
+class AntLanguage(Descriptions):
+    """Descriptions of the ant's worlds (`sdg.envs.domain.Language`)."""
+
+    example = "red spot"
+    nothing = (NOTHING, 0)
+    parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS}
+
+    def parse(self, description: str) -> Target:
+        """What a description means. Raises ValueError."""
+        return parse(description)
+
+    def text(self, target: Target) -> str:
+        """The description of a target."""
+        kind, which = target
+        if kind == SPOT:
+            return SPOTS[which]
+        if kind == CELL:
+            return f"cell {which // 100} {which % 100}"
+        return COMPASS[which // 45] if which % 45 == 0 else f"direction {which}"
+
+    def part(self, target: Target, part: str) -> str | None:
+        """The colour of a spot."""
+        return COLOURS[target[1]] if target[0] == SPOT and target[1] < len(COLOURS) else None
+
+    def mentions(self, sentence: str) -> list[str]:
+        """The spots in a sentence, in their order; "the green one" is one."""
+        found = re.findall(rf"\b(?:(?:{'|'.join(COLOURS)}) (?:spot|one)|goal)\b", sentence.lower())
+        return [each.replace(" one", " spot") for each in found]
+
+    def kind(self, argument: str) -> Hashable:
+        """Spots, cells, directions and nothing: four kinds."""
+        return int(self.row(argument)[0])

@@ -1,0 +1,1 @@
+"""What prompts say of the ant's worlds."""

@@ -1,0 +1,123 @@
+"""BabyAI as a domain: a robot in a maze of rooms, levels made by minigrid and stepped many at once by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from sdg.envs.babyai.affordances import RoomAffordances, RoomSense, facts
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.grammar import Descriptions
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.babyai.perception import paper
+from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
+from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows, join_rows
+from sdg.envs.babyai.practice.inputs import MAP_INPUTS
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.batch import ColumnReader
+from sdg.envs.domain import Capabilities, Perceivable, PromptTexts, SearchHints
+from sdg.envs.world import Action
+
+
+class BabyAI:
+    """The domain `babyai` (`sdg.envs.domain.Domain`)."""
+
+    name = "babyai"
+    can = Capabilities()
+    actions = (
+        Action("turn_left", "turn left on the spot", LEFT),
+        Action("turn_right", "turn right on the spot", RIGHT, beside_skills=True),
+        Action("move_forward", "move one cell ahead, if it is free", FORWARD, "go forward"),
+        Action("pick", "pick up the object in the cell straight ahead, if nothing is carried", PICKUP, "pick up"),
+        Action(
+            "put",
+            "put the carried object down into the cell straight ahead, if it is empty and no doorway",
+            DROP,
+            "drop",
+            beside_skills=True,
+        ),
+        Action(
+            "toggle",
+            "open or close the door straight ahead; a locked one needs the key of its color in the hand",
+            TOGGLE,
+        ),
+    )
+    wait = WAIT
+    perceivable = Perceivable(FUNCTIONS, (Object,), RECORD_TEXT, for_checks=FOR_CHECKS)
+    language = Descriptions()
+    inputs = MAP_INPUTS
+    hints = SearchHints(
+        # What is grabbed in passing spoils later goals.
+        prior=(0.0, 0.0, 0.7, -1.5, -1.5, -1.5),
+        walks=FORWARD,
+        hands=(PICKUP, DROP),
+        stroll=(LEFT, RIGHT, FORWARD, FORWARD),
+        about_hands=("carried", "held", "picked_up", "dropped"),
+    )
+    persistence = RoomSense()
+    affordances = RoomAffordances()
+    texts = PromptTexts("sdg.envs.babyai.prompts")
+    forgets = "forget_visited_rooms"
+
+    column_reader: ColumnReader | None = COLUMN_READER
+
+    def levels(self) -> tuple[str, ...]:
+        """The six levels of SDG's table 1, in its order; any other registered BabyAI level works as well."""
+        return PAPER_LEVELS
+
+    def level_name(self, name: str) -> str:
+        """The short form of a level's name or id. ValueError, with close matches, when there is none."""
+        return level_name(name)
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> BabyAIWorld:
+        """One minigrid environment, not reset yet."""
+        return BabyAIWorld(level, lift_time_limit=lift_time_limit)
+
+    def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> LevelBank:
+        """A bank of the layouts of these seeds, in their order."""
+        return LevelBank.build(level, seeds, workers=workers)
+
+    def begin(self, layouts: LevelBank, chosen: np.ndarray) -> BabyAIRows:
+        """Row i as layout `chosen[i]` begins."""
+        return BabyAIRows.blank(len(chosen), preset=self.name).begin(layouts, chosen)
+
+    def blank(self, n: int) -> BabyAIRows:
+        """n rows to `put` moments into."""
+        return BabyAIRows.blank(n, preset=self.name)
+
+    def join(self, parts: Iterable[BabyAIRows]) -> BabyAIRows:
+        """All rows of all parts, in order."""
+        return join_rows(list(parts))
+
+    def snapshot(self, memory: Memory, row: int) -> BabyAIPerception:
+        """What row `row` of a memory knows."""
+        return BabyAIPerception(memory, row)
+
+    def facts(self, snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
+        """What holds of the robot and of what an argument names."""
+        return facts(snapshot, argument)
+
+    def __reduce__(self) -> str:
+        return "BABYAI"
+
+
+class PaperBabyAI(BabyAI):
+    """BabyAI with the paper's five perception functions, for generated code and prompts; all else is the same.
+
+    Its checks are asked row by row: the columns are those of the other preset.
+    """
+
+    name = "babyai-paper"
+    perceivable = paper.PERCEIVABLE
+    texts = PromptTexts("sdg.envs.babyai.prompts", preset="paper")
+
+    column_reader = None
+
+    def __reduce__(self) -> str:
+        return "BABYAI_PAPER"
+
+
+BABYAI = BabyAI()
+BABYAI_PAPER = PaperBabyAI()

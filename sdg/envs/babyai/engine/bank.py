@@ -1,0 +1,216 @@
+"""A bank of ready layouts of a level: made by minigrid once, kept on disk, begun by the engine in a microsecond."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import io
+import os
+import stat
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from sdg.envs.babyai.cells import (
+    BALL,
+    BOX,
+    COLOUR_SHIFT,
+    COLOURS,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    EMPTY,
+    KEY,
+    KIND_MASK,
+    WALL,
+)
+from sdg.envs.babyai.engine.layouts import generate
+from sdg.envs.babyai.engine.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, PAD, SIDE
+from sdg.envs.babyai.engine.verifier import KINDS, PUT_NEXT, STRICT
+from sdg.envs.babyai.levels import level_name
+from sdg.envs.files import atomic_write
+from sdg.envs.kernels import READ_ONLY, cache_folder
+
+SCHEMA = 1
+"""Version of the file format and of what is written; files of another one are refused."""
+MAX_BANK_BYTES = 1 << 32
+"""What a bank may unpack to: some 5 million layouts."""
+
+_THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
+
+
+class BankError(ValueError):
+    """A bank file that is torn, of another version or not a bank; the message names the file and what is wrong."""
+
+
+@dataclass(frozen=True)
+class LevelBank:
+    """M layouts (dtype LAYOUT), layout i of `levels[level[i]]` under `seeds[i]`; `missions` are the distinct texts."""
+
+    levels: tuple[str, ...]
+    level: np.ndarray  # i16 [M] index into levels
+    seeds: np.ndarray  # i64 [M]
+    layouts: np.recarray
+    missions: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _validate(self)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def mission(self, layout: int) -> str:
+        """The mission's text of a layout."""
+        return self.missions[int(self.layouts.mission[layout])]
+
+    @staticmethod
+    def build(
+        level: str, seeds: Sequence[int] | np.ndarray, *, cache_dir: Path | str | None = None, workers: int = 1
+    ) -> LevelBank:
+        """The layouts of `level` under these seeds, in this order, from disk if they were made before.
+
+        `cache_dir` defaults to `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
+        With more than one worker the layouts are made in that many processes. Raises ValueError when there is no such
+        level, LayoutError when its generation fails, BankError when the cached file is torn.
+        """
+        wanted = _as_seeds(seeds)
+        name = level_name(level)
+        path = _cache_path(name, wanted, cache_dir)
+        if path.exists():
+            bank = LevelBank.load(path)
+            if bank.levels != (name,) or not np.array_equal(bank.seeds, wanted):
+                raise BankError(f"{path} holds other layouts than its name says; delete it to have it made again")
+            return bank
+        parts = Parallel(min(workers, len(wanted)))(
+            delayed(generate)(name, part) for part in np.array_split(wanted, min(workers, len(wanted)))
+        )
+        layouts = _records(np.concatenate([made for made, _ in parts]))
+        said = [text for _, missions in parts for text in missions]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(said))}
+        layouts.mission = [numbers[text] for text in said]
+        bank = LevelBank((name,), np.zeros(len(wanted), np.int16), wanted, layouts, tuple(numbers))
+        try:
+            if not READ_ONLY:
+                bank.save(path)
+        except OSError as error:
+            warnings.warn(f"the layouts of {name} cannot be kept for the next time: {error}", stacklevel=2)
+        return bank
+
+    @staticmethod
+    def concatenate(banks: Sequence[LevelBank]) -> LevelBank:
+        """One bank with the layouts of several, in order."""
+        if not banks:
+            raise ValueError("no banks to concatenate")
+        levels = tuple(dict.fromkeys(name for bank in banks for name in bank.levels))
+        missions = tuple(dict.fromkeys(text for bank in banks for text in bank.missions))
+        numbers = {text: number for number, text in enumerate(missions)}
+        layouts = _records(np.concatenate([bank.layouts for bank in banks]))
+        renumbered = [np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks]
+        level = [np.array([levels.index(t) for t in bank.levels], np.int16)[bank.level] for bank in banks]
+        layouts.mission = np.concatenate(renumbered)
+        seeds = np.concatenate([bank.seeds for bank in banks])
+        return LevelBank(levels, np.concatenate(level), seeds, layouts, missions)
+
+    def save(self, path: Path | str) -> None:
+        """Write the bank atomically: a reader sees the whole file or none."""
+        header = {"schema": np.int64(SCHEMA), "level": self.level, "seeds": self.seeds}
+        texts = {"levels": _to_bytes(self.levels), "missions": _to_bytes(self.missions)}
+        file = io.BytesIO()
+        np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
+        atomic_write(Path(path), file.getvalue())
+
+    @staticmethod
+    def load(path: Path | str) -> LevelBank:
+        """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise ValueError("it is no regular file")  # a pipe would never end
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
+                if sum(part.file_size for part in file.zip.infolist()) > MAX_BANK_BYTES:
+                    raise ValueError(f"it unpacks to more than {MAX_BANK_BYTES} bytes")
+                arrays = {name: file[name] for name in file.files}
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # a torn file can fail in zipfile, zlib, tokenize and in numpy itself
+            raise BankError(f"{path} is torn or not a bank ({error}); delete it to have it made again") from error
+        if "schema" not in arrays or arrays["schema"].shape != () or int(arrays["schema"]) != SCHEMA:
+            raise BankError(f"{path} is of version {arrays.get('schema', 'unknown')}, this program reads {SCHEMA}")
+        try:
+            return LevelBank(
+                levels=_to_texts(arrays["levels"]),
+                level=arrays["level"],
+                seeds=arrays["seeds"],
+                layouts=_records(arrays["layouts"]),
+                missions=_to_texts(arrays["missions"]),
+            )
+        except (KeyError, ValueError) as error:
+            raise BankError(f"{path} is not a bank: {error}") from error
+
+
+def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
+    array = np.asarray(seeds)
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0:
+        raise ValueError(f"seeds must be a list of integers of at least 0, got {array.dtype} {array.shape}")
+    return array.astype(np.int64)
+
+
+def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:
+    made_by = f"{SCHEMA} {LAYOUT.descr} {importlib.metadata.version('minigrid')} {level} ".encode()
+    digest = hashlib.sha256(made_by + seeds.tobytes()).hexdigest()[:16]
+    return Path(cache_dir or cache_folder()).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
+
+
+def _records(layouts: np.ndarray) -> np.recarray:
+    """Layouts with attributes. A file loses the alignment flag, without which kernels would be compiled anew."""
+    if layouts.dtype.fields != LAYOUT.fields or layouts.dtype.itemsize != LAYOUT.itemsize:
+        raise ValueError(f"layouts are {layouts.dtype}, expected {LAYOUT}")
+    return layouts.view(LAYOUT).view(np.recarray)
+
+
+def _to_bytes(texts: Sequence[str]) -> np.ndarray:
+    return np.frombuffer("\n".join(texts).encode(), np.uint8)
+
+
+def _to_texts(array: np.ndarray) -> tuple[str, ...]:
+    return tuple(array.tobytes().decode().split("\n"))
+
+
+def _validate(bank: LevelBank) -> None:
+    """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
+    layouts, shape = bank.layouts, (len(bank.seeds),)
+    if layouts.shape != shape or layouts.dtype.fields != LAYOUT.fields or not layouts.dtype.isalignedstruct:
+        raise ValueError(f"layouts are {layouts.dtype} of shape {layouts.shape}, expected {shape} of LAYOUT")
+    if bank.seeds.dtype != np.int64 or bank.level.dtype != np.int16 or bank.level.shape != shape or shape == (0,):
+        raise ValueError("seeds or levels have the wrong type or shape, or there are none")
+    limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(bank.missions) - 1}
+    limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
+    wrong = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
+    kinds, lying = layouts.cells & KIND_MASK, layouts.where > 0
+    index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
+    found = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & lying
+    faults = {
+        "a level or a time limit is out of range": bank.level.min() < 0
+        or bank.level.max() >= len(bank.levels)
+        or layouts.max_steps.min() < 1,
+        "a mission has a clause of an unknown kind": layouts.program[:, KINDS:STRICT].max() > PUT_NEXT,
+        "a mission speaks of objects that do not exist": (layouts.targets >> np.uint64(MAX_OBJECTS)).any(),
+        "spot lies outside the grid": not _is_inside(layouts.spot, 1).all(),
+        "where lies outside the grid": not (_is_inside(layouts.where, 0) | ~lying).all(),
+        "a cell holds what the engine does not know": not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all()
+        or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS),
+        # What lies in a cell is an object with that spot.
+        "objects do not lie where the cells show them": (found != lying).any()
+        or (found.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
+    }
+    for fault in [f"{name} is outside 0..{limits[name]}" for name in wrong] + [k for k, v in faults.items() if v]:
+        raise ValueError(fault)
+
+
+def _is_inside(spots: np.ndarray, border: int) -> np.ndarray:
+    x, y = (spots.astype(np.int64) >> 5) - PAD, (spots.astype(np.int64) % SIDE) - PAD
+    inside: np.ndarray = (np.minimum(x, y) >= border) & (np.maximum(x, y) < MAX_SIZE - border)
+    return inside

@@ -1,0 +1,242 @@
+"""N BabyAI environments stepped at once by compiled kernels, exactly as minigrid 3.2 would step them one by one.
+
+One thread, no Python objects, no hidden state: everything about environment i is row i of
+`engine.state`. The row functions (`step_row`, `reset_row`, `view_row`) are numba functions, so that others can put a
+step, a memory update and a check into one loop of their own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sdg.envs.babyai.cells import EMPTY
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.state import (
+    MAX_OBJECTS,
+    MAX_SIZE,
+    N_CLAUSES,
+    PAD,
+    PROGRAM_SIZE,
+    SIDE,
+    VIEW,
+    State,
+    create,
+    view_row,
+)
+from sdg.envs.babyai.engine.verifier import FAILURE, N_ACTIONS, SUCCESS, act_row, verify_row
+from sdg.envs.kernels import inner_kernel, kernel
+
+__all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "reset_row", "step_row", "view_row"]
+
+
+class Step(NamedTuple):
+    """What a step gives back. The arrays are the engine's and its next step overwrites them: copy what you keep."""
+
+    views: np.ndarray  # u8 [N, 7, 7] packed codes; of the new episode where one ended and auto-reset is on
+    directions: np.ndarray  # u8 [N]
+    rewards: np.ndarray  # f32 [N]
+    terminated: np.ndarray  # bool [N]
+    truncated: np.ndarray  # bool [N]
+
+
+class Final(NamedTuple):
+    """The last moment of episodes that ended: rows are valid where the last step said terminated or truncated."""
+
+    views: np.ndarray  # u8 [N, 7, 7]
+    directions: np.ndarray  # u8 [N]
+    steps: np.ndarray  # i32 [N] length of the episode
+    layouts: np.ndarray  # i32 [N] row of the bank it was played in
+
+
+# Kernels are given plain tuples: numba's cache on disk pickles the class of a named one, and stumbles if it is renamed.
+
+
+@inner_kernel
+def step_row(row, action):  # type: ignore[no-untyped-def]
+    """Step an environment by one action (0..6, unchecked): (reward float64, terminated, truncated). No auto-reset."""
+    row.steps += 1
+    act_row(row, action)
+    truncated = row.steps >= row.max_steps
+    verdict = verify_row(row, action)
+    if verdict == SUCCESS:
+        return 1 - 0.9 * (row.steps / row.max_steps), True, truncated
+    return 0.0, verdict == FAILURE, truncated
+
+
+@inner_kernel
+def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
+    """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k].
+
+    When something is carried from the start (PutNext*Carrying), minigrid's first observation is from before it was
+    taken up; so is this one.
+    """
+    for spot in range(MAX_SIZE * SIDE):
+        row.cells[PAD * SIDE + spot] = layout.cells[spot]
+    for n in range(MAX_OBJECTS):
+        row.where[n] = row.listed[n] = layout.where[n]
+        row.code[n], row.inside[n] = layout.code[n], layout.inside[n]
+    for n in range(PROGRAM_SIZE):
+        row.program[n] = layout.program[n]
+    for clause in range(N_CLAUSES):
+        row.targets[clause, 0], row.targets[clause, 1] = layout.targets[clause, 0], layout.targets[clause, 1]
+        row.held_before[clause] = 0
+    for part in range(2 + N_CLAUSES):
+        row.done[part] = 0
+    row.moved, row.carried, row.steps, row.layout = 0, 0, 0, number
+    row.spot, row.direction, row.max_steps, row.columns = (
+        layout.spot,
+        layout.direction,
+        layout.max_steps,
+        layout.columns,
+    )
+    row.room_size, row.width, row.height = layout.room_size, layout.width, layout.height
+    view_row(row, views, k)
+    held = layout.carried
+    if held:
+        row.cells[row.where[held - 1]] = EMPTY
+        row.carried, row.where[held - 1], row.moved = held, 0, 1
+
+
+@kernel
+def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-untyped-def]
+    views, directions, _, _, _ = step
+    for r in range(len(rows)):
+        i = rows[r]
+        row = state[i]
+        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
+        if limit > 0:
+            row.max_steps = limit
+        directions[i] = row.direction
+
+
+@kernel
+def _step_all(state, layouts, order, cursor, actions, limit, auto_reset, step, final):  # type: ignore[no-untyped-def]
+    """Step all; the index of the first action out of range (then nothing was stepped), or -1."""
+    for i in range(len(actions)):
+        if actions[i] < 0 or actions[i] >= N_ACTIONS:
+            return i
+    views, directions, rewards, terminations, truncations = step
+    final_views, final_directions, final_steps, final_layouts = final
+    for i in range(len(actions)):
+        row = state[i]
+        rewards[i], terminations[i], truncations[i] = step_row(row, actions[i])
+        if auto_reset and (terminations[i] or truncations[i]):
+            view_row(row, final_views, i)
+            final_directions[i], final_steps[i], final_layouts[i] = row.direction, row.steps, row.layout
+            chosen = order[cursor[0] % len(order)]
+            cursor[0] += 1
+            reset_row(row, layouts[chosen], chosen, views, i)
+            if limit > 0:
+                row.max_steps = limit
+        else:
+            view_row(row, views, i)
+        directions[i] = row.direction
+    return -1
+
+
+class BabyAIEngine:
+    """N environments over a bank of layouts.
+
+    `max_steps` overrides the layouts' own limit (as gym.make(id, max_steps=...) does; it scales the reward too).
+    `auto_reset=False`: episodes run on after their end until the caller resets or replaces the rows. Auto-resets go
+    through the bank in an order shuffled by `seed`.
+    """
+
+    def __init__(
+        self,
+        bank: LevelBank,
+        n_envs: int,
+        *,
+        max_steps: int | None = None,
+        auto_reset: bool = True,
+        seed: int = 0,
+    ) -> None:
+        if n_envs < 1:
+            raise ValueError(f"n_envs must be at least 1, got {n_envs}")
+        if max_steps is not None and max_steps < 1:
+            raise ValueError(f"max_steps must be at least 1, got {max_steps}")
+        self.bank, self.n_envs, self.auto_reset = bank, n_envs, auto_reset
+        self.state, self._limit = create(n_envs), max_steps or 0
+        self.reshuffle(seed)
+        views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
+        flags = np.zeros((2, n_envs), np.bool_)
+        self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
+        self.final = Final(views.copy(), directions.copy(), np.zeros(n_envs, np.int32), np.zeros(n_envs, np.int32))
+        # Taken apart once: numba looks at a plain array faster than at a record array.
+        self._layouts, self._rows = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
+
+    def reset(self, rows: np.ndarray | None = None, layouts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Begin layouts (rows of the bank) in the given environments (default: all, the next layouts of the bank).
+
+        Returns views u8 [N, 7, 7] and directions u8 [N] of all environments, valid until the next call.
+        Raises ValueError on rows or layouts out of range or of the wrong shape or dtype.
+        """
+        chosen_rows = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
+        chosen = self._next(chosen_rows) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
+        if len(chosen) != len(chosen_rows):
+            raise ValueError(f"{len(chosen_rows)} rows but {len(chosen)} layouts")
+        _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, tuple(self._step))
+        return self._step.views, self._step.directions
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Step every environment by its action (0..6). Raises ValueError on a wrong shape, dtype or range."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
+            raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
+        actions = actions.astype(np.int64, copy=False)
+        buffers = tuple(self._step), tuple(self.final)
+        wrong = _step_all(
+            self._rows, self._layouts, self._order, self._begun, actions, self._limit, self.auto_reset, *buffers
+        )
+        if wrong >= 0:
+            raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
+        return self._step
+
+    def reshuffle(self, seed: int) -> None:
+        """Shuffle anew the order in which layouts are begun, and start from its beginning."""
+        self._order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
+        self._begun = np.zeros(1, np.int64)
+
+    def _next(self, rows: np.ndarray) -> np.ndarray:
+        """The layouts that come next."""
+        chosen: np.ndarray = self._order[(self._begun[0] + np.arange(len(rows))) % len(self._order)]
+        self._begun += len(rows)
+        return chosen.astype(np.int64)
+
+    def observe(self) -> tuple[np.ndarray, np.ndarray]:
+        """Draw all views anew (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
+        _view_all(self.state, self._step.views, self._step.directions)
+        return self._step.views, self._step.directions
+
+    def mission(self, row: int) -> str:
+        """Text of the mission that environment `row` is playing, if its episode began from this engine's bank."""
+        return self.bank.mission(int(self.state.layout[row]))
+
+    @property
+    def latest(self) -> Step:
+        """What the last step or reset gave, without a copy."""
+        return self._step
+
+    @property
+    def reuse(self) -> float:
+        """How often a layout of the bank has been played on average."""
+        return float(self._begun[0] / len(self.bank))
+
+
+@kernel
+def _view_all(state, views, directions):  # type: ignore[no-untyped-def]
+    for i in range(len(directions)):
+        row = state[i]
+        view_row(row, views, i)
+        directions[i] = row.direction
+
+
+def _indices(values: np.ndarray, *, below: int, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of integers, got {array.dtype} {array.shape}")
+    if array.size and (array.min() < 0 or array.max() >= below):
+        raise ValueError(f"{name} must lie in 0..{below - 1}, got {array.min()}..{array.max()}")
+    return array.astype(np.int64)

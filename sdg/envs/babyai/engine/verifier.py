@@ -1,0 +1,221 @@
+"""Is the mission done? BabyAI's verifier as a small program over object sets that are fixed at reset.
+
+`program` u8 [12]: root (SINGLE, BEFORE, AFTER), root strict, side a joined by "and", side b joined, kinds of clauses
+0..3, strictness of clauses 0..3. Side a has clauses 0 and 1, side b clauses 2 and 3. `targets` u64 [4, 2]: the objects
+a clause speaks of (bit k = object k); the second set is what PutNext puts next to.
+
+Ported quirks of minigrid 3.2: positions are refreshed only on a drop action (even a failed one), so going to where an
+object was picked up, or to a box that was opened away, still succeeds; what a clause believes was carried before is
+what it saw when it was last verified; "and" ignores the failure of its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from sdg.envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
+from sdg.envs.babyai.engine.state import FORWARD, MAX_OBJECTS, SIDE
+from sdg.envs.kernels import inner_kernel
+
+SINGLE, BEFORE, AFTER = 0, 1, 2
+NO_CLAUSE, GO_TO, OPEN, PICK_UP, PUT_NEXT = 0, 1, 2, 3, 4
+CONTINUE, SUCCESS, FAILURE = 0, 1, 2
+
+ROOT, ROOT_STRICT, JOINED, KINDS, STRICT = 0, 1, 2, 4, 8
+"""Offsets into a program."""
+
+PICKUP_ACTION, DROP_ACTION, TOGGLE_ACTION = 3, 4, 5
+
+
+def _lowest_bit(typingctx, value):  # type: ignore[no-untyped-def]
+    """Index of the lowest set bit of a uint64 that is not zero."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+
+
+@inner_kernel
+def _any_near(places, members, spot, gap):  # type: ignore[no-untyped-def]
+    """Does any of these objects have its place at this spot (`gap` 0) or one step from it (`gap` 1)?"""
+    while members:
+        away = abs(np.int64(places[lowest_bit(members)]) - np.int64(spot))
+        if away == gap or away == gap * SIDE:
+            return True
+        members &= members - np.uint64(1)
+    return False
+
+
+@inner_kernel
+def _contains(members, held):  # type: ignore[no-untyped-def]
+    """Is the object of index held - 1 in this set? (held 0 is nothing)"""
+    return held != 0 and (members >> np.uint64(held - 1)) & np.uint64(1) != 0
+
+
+@inner_kernel
+def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
+    kind, members = row.program[KINDS + clause], row.targets[clause, 0]
+    if kind == GO_TO:
+        return SUCCESS if _any_near(row.listed, members, front, 0) else CONTINUE
+    strict = row.program[STRICT + clause] != 0
+    if kind == OPEN:
+        if action != TOGGLE_ACTION:
+            return CONTINUE
+        ahead = row.cells[front] & KIND_MASK
+        if ahead == DOOR_OPEN and _any_near(row.where, members, front, 0):
+            return SUCCESS
+        is_door = ahead == DOOR_OPEN or ahead == DOOR_CLOSED or ahead == DOOR_LOCKED
+        return FAILURE if strict and is_door else CONTINUE
+    before, carried = row.held_before[clause], row.carried
+    row.held_before[clause] = carried
+    if kind == PICK_UP:
+        if action != PICKUP_ACTION:
+            return CONTINUE
+        if before == 0 and _contains(members, carried):
+            return SUCCESS
+        return FAILURE if strict and carried != 0 else CONTINUE
+    if strict and action == PICKUP_ACTION and carried != 0:
+        return FAILURE
+    if action != DROP_ACTION or not _contains(members, before):
+        return CONTINUE
+    dropped_at = row.where[before - 1]
+    if dropped_at != 0 and _any_near(row.listed, row.targets[clause, 1], dropped_at, 1):
+        return SUCCESS
+    return CONTINUE
+
+
+@inner_kernel
+def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
+    """One side of "then" / "after": a clause, or two joined by "and" (each latched once done; failures ignored)."""
+    first = 2 * side
+    if not row.program[JOINED + side]:
+        return _verify_clause(row, first, action, front)
+    for clause in range(first, first + 2):
+        if not row.done[2 + clause]:
+            row.done[2 + clause] = _verify_clause(row, clause, action, front) == SUCCESS
+    return SUCCESS if row.done[2 + first] and row.done[3 + first] else CONTINUE
+
+
+@inner_kernel
+def verify_row(row, action):  # type: ignore[no-untyped-def]
+    """Judge an environment (a row of the state) after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
+    if (action == DROP_ACTION) & (row.moved != 0):
+        for k in range(MAX_OBJECTS):
+            row.listed[k] = row.where[k]
+        row.moved = 0
+    front = np.int64(row.spot) + FORWARD[row.direction]
+    root = row.program[ROOT]
+    if root == SINGLE:
+        return _verify_side(row, 0, action, front)
+    earlier = 0 if root == BEFORE else 1
+    if not row.done[earlier]:
+        verdict = _verify_side(row, earlier, action, front)
+        if verdict == FAILURE:
+            return FAILURE
+        if verdict != SUCCESS:
+            if row.program[ROOT_STRICT] and _verify_side(row, 1 - earlier, action, front) == SUCCESS:
+                return FAILURE
+            return CONTINUE
+        row.done[earlier] = 1
+    return _verify_side(row, 1 - earlier, action, front)
+
+
+N_ACTIONS = 7
+"""left, right, forward, pickup, drop, toggle, done (which does nothing)."""
+
+_TURN = np.array([3, 1, 0, 0, 0, 0, 0], np.uint8)
+"""By action: quarter turns to the right."""
+
+
+def _kinds(*kinds: int) -> int:
+    return sum(1 << kind for kind in kinds)
+
+
+_HAPPENS = np.array(
+    [
+        0,
+        0,
+        _kinds(EMPTY, DOOR_OPEN),
+        _kinds(KEY, BALL, BOX),
+        _kinds(EMPTY),
+        _kinds(DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, BOX),
+        0,
+    ],
+    np.int64,
+)
+"""By action: bits of the kinds of cell ahead on which it can have an effect."""
+
+
+@inner_kernel
+def object_at(row, spot):  # type: ignore[no-untyped-def]
+    """Index of the object or door at a spot of an environment, -1 if there is none."""
+    for k in range(MAX_OBJECTS):
+        if row.where[k] == spot:
+            return k
+    return -1
+
+
+@inner_kernel
+def _pick_up(row, front):  # type: ignore[no-untyped-def]
+    if row.carried:
+        return
+    k = object_at(row, front)
+    row.carried, row.where[k], row.cells[front], row.moved = k + 1, 0, EMPTY, 1
+
+
+@inner_kernel
+def _drop(row, front):  # type: ignore[no-untyped-def]
+    held = row.carried
+    if held == 0:
+        return
+    row.carried, row.where[held - 1], row.cells[front], row.moved = 0, front, row.code[held - 1], 1
+
+
+@inner_kernel
+def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
+    if kind == DOOR_OPEN:
+        row.cells[front] = DOOR_CLOSED | colour
+    elif kind == DOOR_CLOSED:
+        row.cells[front] = DOOR_OPEN | colour
+    elif kind == DOOR_LOCKED:
+        held = row.carried
+        if held and row.code[held - 1] == KEY | colour:
+            row.cells[front] = DOOR_OPEN | colour
+    else:
+        box = object_at(row, front)
+        content = row.inside[box]
+        row.where[box], row.cells[front], row.moved = 0, EMPTY, 1
+        if content:
+            row.where[content - 1], row.cells[front] = front, row.code[content - 1]
+
+
+@inner_kernel
+def act_row(row, action):  # type: ignore[no-untyped-def]
+    """Carry out one action (0..6) in an environment; nothing is judged and the clock does not move.
+
+    Written with few branches: which action comes is what a processor cannot foresee, that nothing happens is likely.
+    """
+    direction = row.direction
+    spot = np.int64(row.spot)
+    front = spot + FORWARD[direction]
+    code = row.cells[front]
+    kind = code & KIND_MASK
+    happens = (_HAPPENS[action] >> kind) & 1
+    row.direction = (direction + _TURN[action]) & 3
+    row.spot = front if happens & (action == 2) else spot
+    if happens & (action > 2):
+        if action == 3:
+            _pick_up(row, front)
+        elif action == 4:
+            _drop(row, front)
+        else:
+            _toggle(row, front, kind, code - kind)

@@ -1,0 +1,187 @@
+"""Baby Language from text: what a user types becomes the verifier's own instruction objects.
+
+    go to D | open D | pick up D | put D next to D
+    joined by ' and ' (two clauses), then by ', then ' or ' after you '
+
+with D a description as BabyAI writes it (BabyAI, section 3). Locations are those of BabyAI; ids are not part of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+from typing import Any
+
+from minigrid.envs.babyai.core import verifier
+
+from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.perception.description import ANY
+from sdg.envs.babyai.perception.description import parse as parse_description
+
+_LOCATIONS = (None, "left", "right", "front", "behind")
+_MAX_LENGTH = 500
+_WORDS = (
+    *("go", "to", "open", "pick", "up", "put", "next", "and", "then", "after", "you", "a", "an", "the", "object"),
+    *("in", "front", "of", "behind", "on", "your", "left", "right", *COLOURS, *("door", "key", "ball", "box")),
+)
+
+_verifier: Any = verifier  # untyped: its classes take and give anything
+
+
+def parse(text: str) -> Any:
+    """The verifier's `Instr` that a text asks for. ValueError, saying which part, when it is none."""
+    if not isinstance(text, str) or len(text) > _MAX_LENGTH:
+        raise ValueError(f"an instruction is text of at most {_MAX_LENGTH} characters")
+    words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".")
+    before, after = re.split(r",? then ", words), words.split(" after you ")
+    if len(before) + len(after) > 3:
+        raise ValueError(f"{text!r} has more than two parts; one 'then' or 'after you' joins at most two")
+    if len(before) == 2:
+        return _verifier.BeforeInstr(_conjunction(before[0]), _conjunction(before[1]))
+    if len(after) == 2:
+        return _verifier.AfterInstr(_conjunction(after[0]), _conjunction(after[1]))
+    return _conjunction(words)
+
+
+def nearest(text: str) -> str | None:
+    """The instruction that a mistyped one was meant to be; None for one without fault, and for other words."""
+    words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".").split(" ")
+    guessed = " ".join((difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.6) or [word])[0] for word in words)
+    for candidate in (" ".join(words), guessed):
+        try:
+            parse(candidate)
+        except ValueError:
+            continue
+        return candidate if candidate != " ".join(words) else None
+    return None
+
+
+def _conjunction(words: str) -> Any:
+    clauses = words.split(" and ")
+    if len(clauses) > 2:
+        raise ValueError(f"{words!r} has more than two clauses; 'and' joins at most two")
+    first, *rest = [_clause(clause) for clause in clauses]
+    return _verifier.AndInstr(first, rest[0]) if rest else first
+
+
+def _clause(words: str) -> Any:
+    found = re.fullmatch(r"(?:(go to|open|pick up) (.+)|put (.+?) next to (.+))", words)
+    if found is None:
+        raise ValueError(f"{words!r} is no instruction: say go to D, open D, pick up D or put D next to D")
+    verb, thing, moved, fixed = found.groups()
+    if moved:
+        return _verifier.PutNextInstr(_describe(moved, never="door"), _describe(fixed))
+    kinds = {"go to": _verifier.GoToInstr, "open": _verifier.OpenInstr, "pick up": _verifier.PickupInstr}
+    only, never = ("door",) if verb == "open" else (), "door" if verb == "pick up" else ""
+    return kinds[verb](_describe(thing, only=only, never=never))
+
+
+def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> Any:
+    target = parse_description(words)
+    if target.id != ANY:
+        raise ValueError(f"{words!r}: an instruction can't name a thing by its number")
+    kind = TYPES[target.type] if target.type != ANY else None
+    if (only and kind not in only) or (never and kind == never):
+        raise ValueError(
+            f"{words!r} is nothing that can be done that to: open takes a door, pick up and put take no door"
+        )
+    color = COLOURS[target.color] if target.color != ANY else None
+    return _verifier.ObjDesc(kind, color, _LOCATIONS[target.location])
+
+
+_CLAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"go to (?P<a>.+)", (
+        "walk up to {a}", "make your way over to {a}", "head for {a} and stop in front of it", "pay {a} a visit",
+        "get yourself right up to {a}", "approach {a} until you face it", "find {a} and stand before it",
+    )),
+    (r"open (?P<a>.+)", (
+        "get {a} open", "see that {a} no longer stays shut", "swing {a} open", "push {a} open",
+        "make sure {a} gets opened", "unclose {a}",
+    )),
+    (r"pick up (?P<a>.+)", (
+        "grab {a}", "take {a} into your hand", "get hold of {a}", "fetch yourself {a}", "lift {a} off the floor",
+        "collect {a}", "see to it that you are carrying {a}",
+    )),
+    (r"put (?P<a>.+?) next to (?P<b>.+)", (
+        "set {a} down right beside {b}", "leave {a} lying next to {b}", "carry {a} over and drop it beside {b}",
+        "see to it that {a} ends up touching {b}", "move {a} so that it lies alongside {b}",
+        "find {a} a place directly beside {b}",
+    )),
+)  # fmt: skip
+_ANY_ORDER = (
+    "{a}, and also {b}", "do two things, whichever you like first: {a}, and {b}", "{a}; apart from that, {b}",
+    "there are two chores, in any order: {a}; {b}", "{a}; {b}; the order is up to you",
+)  # fmt: skip
+_FIRST_THEN = (
+    "first {a}, and once that is done, {b}", "begin like this: {a}. After that, {b}", "{a}; only afterwards {b}",
+    "start out with this: {a}. Finish with this: {b}", "the last thing to do is: {b}. What comes before it: {a}",
+    "before anything else {a}. Next, {b}",
+)  # fmt: skip
+_NOUNS = {
+    "box": ("box", "crate", "container"), "ball": ("ball", "sphere"), "key": ("key",), "door": ("door", "doorway"),
+    "object": ("thing", "item", "object"),
+}  # fmt: skip
+_PLACES = {
+    "on your left": ("to the left of where you began", "that lay on your left at the start", "off to your left"),
+    "on your right": ("to the right of where you began", "that lay on your right at the start", "off to your right"),
+    "in front of you": ("ahead of where you began", "that lay in front of you at the start", "straight ahead of you"),
+    "behind you": ("at your back", "that was behind you at the start", "to the rear of where you began"),
+}
+_ARTICLES = {"a": ("some", "any", "a"), "an": ("some", "any", "an"), "the": ("the",)}
+_COLOURS = {"grey": ("grey", "gray")}
+_DESCRIPTION = re.compile(
+    rf"(?P<article>an?|the) (?:(?P<colour>\w+) )??(?P<noun>{'|'.join(_NOUNS)})(?: (?P<place>{'|'.join(_PLACES)}))?"
+)
+
+
+def paraphrase(mission: str, seed: int) -> str:
+    """The mission in other words. One that isn't Baby Language stays as it is."""
+    rng = random.Random(f"{seed} {mission}")
+    said = _sequence(mission, rng)
+    return said[:1].upper() + said[1:] + "." if said else mission
+
+
+def _sequence(mission: str, rng: random.Random) -> str:
+    for joint, swapped in ((r",? then ", False), (r" after you ", True)):
+        parts = re.split(joint, mission)
+        if len(parts) == 2:
+            first, second = (_said_conjunction(part, rng) for part in parts)
+            first, second = (second, first) if swapped else (first, second)
+            return rng.choice(_FIRST_THEN).format(a=first, b=second) if first and second else ""
+    return _said_conjunction(mission, rng)
+
+
+def _said_conjunction(text: str, rng: random.Random) -> str:
+    said = [_said_clause(part, rng) for part in text.split(" and ")]
+    if not all(said) or len(said) > 2:
+        return ""
+    return rng.choice(_ANY_ORDER).format(a=said[0], b=said[1]) if len(said) == 2 else said[0]
+
+
+def _said_clause(text: str, rng: random.Random) -> str:
+    for pattern, forms in _CLAUSES:
+        if found := re.fullmatch(pattern, text.strip()):
+            things = {name: _thing(words, rng) for name, words in found.groupdict().items()}
+            return rng.choice(forms).format(**things) if all(things.values()) else ""
+    return ""
+
+
+def _thing(words: str, rng: random.Random) -> str:
+    found = _DESCRIPTION.fullmatch(words)
+    if not found:
+        return ""
+    article, colour, noun, place = found["article"], found["colour"], found["noun"], found["place"]
+    said = rng.choice(_NOUNS[noun])
+    shade = rng.choice(_COLOURS.get(colour, (colour,))) if colour else ""
+    told = [_one_of(article, f"{shade} {said}".strip(), rng)]
+    if shade and not place and rng.random() < 0.3:
+        told = [_one_of(article, said, rng), f"that is {shade}"]
+    return " ".join([*told, *([rng.choice(_PLACES[place])] if place else [])])
+
+
+def _one_of(article: str, noun: str, rng: random.Random) -> str:
+    word = rng.choice(_ARTICLES[article])
+    if word in ("a", "an"):
+        word = "an" if noun[0] in "aeiou" else "a"
+    return f"{word} {noun}"

@@ -1,0 +1,209 @@
+"""BabyAI's `Inputs`: relabelled cells of the remembered map, around the robot and turned to its heading.
+
+Every input says something about one cell that was seen (or that it was not seen), about what the robot carries, or
+about where it has been since the subgoal began: where two ways round are as good, going one way and coming back is what
+a policy without that memory does. There are no path or distance planes. The skill's argument is *marked in the map*: a
+cell is 1 where a remembered object matches it.
+
+A room and its mirror image ask for the same skill, with left for right. What a skill is about is always shown on the
+robot's right (where nothing is marked, what was not seen yet): the map is mirrored where that takes a mirror, and so
+are the turns that the policy answers with. Half of the situations that a policy would have to learn one by one are then
+the same as the other half (symmetries of a Markov decision process: Ravindran and Barto, 2001; van der Pol et al.,
+2020).
+
+A policy that plays walks into no wall that it has seen (masking of invalid actions: Huang and Ontanon, 2020). Practice
+is not masked: there a policy learns from what it tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdg.envs.babyai.cells import (
+    BOX,
+    COLOUR_SHIFT,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    EMPTY,
+    FLOOR,
+    GOAL,
+    KEY,
+    KIND_MASK,
+    UNSEEN,
+    WALL,
+)
+from sdg.envs.babyai.perception.description import matches
+from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.babyai.perception.table import code_at, front_cell, is_explored
+from sdg.envs.babyai.perception.tracking import ahead, is_door, is_thing
+from sdg.envs.kernels import inner_kernel, kernel, wide
+
+N_ACTIONS = 6
+"""left, right, forward, pickup, drop, toggle; minigrid's `done` is never used."""
+NO_TARGET = (-1, -1, 0, 99)
+"""The target of a skill without an argument: no object has this id, so nothing is marked."""
+NEVER = np.float32(-1e9)
+"""Logit of an action that isn't taken."""
+AS_IT_IS, MIRRORED = 1, -1
+"""Sides: what a row's distances to the right are multiplied by."""
+
+FAR = 7
+"""Radius of the planes that say where to go: a whole 8x8 room from any of its cells."""
+NEAR = 4
+"""Radius of the planes that say what is in the way."""
+FAR_SIDE, NEAR_SIDE = 2 * FAR + 1, 2 * NEAR + 1
+FAR_PLANES, NEAR_PLANES, SCALARS, HEADINGS = 3, 5, 4, 4
+
+_TARGET, _UNSEEN, _UNEXPLORED, _NEAR = (p * FAR_SIDE**2 for p in range(FAR_PLANES + 1))
+_FREE, _CLOSED, _LOCKED, _OBJECT, _TRAIL, _SCALARS = (_NEAR + p * NEAR_SIDE**2 for p in range(NEAR_PLANES + 1))
+_HEADINGS = _SCALARS + SCALARS
+SIZE = _HEADINGS + HEADINGS
+"""Length of the input vector; every entry is 0 or 1."""
+MOSTLY_ON = slice(_UNSEEN, _UNSEEN + FAR_SIDE**2)
+"""The only inputs that are 1 more often than 0: cells never seen."""
+
+
+@kernel
+def write_features(memory: Memory, i: int, target: np.ndarray, side: int, out: np.ndarray) -> None:
+    """Write the inputs of row i for `target` int16 (4,), seen from this `side` (1 or -1), into `out` uint8 (SIZE,)."""
+    out[:] = 0
+    x, y, direction = wide(memory.pose[i, 0]), wide(memory.pose[i, 1]), wide(memory.pose[i, 2])
+    fx, fy = ahead(direction)
+    rx, ry = -side * fy, side * fx
+    _write_map(memory, i, (x, y, fx, fy, rx, ry), out)
+    for turn in range(HEADINGS):
+        out[_HEADINGS + turn] = (memory.trail[i, x, y] >> ((direction + side * turn) % 4)) & 1
+    for k in range(wide(memory.n_objects[i])):
+        ox, oy = wide(memory.at[i, k, 0]), wide(memory.at[i, k, 1])
+        forward, right = (ox - x) * fx + (oy - y) * fy, (ox - x) * rx + (oy - y) * ry
+        if ox >= 0 and abs(forward) <= FAR and abs(right) <= FAR:
+            cell = (forward + FAR) * FAR_SIDE + right + FAR
+            if matches(memory, i, k, target):
+                out[_TARGET + cell] = 1
+            if is_door(memory.code[i, k]) and not is_explored(memory, i, k):
+                out[_UNEXPLORED + cell] = 1
+    carried = wide(memory.carried[i])
+    if carried >= 0:
+        out[_SCALARS], out[_SCALARS + 1] = 1, matches(memory, i, carried, target)
+        out[_SCALARS + 2] = memory.code[i, carried] & KIND_MASK == KEY
+    out[_SCALARS + 3] = memory.room[i] >= 0 and (memory.visited_before[i] >> memory.room[i]) & 1
+
+
+@inner_kernel
+def _write_map(memory: Memory, i: int, frame: tuple[int, int, int, int, int, int], out: np.ndarray) -> None:
+    x, y, fx, fy, rx, ry = frame
+    held = memory.code[i, memory.carried[i]] if memory.carried[i] >= 0 else np.uint8(0)
+    opens = held >> COLOUR_SHIFT if held & KIND_MASK == KEY else -1
+    for forward in range(-FAR, FAR + 1):
+        for right in range(-FAR, FAR + 1):
+            gx, gy = x + forward * fx + right * rx, y + forward * fy + right * ry
+            code = code_at(memory, i, gx, gy, UNSEEN)
+            kind = code & KIND_MASK
+            if kind == UNSEEN:
+                out[_UNSEEN + (forward + FAR) * FAR_SIDE + right + FAR] = 1
+            elif abs(forward) <= NEAR and abs(right) <= NEAR:
+                cell = (forward + NEAR) * NEAR_SIDE + right + NEAR
+                out[_TRAIL + cell] = memory.trail[i, gx, gy] > 0
+                if kind == EMPTY or kind == FLOOR or kind == DOOR_OPEN or kind == GOAL:
+                    out[_FREE + cell] = 1
+                elif kind == DOOR_CLOSED or (kind == DOOR_LOCKED and code >> COLOUR_SHIFT == opens):
+                    out[_CLOSED + cell] = 1
+                elif kind == DOOR_LOCKED:
+                    out[_LOCKED + cell] = 1
+                elif is_thing(code):
+                    out[_OBJECT + cell] = 1
+
+
+@kernel
+def side_of(memory: Memory, i: int, target: np.ndarray, reach: int) -> int:
+    """AS_IT_IS or MIRRORED for row i and its `target` int16 (4,); unseen cells count up to `reach` cells away."""
+    x, y = wide(memory.pose[i, 0]), wide(memory.pose[i, 1])
+    rx, ry = ahead((wide(memory.pose[i, 2]) + 1) % 4)
+    balance = 0
+    for k in range(wide(memory.n_objects[i])):
+        ox, oy = wide(memory.at[i, k, 0]), wide(memory.at[i, k, 1])
+        if ox >= 0 and matches(memory, i, k, target):
+            balance += (ox - x) * rx + (oy - y) * ry
+    if balance == 0:
+        for dx in range(-reach, reach + 1):
+            for dy in range(-reach, reach + 1):
+                right = dx * rx + dy * ry
+                if right != 0 and code_at(memory, i, x + dx, y + dy, UNSEEN) & KIND_MASK == UNSEEN:
+                    balance += 1 if right > 0 else -1
+    return AS_IT_IS if balance >= 0 else MIRRORED
+
+
+@kernel
+def write_batch(memory: Memory, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
+    """Inputs of all rows for `targets` i16 (n, 4) into `out` u8 (n, SIZE), their sides into `frames` i64 (n,)."""
+    for i in range(out.shape[0]):
+        frames[i] = side_of(memory, i, targets[i], FAR)
+        write_features(memory, i, targets[i], frames[i], out[i])
+
+
+def swap_turns(actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The actions (n,) that are meant by actions chosen for rows as their `frames` (n,) show them; its own inverse."""
+    return np.where((frames == MIRRORED) & (actions <= RIGHT), LEFT + RIGHT - actions, actions)
+
+
+def swap_logits(logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The same for logits (n, 6), as a new array."""
+    return np.where((frames == MIRRORED)[:, None], logits[:, [RIGHT, LEFT, FORWARD, PICKUP, DROP, TOGGLE]], logits)
+
+
+@kernel
+def mask_noop_actions(memory: Memory, row: int, logits: np.ndarray) -> None:
+    """Set the logits (6,) of actions that would change nothing in a row to NEVER, judged by what is remembered of the
+    cell ahead and of the hand; turning always changes something."""
+    x, y = front_cell(memory, row)
+    code = code_at(memory, row, x, y, WALL)
+    kind = code & KIND_MASK
+    if kind == UNSEEN:
+        return
+    held = memory.code[row, memory.carried[row]] if memory.carried[row] >= 0 else np.uint8(0)
+    movable = is_thing(code) and not is_door(code)
+    if movable or kind == WALL or kind == DOOR_CLOSED or kind == DOOR_LOCKED:
+        logits[FORWARD] = NEVER
+    if not movable or held > 0:
+        logits[PICKUP] = NEVER
+    if kind != EMPTY or held == 0:
+        logits[DROP] = NEVER
+    opens = held & KIND_MASK == KEY and held >> COLOUR_SHIFT == code >> COLOUR_SHIFT
+    if not (kind == DOOR_OPEN or kind == DOOR_CLOSED or kind == BOX or (kind == DOOR_LOCKED and opens)):
+        logits[TOGGLE] = NEVER
+
+
+@kernel
+def mask_noop_actions_of_rows(memory: Memory, logits: np.ndarray) -> None:
+    """The same for all rows: logits (n, 6)."""
+    for i in range(logits.shape[0]):
+        mask_noop_actions(memory, i, logits[i])
+
+
+class MapInputs:
+    """Bits of the remembered map (`sdg.envs.batch.Inputs`); a frame is the side that a row is seen from, 1 or -1."""
+
+    size, actions, dtype, bounds, mostly_on = SIZE, N_ACTIONS, np.uint8, None, MOSTLY_ON
+    write = staticmethod(write_batch)
+    to_world = staticmethod(swap_logits)
+    actions_to_world = staticmethod(swap_turns)
+    mask_noops = staticmethod(mask_noop_actions_of_rows)
+    mask_noops_row = staticmethod(mask_noop_actions)
+
+    def write_row(self, memory: Memory, row: int, target: np.ndarray, out: np.ndarray) -> int:
+        """The same for one row and `out` u8 (size,); the frame is returned."""
+        side = int(side_of(memory, row, target, FAR))
+        write_features(memory, row, target, side, out)
+        return side
+
+    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
+        """The same for one row, in place: logits f32 (6,)."""
+        if frame == MIRRORED:
+            logits[LEFT], logits[RIGHT] = logits[RIGHT], logits[LEFT]
+
+    def __reduce__(self) -> str:
+        return "MAP_INPUTS"
+
+
+MAP_INPUTS = MapInputs()

@@ -1,0 +1,286 @@
+"""What a domain may inherit instead of saying it, where its world is plain: one place in full view, without a batch.
+
+Inputs are real numbers in one frame, things have fixed names, a world has a clock. `examples/arm` is made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domain import TEXTS, Capabilities, SearchHints
+from sdg.envs.perception import Element
+from sdg.envs.world import Action, StepResult
+from sdg.envs.world_rows import MAX_OPEN, SingleDomain
+
+
+class PlainInputs:
+    """Inputs in one frame, real numbers, nothing masked (`sdg.envs.batch.Inputs`); `write_row` is left to be said."""
+
+    size: int
+    actions: int
+    dtype: Any = np.float32
+    bounds: np.ndarray | None = None
+    mostly_on = slice(0, 0)
+
+    def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
+        """Inputs of one row into `out` (size,); returns the frame."""
+        raise NotImplementedError
+
+    def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
+        """Inputs of all rows."""
+        for row in range(len(targets)):
+            frames[row] = self.write_row(memory, row, targets[row], out[row])
+
+    def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
+        """As they are."""
+        return logits.copy()
+
+    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
+        """As they are."""
+
+    def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
+        """As they are."""
+        return actions
+
+    def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
+        """Nothing is masked."""
+
+    def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
+        """Nothing is masked."""
+
+
+class Descriptions:
+    """Descriptions whose target is a few small numbers (`sdg.envs.domain.Language`): a subclass says `parse`, `text`,
+    `example` and `mentions`, and the row that stands for none."""
+
+    example: str
+    nothing: tuple[int, ...] = (-1,)
+    parts: Mapping[str, tuple[str, ...]] = {}
+    anything = ""
+
+    def parse(self, description: str) -> Any:
+        """The target of a description. ValueError for one that describes nothing."""
+        raise NotImplementedError
+
+    def text(self, target: Any) -> str:
+        """The description of a target."""
+        raise NotImplementedError
+
+    def part(self, target: Any, part: str) -> str | None:
+        """Names have no parts."""
+        return None
+
+    def row(self, argument: str) -> np.ndarray:
+        """The argument's target as i16 (w,), `nothing` for none."""
+        try:
+            return np.atleast_1d(np.array(self.parse(argument), np.int16))
+        except ValueError:
+            return np.array(self.nothing, np.int16)
+
+    def described(self, row: np.ndarray) -> str:
+        """The description that a row stands for, "" for none."""
+        target = tuple(row.tolist())
+        return "" if target == self.nothing else self.text(target if len(target) > 1 else target[0])
+
+    def kind(self, argument: str) -> Hashable:
+        """What is described is of a kind; arguments that describe nothing are of another."""
+        return tuple(self.row(argument).tolist()) != self.nothing
+
+    def name_of(self, element: Any) -> str:
+        """Its name."""
+        name: str = element.name
+        return name
+
+    def kinds_of(self, element: Any) -> str:
+        """Its name: nothing else is like it."""
+        return self.name_of(element)
+
+    def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
+        """The thing of that name. ValueError when there is none."""
+        name = self.text(self.parse(argument))
+        return [element for element in elements if element.name == name]
+
+
+class NamedThings(Descriptions):
+    """Descriptions in a world whose few things have names (`sdg.envs.domain.Language`): "the goal", "object"."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.example = self.names[0]
+
+    def parse(self, description: str) -> int:
+        """The index of the name. ValueError for anything else."""
+        name = re.sub(r"^(the|an?) ", "", str(description).strip().lower())
+        if name not in self.names:
+            raise ValueError(f"{description!r:.80} describes nothing: there are {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def text(self, target: int) -> str:
+        """The name of a target."""
+        return self.names[target]
+
+    def mentions(self, sentence: str) -> list[str]:
+        """The names in a sentence, in their order."""
+        return re.findall(rf"\b(?:{'|'.join(map(re.escape, self.names))})\b", sentence.lower())
+
+
+class OnePlace:
+    """A world that is one place in full view (`sdg.envs.domain.Persistence`): no command is given up early."""
+
+    reasons: Mapping[str, str] = {"unseen": "", "elsewhere": "", "strayed": ""}
+
+    def known(self, memory: Any) -> int:
+        """Everything, always."""
+        return 0
+
+    def place(self, perception: Any) -> int:
+        """The one place."""
+        return 0
+
+    def is_known(self, perception: Any, argument: str) -> bool:
+        """Always."""
+        return True
+
+    def patience(self, perception: Any, argument: str) -> None:
+        """Only the skill's horizon counts."""
+
+    def is_elsewhere(self, perception: Any, argument: str) -> bool:
+        """Never."""
+        return False
+
+    def is_possible(self, perception: Any, argument: str) -> bool:
+        """Always."""
+        return True
+
+
+class NothingKnown:
+    """A world without a sense of what is possible in it (`sdg.envs.domain.Affordances`)."""
+
+    def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
+        """Nothing speaks against anything."""
+        return ""
+
+    def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> None:
+        """It can't tell."""
+
+    def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
+        """Nothing."""
+        return np.zeros(0, np.float32)
+
+
+def name_of(thing: object) -> str:
+    """The name of a record that a program hands to a perception function; a description as it stands."""
+    return str(getattr(thing, "name", thing))
+
+
+class PlainPerception:
+    """A snapshot (`sdg.envs.perception.Perception`) whose public methods that `api` names are perception functions."""
+
+    api: tuple[str, ...]
+
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """The perception functions by name."""
+        return {name: getattr(self, name) for name in self.api}
+
+    def elements(self) -> Sequence[Element]:
+        """Nothing has a record."""
+        return ()
+
+    def describe(self) -> str:
+        """The snapshot in a few lines."""
+        raise NotImplementedError
+
+
+class PlainWorld:
+    """A world with a clock (`sdg.envs.world.SingleWorld`); a subclass says the rest of it."""
+
+    began: Any
+
+    def __init__(self, mission: str, *, max_steps: int, lift_time_limit: bool) -> None:
+        self.mission, self.max_steps, self.lift_time_limit = mission, max_steps, lift_time_limit
+        self.steps = -1
+        self.memory = self
+
+    def advance(self, action: Any) -> None:
+        """Let one step pass. ValueError for an action that there isn't."""
+        raise NotImplementedError
+
+    def is_done(self) -> bool:
+        """Whether the mission is done."""
+        raise NotImplementedError
+
+    def step(self, action: Any) -> StepResult:
+        """Take one action. RuntimeError before the first reset."""
+        if self.steps < 0:
+            raise RuntimeError("reset the world before stepping in it")
+        self.advance(action)
+        self.steps += 1
+        done = self.is_done()
+        return StepResult(float(done), done, not (done or self.lift_time_limit) and self.steps >= self.max_steps)
+
+    def perception(self) -> PlainPerception:
+        """A snapshot of now."""
+        return self.perception_since(self.began)
+
+    def perception_since(self, began: Any) -> PlainPerception:
+        """The same for an agent whose subgoal began at `began`."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Nothing is forgotten in full view."""
+
+    def set_instruction(self, text: str) -> None:
+        """Only the mission itself can be judged. ValueError for other words."""
+        if text.strip().lower() != self.mission:
+            raise ValueError(f"this world can't judge {text!r:.80}: it is about {self.mission!r}")
+
+
+class PlainDomain(SingleDomain):
+    """A domain of plain worlds: a subclass says `name` ("module:attribute"), `perceivable`, `inputs`, `language`,
+    `role`, `world` and `level_names`."""
+
+    name: str
+    role: str
+    inputs: PlainInputs
+    world: Callable[..., Any]
+    """Called with a level and `lift_time_limit`, as `open` is."""
+    level_names: tuple[str, ...]
+    can = Capabilities(at_once=MAX_OPEN)
+    persistence = OnePlace()
+    affordances = NothingKnown()
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions by their numbers alone."""
+        return tuple(Action(f"action_{n}", f"action {n}", n) for n in range(self.inputs.actions))
+
+    @property
+    def hints(self) -> SearchHints:
+        """All actions are as good."""
+        return SearchHints(prior=(0.0,) * self.inputs.actions)
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The role, nothing else."""
+        return dict.fromkeys(TEXTS, "") | {"role": self.role}
+
+    def levels(self) -> tuple[str, ...]:
+        """The levels."""
+        return self.level_names
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> Any:
+        """A world of a level, not reset yet."""
+        return type(self).world(self.level_name(level), lift_time_limit=lift_time_limit)
+
+    def level_name(self, name: str) -> str:
+        """The level itself. ValueError when there is none."""
+        if name not in self.levels():
+            raise ValueError(f"there is no level {name!r:.80}; there are {', '.join(self.levels())}")
+        return name
+
+    def __reduce__(self) -> str:
+        return self.name.partition(":")[2]

@@ -1,0 +1,64 @@
+"""Which kinds of worlds there are, by name; a user's own is named by `module:attribute`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from sdg.envs.domain import Domain
+from sdg.envs.registry import Registry, RegistryError
+
+DEFAULT = "babyai"
+MINIGRID = "minigrid:"
+"""What the names of domains begin with that are one MiniGrid environment each."""
+
+DOMAINS = Registry[Domain](
+    "domain",
+    {
+        "ant": "sdg.envs.ant.domain:ANT",
+        "babyai": "sdg.envs.babyai.domain:BABYAI",
+        "babyai-paper": "sdg.envs.babyai.domain:BABYAI_PAPER",
+        "corridor": "sdg.envs.fakes:CORRIDOR",
+        "table": "sdg.envs.table.domain:TABLE",
+        "ui": "sdg.envs.ui.domain:UI",
+    },
+    extras={"mujoco": "mujoco", "gymnasium_robotics": "mujoco"},
+)
+
+NEEDS = ("name", "can", "actions", "perceivable", "language", "texts", "levels", "level_name", "open", "snapshot")
+"""What every domain has."""
+
+
+_named: set[str] = set()
+"""Names that this process was asked for: by a config, a command or a program, which the user answers for."""
+
+
+@cache
+def domain(name: str = DEFAULT) -> Domain:
+    """The domain of that name, `minigrid:ID` for any registered MiniGrid id. Raises RegistryError for one that there
+    isn't, or that lacks what a domain needs."""
+    found = _minigrid(name) if name.startswith(MINIGRID) else DOMAINS.get(name, needs=NEEDS)
+    _named.add(name)
+    return found
+
+
+def _minigrid(name: str) -> Domain:
+    from sdg.envs.minigrid import minigrid_domain
+
+    try:
+        return cast(Domain, minigrid_domain(name.removeprefix(MINIGRID)))
+    except ValueError as error:
+        raise RegistryError(f"the domain {name!r:.80}: {error}") from None
+
+
+def domain_of_data(name: str) -> Domain:
+    """The domain that a file names, such as a library: nothing is imported because a stranger's file says so.
+
+    Raises RegistryError, which says what to do, for one that isn't shipped and wasn't named in this process before.
+    """
+    if name not in DOMAINS.entries and name not in _named and not name.startswith(MINIGRID):
+        raise RegistryError(
+            f"this is for worlds of {name!r:.80}, which isn't one of {', '.join(DOMAINS)}: if you trust that module, "
+            "name it yourself first (`domain:` in the config)"
+        )
+    return domain(name)

@@ -1,0 +1,70 @@
+"""Instructions by seed, in disjoint sets: what is grounded, what judges, what is evaluated, what is practised on.
+
+An instruction is what a world makes of a level under a seed: layout and mission together. The sets are disjoint ranges
+of seeds, so "unseen" means an unseen seed, hence an unseen layout; texts may repeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+SPLITS: dict[str, range] = {
+    "grounding": range(0, 1_000_000),
+    "validation": range(1_000_000, 2_000_000),
+    "training": range(3_000_000, 1_000_000_000),
+    "evaluation": range(1_000_000_000, 2_000_000_000),
+}
+"""Seeds of each set; `training` holds the layouts on which policies practise. Up to 22 November 2026 `evaluation` was
+the million from 2,000,000 on, which nothing draws from any more."""
+
+STRIDE = 10_000
+"""User seed s starts a split at offset s * STRIDE (wrapping round), so that seeds 0..99 share nothing below 10,000."""
+
+OF_A_LEVEL = 1_000_000
+"""Evaluation seeds of one level: levels made by one generator would otherwise have the same missions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One task: a level's layout and mission under `seed`, which lies in its split's range."""
+
+    level: str
+    seed: int
+    split: str
+    text: str
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed, self.split)
+
+
+def check_seed(seed: int, split: str) -> None:
+    """ValueError when `seed` isn't one of `split`'s."""
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    if seed not in SPLITS[split]:
+        owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
+        where = f"it belongs to {owner}" if owner else "it belongs to no set"
+        allowed = SPLITS[split]
+        raise ValueError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
+
+
+def is_unseen(seed: int) -> bool:
+    """Whether a seed judges or evaluates, so that a world may give it what its training instructions never combine."""
+    return seed in SPLITS["evaluation"] or seed in SPLITS["validation"]
+
+
+def seeds(split: str, *, count: int, seed: int = 0, level: str = "") -> list[int]:
+    """`count` distinct layout seeds of a split for the user's seed: start + (seed * STRIDE + n) modulo its size.
+
+    Those of `evaluation` differ from level to level: each has its part of the range, found by a checksum of its name.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    allowed = SPLITS[split]
+    if not 0 <= count <= len(allowed):
+        raise ValueError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    part = OF_A_LEVEL * (crc32(level.encode()) % (len(allowed) // OF_A_LEVEL)) if split == "evaluation" else 0
+    return [allowed[(part + seed * STRIDE + n) % len(allowed)] for n in range(count)]

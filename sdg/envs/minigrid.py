@@ -1,0 +1,259 @@
+"""Any registered MiniGrid environment as a domain, `minigrid:ID`: what is in view, what is carried, the mission's text.
+
+Nothing here knows a family of environments: a thing is a colour and a type, seen in the 7 x 7 cells in front.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
+from sdg.envs.domain import TEXTS, Perceivable, SearchHints
+from sdg.envs.world import Action, StepResult
+from sdg.envs.world_rows import world_of
+
+COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
+TYPES = ("door", "key", "ball", "box", "goal", "lava")
+STATES = ("open", "closed", "locked")
+VIEW = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing in view or in the hand: `forward` and `right` count cells from the agent (negative: to its left)."""
+
+    id: int
+    name: str
+    type: str
+    color: str
+    state: str
+    forward: int
+    right: int
+    held: bool = False
+
+
+class GridPerception(PlainPerception):
+    """A snapshot of the view: `things` in it, nearest first, what is ahead, where the agent is from where it began."""
+
+    api = ("get_things", "get_carried", "get_front", "is_blocked", "get_position", "get_start_position")
+
+    def __init__(self, things: Sequence[Thing], *, blocked: bool, at: tuple[int, int], began: Any, steps: int) -> None:
+        self.things, self._blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
+
+    def get_things(self) -> list[Thing]:
+        """The things in view, nearest first; what is carried isn't among them."""
+        return [thing for thing in self.things if not thing.held]
+
+    def get_carried(self) -> Thing | None:
+        """What the agent carries, or None."""
+        return next((thing for thing in self.things if thing.held), None)
+
+    def get_front(self) -> Thing | None:
+        """The thing in the cell right in front of the agent, or None."""
+        return next((thing for thing in self.get_things() if (thing.forward, thing.right) == (1, 0)), None)
+
+    def is_blocked(self) -> bool:
+        """Whether the agent can't go forward: a wall, a closed door or a thing is in front."""
+        return self._blocked
+
+    def get_position(self) -> tuple[int, int]:
+        """Where the agent is, in cells to the east and to the south of where the episode began."""
+        return self._at
+
+    def get_start_position(self) -> tuple[int, int]:
+        """What get_position() gave when the current subgoal began."""
+        began: tuple[int, int] = self._began
+        return began
+
+    def elements(self) -> Sequence[Thing]:
+        """All of them."""
+        return self.things
+
+    def describe(self) -> str:
+        """The snapshot in a few lines."""
+        where = f"The agent is at {self._at}, {'blocked' if self._blocked else 'free to go forward'}."
+        lines = [
+            f"- {thing.name}, {thing.state + ', ' if thing.state else ''}"
+            + ("carried" if thing.held else f"{thing.forward} forward, {thing.right} right")
+            for thing in self.things
+        ]
+        return "\n".join([f"Step {self._steps}.", where, *lines])
+
+
+class Grid(PlainWorld):
+    """One environment (`sdg.envs.world.SingleWorld`)."""
+
+    def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
+        import minigrid
+
+        gymnasium.register_envs(minigrid)
+        made: Any = gymnasium.make(level)
+        self._env = made.unwrapped
+        super().__init__("", max_steps=int(self._env.max_steps), lift_time_limit=lift_time_limit)
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed."""
+        self._env.reset(seed=seed)
+        self.steps, self.mission, self.max_steps = 0, str(self._env.mission), int(self._env.max_steps)
+        self._start = self._place()
+        self.begin_subgoal()
+
+    def step(self, action: Any) -> StepResult:
+        """Take action 0..6. ValueError for another one, RuntimeError before the first reset."""
+        if self.steps < 0:
+            raise RuntimeError("reset the world before stepping in it")
+        if int(action) not in range(len(ACTIONS)):
+            raise ValueError(f"actions are 0 to {len(ACTIONS) - 1}, not {action}")
+        _, reward, terminated, truncated, _ = self._env.step(int(action))
+        self.steps += 1
+        return StepResult(float(reward), bool(terminated), bool(truncated) and not self.lift_time_limit)
+
+    def _place(self) -> tuple[int, int]:
+        x, y = self._env.agent_pos
+        return int(x), int(y)
+
+    def perception_since(self, began: tuple[int, int]) -> GridPerception:
+        """A snapshot of now."""
+        (x, y), (x0, y0) = self._place(), self._start
+        cell = self._env.grid.get(*self._env.front_pos)
+        blocked = cell is not None and not cell.can_overlap()
+        return GridPerception(
+            self._things(), blocked=blocked, at=(x - x0, y - y0), began=(began[0] - x0, began[1] - y0), steps=self.steps
+        )
+
+    def _things(self) -> list[Thing]:
+        from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
+
+        image, found = self._env.gen_obs()["image"], list[Thing]()
+        for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
+            kind, colour, state = (int(value) for value in image[column, row])
+            if IDX_TO_OBJECT[kind] not in TYPES:
+                continue
+            held = (column, row) == (VIEW // 2, VIEW - 1)
+            name = f"{IDX_TO_COLOR[colour]} {IDX_TO_OBJECT[kind]}"
+            said = STATES[state] if IDX_TO_OBJECT[kind] == "door" else ""
+            place = (0, 0) if held else (VIEW - 1 - row, column - VIEW // 2)
+            found.append(Thing(VIEW * row + column, name, name.split()[1], name.split()[0], said, *place, held))
+        return sorted(found, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
+
+    def begin_subgoal(self) -> None:
+        """The current subgoal begins now."""
+        self.began = self._place()
+
+    def keep(self) -> Any:
+        """This moment: a copy of the whole environment, whatever its family keeps in it."""
+        return copy.deepcopy(self._env), self.mission, self.steps, self.began, self._start, self.max_steps
+
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment."""
+        env, self.mission, self.steps, self.began, self._start, self.max_steps = moment
+        self._env = copy.deepcopy(env)
+
+    def render(self) -> np.ndarray:
+        """The environment's own picture."""
+        picture: np.ndarray = self._env.get_frame(tile_size=16)
+        return picture
+
+
+ACTIONS = tuple(
+    Action(name, about, number)
+    for number, (name, about) in enumerate(
+        (
+            ("turn_left", "turn a quarter to the left"),
+            ("turn_right", "turn a quarter to the right"),
+            ("move_forward", "go one cell forward"),
+            ("pick_up", "pick up the thing in front, where the hand is free and it can be carried"),
+            ("drop", "put what is carried into the cell in front"),
+            ("toggle", "open or close the door, or open the box, in front; a locked door needs its key in the hand"),
+            ("done", "nothing, unless the mission asks for it"),
+        )
+    )
+)
+
+
+class GridLanguage(NamedThings):
+    """Descriptions such as "yellow key" or "door" (`sdg.envs.domain.Language`)."""
+
+    parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS, "type": TYPES}
+
+    def __init__(self) -> None:
+        super().__init__([*(f"{colour} {kind}" for colour in COLOURS for kind in TYPES), *TYPES])
+
+    def part(self, target: int, part: str) -> str | None:
+        """The colour or the type of a target."""
+        return next((word for word in self.names[target].split() if word in self.parts[part]), None)
+
+    def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
+        """The things that a description fits. ValueError where it describes nothing."""
+        words = set(self.text(self.parse(argument)).split())
+        return [element for element in elements if words <= {element.color, element.type}]
+
+
+class GridInputs(PlainInputs):
+    """For each cell in view: what it is, whether it is what the argument names, how a door stands; the same of the
+    hand, and what is right ahead."""
+
+    planes = len(TYPES) + 1 + len(STATES)
+    size, actions = VIEW * VIEW * planes + 1, len(ACTIONS)
+
+    def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
+        """Inputs of one row; there is one frame."""
+        seen: Any = world_of(memory, row).perception()
+        named = GRID_LANGUAGE.described(target)
+        asked = {id(each) for each in GRID_LANGUAGE.resolve(named, seen.things)} if named else set()
+        out[:] = 0
+        cells = out[:-1].reshape(VIEW * VIEW, self.planes)
+        for thing in seen.things:
+            cells[thing.id, TYPES.index(thing.type)] = 1
+            cells[thing.id, len(TYPES)] = id(thing) in asked
+            if thing.state:
+                cells[thing.id, len(TYPES) + 1 + STATES.index(thing.state)] = 1
+        out[-1] = seen.is_blocked()
+        return 0
+
+
+GRID_LANGUAGE = GridLanguage()
+
+
+class MiniGridDomain(PlainDomain):
+    """The domain of one MiniGrid id (`sdg.envs.domain.Domain`). Raises ValueError for one that isn't registered."""
+
+    world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
+    hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
+    perceivable = Perceivable(
+        GridPerception([], blocked=False, at=(0, 0), began=(0, 0), steps=0).functions(),
+        (Thing,),
+        'A thing is a record with name ("yellow key"), color, type, state ("open", "closed" or "locked" for doors), '
+        "forward, right, held. Only what is in view is told: 7 x 7 cells ahead, not behind walls.",
+        for_checks=frozenset({"get_start_position"}),
+    )
+    texts: Mapping[str, str] = dict.fromkeys(TEXTS, "") | {
+        "role": "A robot moves through a grid of cells with walls, doors and things. It sees the cells in front of it.",
+        "unfolding": "- A thing has to be in view before the robot can go to it, and in front before it can act on it.",
+        "translation": "- The argument is the thing: `go_to | yellow key`.",
+        "programs": "- Things and doors leave the view when the robot turns away: keep in mind where they were.",
+    }
+
+    def __init__(self, identifier: str) -> None:
+        import minigrid
+
+        gymnasium.register_envs(minigrid)
+        if identifier not in gymnasium.registry or not identifier.startswith("MiniGrid-"):
+            raise ValueError(f"no MiniGrid environment is registered as {identifier!r:.80}")
+        self.name, self.level_names = f"minigrid:{identifier}", (identifier,)
+
+    def __reduce__(self) -> Any:
+        return minigrid_domain, self.level_names
+
+
+@cache
+def minigrid_domain(identifier: str) -> MiniGridDomain:
+    """The one domain of an id. Raises ValueError for one that isn't registered."""
+    return MiniGridDomain(identifier)

@@ -1,0 +1,167 @@
+"""What can be done on a phone: AndroidLab's action space (Xu et al. 2024, section 3), checked argument by argument.
+
+Actions come from a model: whatever isn't one of these, in these forms, is refused with the form that is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FORMS: Mapping[str, str] = {
+    "Tap": '{"element": 7} or {"coords": [x, y]}',
+    "Long Press": '{"element": 7} or {"coords": [x, y]}',
+    "Swipe": '{"direction": "up", "dist": "medium"}, with "element" or "coords" to begin there; '
+    'or {"coords": [x, y], "to": [x, y]}',
+    "Type": '{"text": "..."}',
+    "Enter": "{}",
+    "Home": "{}",
+    "Back": "{}",
+    "Wait": '{"seconds": 2}',
+    "finish": '{"message": "..."}',
+}
+"""Each action, and its arguments as a model writes them."""
+
+DIRECTIONS: Mapping[str, tuple[int, int]] = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+"""Where the finger goes: a list's end is seen by swiping up."""
+DISTANCES: Mapping[str, int] = {"short": 1, "medium": 2, "long": 10}
+"""Tenths of the screen's width; twice as much up and down, as in AndroidLab's code."""
+MAX_TEXT = 1000
+MAX_SECONDS = 60
+LONG_PRESS_SECONDS = 1
+Point = tuple[int, int]
+
+_NAMES = {re.sub("[ _-]", "", name.lower()): name for name in FORMS}
+_TARGET = r"(?:element (?P<element>\d{1,4})|(?P<at>\d{1,5},\d{1,5}))"
+_ARGUMENTS: Mapping[str, re.Pattern[str]] = {
+    "Tap": re.compile(_TARGET + r"(?: .*)?"),
+    "Long Press": re.compile(_TARGET + r"(?: .*)?"),
+    "Swipe": re.compile(
+        rf"(?:{_TARGET} )?(?:(?P<direction>up|down|left|right) (?P<distance>short|medium|long)"
+        r"|to (?P<to>\d{1,5},\d{1,5}))"
+    ),
+    "Wait": re.compile(r"(?P<seconds>\d{1,2}) s"),
+}
+
+
+class ActionError(ValueError):
+    """What was asked for is no action; the message says what there is instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action. `element` is an element's number, 0 for none; `at` and `to` are points (x, y) in pixels.
+
+    `text` is what Type types and finish reports. Raises ActionError for an action that there isn't, and for arguments
+    that it doesn't take or lacks.
+    """
+
+    name: str
+    element: int = 0
+    at: Point | None = None
+    to: Point | None = None
+    direction: str = ""
+    distance: str = "medium"
+    text: str = ""
+    seconds: int = 2
+
+    def __post_init__(self) -> None:
+        if self.name not in FORMS:
+            raise ActionError(f"there is no action {self.name!r:.60}; there are {', '.join(FORMS)}")
+        if self.name in ("Tap", "Long Press") and not self.element and self.at is None:
+            raise ActionError(f"{self.name} needs its place: {FORMS[self.name]}")
+        if self.name == "Swipe" and (self.to is None) == (self.direction not in DIRECTIONS):
+            raise ActionError(f"Swipe needs a direction ({', '.join(DIRECTIONS)}) or its two ends: {FORMS['Swipe']}")
+        if self.to is not None and self.at is None:
+            raise ActionError(f"a Swipe to {list(self.to)} needs where it begins: {FORMS['Swipe']}")
+        if self.distance not in DISTANCES:
+            raise ActionError(f'"dist" is {", ".join(DISTANCES)}, not {self.distance!r:.40}')
+        if self.name == "Type" and not 0 < len(self.text) <= MAX_TEXT:
+            raise ActionError(f"Type types 1 to {MAX_TEXT} characters, not {len(self.text)}")
+        if not 1 <= self.seconds <= MAX_SECONDS:
+            raise ActionError(f"Wait waits 1 to {MAX_SECONDS} seconds, not {self.seconds}")
+
+    @property
+    def argument(self) -> str:
+        """The arguments as a text that `read_command` reads: what a gate is shown."""
+        if self.name in ("Type", "finish"):
+            return self.text
+        if self.name == "Wait":
+            return f"{self.seconds} s"
+        place = f"element {self.element}" if self.element else f"{self.at[0]},{self.at[1]}" if self.at else ""
+        if self.name != "Swipe":
+            return place
+        way = f"to {self.to[0]},{self.to[1]}" if self.to else f"{self.direction} {self.distance}"
+        return f"{place} {way}".strip()
+
+
+def read_command(name: str, argument: str) -> Action:
+    """The action of a gated command, as `Action.argument` writes it; words after a place are for people. ActionError"""
+    pattern = _ARGUMENTS.get(name)
+    if pattern is None:
+        return Action(name, text=argument if name in ("Type", "finish") else "")
+    match = pattern.fullmatch(argument)
+    if match is None:
+        raise ActionError(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
+    found: dict[str, Any] = {key: value for key, value in match.groupdict().items() if value is not None}
+    for key, value in found.items():
+        found[key] = _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
+    return Action(name, **found)
+
+
+def read_action(written: object) -> Action:
+    """An action as a model wrote it: {"name": "Tap", "args": {"element": 7}}. Raises ActionError.
+
+    Names are read with and without blanks, in any case; "mark" is another word for "element".
+    """
+    if not isinstance(written, Mapping) or not isinstance(written.get("name"), str):
+        raise ActionError(f'an action is {{"name": ..., "args": {{...}}}}, not {written!r:.80}')
+    name = _NAMES.get(re.sub("[ _-]", "", written["name"].lower())) or str(written["name"])
+    given = written.get("args") or {}
+    if not isinstance(given, Mapping):
+        raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {given!r:.80}')
+    keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
+    found: dict[str, Any] = {keys.get(str(key), str(key)): value for key, value in given.items() if value is not None}
+    takes = {"Tap": "element at", "Long Press": "element at", "Swipe": "element at to direction distance",
+             "Type": "text", "finish": "text", "Wait": "seconds"}  # fmt: skip
+    unknown = found.keys() - takes.get(name, "").split() if name in FORMS else ()
+    if unknown:
+        raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
+    for key in found.keys() & {"at", "to"}:
+        found[key] = _point(found[key])
+    for key in found.keys() & {"element", "seconds"}:
+        found[key] = _whole(key, found[key])
+    for key in found.keys() & {"direction", "distance", "text"}:
+        if not isinstance(found[key], str):
+            raise ActionError(f'"{key}" is a text, not {found[key]!r:.60}')
+    return Action(name, **found)
+
+
+def swipe_ends(action: Action, start: Point, size: tuple[int, int]) -> tuple[Point, Point]:
+    """Where a swipe begins and ends: from `start` for its distance, cut at the edge of a screen of `size` pixels."""
+    if action.to is not None:
+        return start, action.to
+    across, down = DIRECTIONS[action.direction]
+    length = DISTANCES[action.distance] * size[0] // 10
+    end = start[0] + across * length, start[1] + 2 * down * length
+    return start, (min(max(end[0], 1), size[0] - 2), min(max(end[1], 1), size[1] - 2))
+
+
+def _point(value: Any) -> Point:
+    try:
+        x, y = (round(float(part)) for part in value)
+    except (TypeError, ValueError, OverflowError):
+        raise ActionError(f"a place is [x, y] in pixels, not {value!r:.60}") from None
+    return x, y
+
+
+def _whole(key: str, value: object) -> int:
+    try:
+        number = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        raise ActionError(f'"{key}" is a whole number, not {value!r:.60}') from None
+    if number < 1:
+        raise ActionError(f'"{key}" is 1 or more, not {number}')
+    return int(number)

@@ -1,0 +1,137 @@
+"""A real phone or emulator by adb (`sdg.envs.phone.device.Device`), through the client library adbutils.
+
+    AdbPhone("emulator-5554").screenshot()
+
+Letters beyond ASCII need ADBKeyboard on the phone: Android's own `input text` can't type them.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import time
+from typing import Any
+
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, Point
+from sdg.envs.phone.device import DeviceLost, Key
+
+TIMEOUT_SECONDS = 20.0
+SWIPE_MS = 400
+SETTLE_SECONDS = 1.0
+"""What the phone gets after each action before it is looked at."""
+MAX_DUMPS = 3
+"""Times that a tree is asked for while the app in front doesn't come to rest."""
+KEY_CODES: dict[Key, int] = {"Enter": 66, "Home": 3, "Back": 4}
+_PNG = b"\x89PNG\r\n\x1a\n"
+_DUMP = "/sdcard/sdg_window.xml"
+_KEYBOARD = "com.android.adbkeyboard"
+
+
+class AdbPhone:
+    """The phone with a serial number, or the only one that is connected. Raises DeviceLost where there is none.
+
+    `host` and `port` are the adb server's, by default those of adb's own environment variables.
+    """
+
+    def __init__(
+        self,
+        serial: str = "",
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        settle_seconds: float = SETTLE_SECONDS,
+    ) -> None:
+        try:
+            import adbutils
+        except ImportError:
+            raise DeviceLost("adb needs the library adbutils: pip install 'sdg[phone]'") from None
+        self.errors = (adbutils.AdbError, OSError, EOFError, RuntimeError)
+        self._settle = settle_seconds
+        self._size = (0, 0)
+        try:
+            client = adbutils.AdbClient(host=host, port=port, socket_timeout=TIMEOUT_SECONDS)
+            self._device = client.device(serial or None)
+            self._shell("true")
+        except self.errors as error:
+            raise DeviceLost(f"no phone answers by adb: {error}") from None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the last screenshot, as the screen was turned then."""
+        if self._size == (0, 0):
+            self.screenshot()
+        return self._size
+
+    def screenshot(self) -> bytes:
+        """What is to be seen."""
+        png = self._ask(["screencap", "-p"])
+        if not png.startswith(_PNG) or len(png) < 24:
+            raise DeviceLost(f"the phone gives no picture, but {png[:60]!r}")
+        width, height = struct.unpack(">II", png[16:24])
+        self._size = (width, height)
+        return png
+
+    def dump(self) -> str:
+        """The UI tree; "" where the app in front doesn't come to rest."""
+        for _ in range(MAX_DUMPS):
+            said = self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace")
+            if "ERROR" not in said:
+                return self._ask(["cat", _DUMP]).decode("utf-8", "replace")
+        return ""
+
+    def activity(self) -> str:
+        """What is in front."""
+        said = self._ask(["dumpsys", "activity", "activities"]).decode("utf-8", "replace")
+        match = re.search(r"(?:topResumedActivity|mResumedActivity)\S*\s*\S*\{\S+ \S+ (\S+/\S+)", said)
+        return match[1] if match else ""
+
+    def tap(self, point: Point) -> None:
+        """Press and let go."""
+        self._act("tap", *point)
+
+    def long_press(self, point: Point) -> None:
+        """Press for a second: a swipe that stays where it is."""
+        self._act("swipe", *point, *point, 1000 * LONG_PRESS_SECONDS)
+
+    def swipe(self, start: Point, end: Point) -> None:
+        """Drag."""
+        self._act("swipe", *start, *end, SWIPE_MS)
+
+    def type_text(self, text: str) -> None:
+        """Replace what is in the focused field."""
+        if not text.isascii() or not text.isprintable():
+            if _KEYBOARD not in self._ask(["pm", "list", "packages", _KEYBOARD]).decode("utf-8", "replace"):
+                raise ActionError("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
+            self._clear()
+            encoded = base64.b64encode(text.encode()).decode()
+            self._ask(["am", "broadcast", "-a", "ADB_INPUT_B64", "--es", "msg", encoded])
+            time.sleep(self._settle)
+            return
+        self._clear()
+        self._act("text", text.replace(" ", "%s"))
+
+    def _clear(self) -> None:
+        self._ask(["input", "keycombination", "113", "29"])  # Control and A
+        self._ask(["input", "keyevent", "67"])  # delete
+
+    def press(self, key: Key) -> None:
+        """Press a key."""
+        self._act("keyevent", KEY_CODES[key])
+
+    def wait(self, seconds: int) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def _act(self, *words: Any) -> None:
+        self._ask(["input", *map(str, words)])
+        time.sleep(self._settle)
+
+    def _ask(self, command: list[str]) -> bytes:
+        try:
+            return self._shell(command)
+        except self.errors as error:
+            raise DeviceLost(f"the phone went away at {command[0]}: {str(error) or type(error).__name__}") from None
+
+    def _shell(self, command: str | list[str]) -> bytes:
+        return bytes(self._device.shell(command, encoding=None, timeout=TIMEOUT_SECONDS))

@@ -1,0 +1,99 @@
+"""What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdg.envs.phone.actions import FORMS
+from sdg.envs.phone.tree import UiTree
+from sdg.envs.ui.parser.screen import ScreenElement
+
+KINDS = ("button", "checkbox", "radio", "textbox", "list", "icon", "text")
+_ELEMENT = re.compile(r"element (\d{1,4})\b")
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPhone:
+    """A screen's tree as a snapshot (`sdg.envs.perception.Perception`)."""
+
+    tree: UiTree
+
+    def elements(self) -> Sequence[ScreenElement]:
+        """What is on the screen."""
+        return self.tree.elements
+
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """None: screens aren't asked by programs."""
+        return {}
+
+    def describe(self) -> str:
+        """The elements, a line each."""
+        return str(self.tree)
+
+
+class PhoneAffordances:
+    """What speaks for an action on a phone, and for its having come about (`sdg.envs.domain.Affordances`)."""
+
+    def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenPhone) -> str:
+        """What is certain is the plain guard's (`sdg.gate.phones.PhoneGuard`)."""
+        return ""
+
+    def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone) -> str | None:
+        """What is certain is the plain guard's."""
+        return None
+
+    def features(
+        self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone | None = None
+    ) -> np.ndarray:
+        """f32 (27,) of an action on a screen; with `after` f32 (37,): what is different then."""
+        elements = before.tree.elements
+        number = _ELEMENT.match(argument)
+        target = next((each for each in elements if number is not None and each.id == int(number[1])), None)
+        label = _words(target.text) if target else _words(argument)
+        here = [float(name in asks) for name in FORMS]
+        here += [float(target is not None and target.kind == kind) for kind in KINDS]
+        look = target.look.split() if target else []
+        here += [float(word in look) for word in ("long-press", "scrollable", "selected", "disabled")]
+        here += [
+            float(target is not None),
+            float(target is not None and target.checked),
+            float(target is not None and target.focused),
+            float(any(each.focused for each in elements)),
+            float(any("scrollable" in each.look for each in elements)),
+            min(len(elements), 40) / 40,
+            min(len(label), 10) / 10,
+        ]
+        return np.array(
+            here if after is None else here + self._effects(target, label, argument, before, after), np.float32
+        )
+
+    def _effects(
+        self, target: ScreenElement | None, label: set[str], argument: str, before: SeenPhone, after: SeenPhone
+    ) -> list[float]:
+        old, new = ({each.id: each for each in seen.tree.elements} for seen in (before, after))
+        fresh = [each for number, each in new.items() if number not in old]
+        again = new.get(target.id) if target else None
+        title = next((each.text for each in after.tree.elements if each.kind == "text"), "")
+        shown = {word for each in fresh for word in _words(each.text)}
+        typed = " ".join(argument.split())
+        return [
+            float(str(before.tree) == str(after.tree)),
+            len(old.keys() & new.keys()) / max(len(old), 1),
+            min(len(fresh), 20) / 20,
+            len(label & _words(title)) / max(len(label), 1),
+            len(label & shown) / max(len(label), 1),
+            float(again is not None),
+            float(again is not None and target is not None and again.checked != target.checked),
+            float(again is not None and again.focused),
+            float(any(typed == each.text for each in after.tree.elements if each.kind == "textbox")),
+            float(before.tree.package != after.tree.package),
+        ]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

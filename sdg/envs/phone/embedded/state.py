@@ -1,0 +1,35 @@
+"""What is on the embedded phone at the start: the hand-written `state.json`, and more of its kind drawn by a seed."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+SETTINGS_PER_SEED = ("textSize", "ringtone", "timeout")
+
+
+def initial_state(seed: int) -> dict[str, Any]:
+    """The whole state under a seed (0 or more), as JSON: another seed has other people, songs, notes and entries beside
+    those that tasks are about, a clock some minutes on, and another serial number."""
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    rng = random.Random(seed)
+    kept = json.loads(_text())
+    more: dict[str, Any] = kept.pop("more")
+    for place, items in more.items():
+        app, _, name = place.partition(".")
+        collection: list[dict[str, Any]] = kept[app][name]
+        for item in rng.sample(items, len(items) // 2):
+            collection.append({"id": 1 + max(each["id"] for each in collection)} | item)
+    kept["os"]["now"] += 60 * rng.randrange(40)
+    kept["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
+    return dict(kept)
+
+
+@cache
+def _text() -> str:
+    return (FOLDER / "state.json").read_text("utf-8")

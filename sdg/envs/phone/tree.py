@@ -1,0 +1,243 @@
+"""A phone's UI tree: uiautomator's XML parsed, compressed as AndroidLab does it, and its elements with stable numbers.
+
+    <hierarchy rotation="0"><node class="android.widget.Button" text="Save" bounds="[8,60][90,108]" .../></hierarchy>
+
+Screens are hostile data: a dump is parsed without entities and within bounds of size, and what it says is cut to lines.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+from xml.etree import ElementTree
+from zlib import crc32
+
+from sdg.envs.ui.parser.screen import ScreenElement
+
+Bounds = tuple[int, int, int, int]
+
+MAX_DUMP_CHARS = 4_000_000
+MAX_DEPTH = 200
+MAX_ID = 999
+FLAGS = (
+    "checkable", "checked", "clickable", "enabled", "focusable", "focused", "scrollable", "long-clickable", "password",
+    "selected",
+)  # fmt: skip
+"""uiautomator's booleans."""
+_KEEPING = frozenset(FLAGS) - {"enabled", "focused"}
+_PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
+_KINDS = {
+    "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
+    "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
+}  # fmt: skip
+ROLES = {
+    "textbox": "EditText", "searchbox": "EditText", "checkbox": "CheckBox", "radio": "RadioButton",
+    "combobox": "Spinner", "button": "Button", "img": "ImageView",
+}  # fmt: skip
+"""Android's classes for the roles of a page's accessibility tree."""
+_BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class DumpError(ValueError):
+    """A dump that can't be read; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the tree; `kind` is the class without its package, `box` [x0, y0, x1, y1] in pixels."""
+
+    kind: str
+    text: str
+    description: str
+    resource: str
+    package: str
+    box: Bounds
+    flags: frozenset[str]
+    children: tuple[Node, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its text, or what it is described as."""
+        return self.text or self.description
+
+    def walk(self) -> Iterator[Node]:
+        """Itself and all nodes below it, in the order of the document."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class UiTree:
+    """What is on a screen: the roots of its windows, and its elements as an agent is shown them."""
+
+    roots: tuple[Node, ...]
+    rotation: int
+    elements: tuple[ScreenElement, ...]
+    depths: tuple[int, ...]
+
+    @property
+    def package(self) -> str:
+        """The app in front; "" on an empty screen."""
+        return self.roots[-1].package if self.roots else ""
+
+    def walk(self) -> Iterator[Node]:
+        """All nodes, in the order of the document."""
+        for root in self.roots:
+            yield from root.walk()
+
+    def __str__(self) -> str:
+        rows = zip(self.elements, self.depths, strict=True)
+        return "\n".join(f"{'  ' * depth}[{each.id}] {each}" for each, depth in rows) or "(an empty screen)"
+
+
+def read_dump(xml: str) -> UiTree:
+    """The compressed tree of a dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
+    if not xml.strip():
+        raise DumpError("the dump is empty")
+    if len(xml) > MAX_DUMP_CHARS:
+        raise DumpError(f"the dump has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read")
+    if "<!" in xml:
+        raise DumpError("the dump declares a document type or holds comments: uiautomator writes none")
+    try:
+        top = ElementTree.fromstring(_NOT_XML.sub(" ", xml))
+    except ElementTree.ParseError as error:
+        raise DumpError(f"the dump is no XML: {error}") from None
+    if top.tag != "hierarchy":
+        raise DumpError(f"the dump begins with <{top.tag:.40}>, not with <hierarchy>")
+    roots = tuple(found for each in top for found in _compressed(each, None, 0))
+    rotation = top.get("rotation", "0")
+    elements, depths = _elements(roots)
+    return UiTree(roots, int(rotation) % 4 if rotation.isdecimal() else 0, elements, depths)
+
+
+def _compressed(node: ElementTree.Element, outer: Bounds | None, depth: int) -> tuple[Node, ...]:
+    """The node with what is left below it, or its children in its place, as AndroidLab does it."""
+    if depth > MAX_DEPTH:
+        raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
+    box = bounds_of(node.get("bounds", ""))
+    children = tuple(found for each in node for found in _compressed(each, box or outer, depth + 1))
+    flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
+    text, description = (" ".join(node.get(name, "").split()) for name in ("text", "content-desc"))
+    if (
+        box is None
+        or (outer is not None and not _contains(outer, box))
+        or not (flags & _KEEPING or text or description)
+    ):
+        return children
+    kind = node.get("class", "").rpartition(".")[2]
+    resource = node.get("resource-id", "").partition(":id/")[2]
+    name = "" if kind in _PLAIN else kind
+    return (Node(name, text, description, resource, node.get("package", ""), box, flags, children),)
+
+
+def bounds_of(bounds: str) -> Bounds | None:
+    """The box of uiautomator's bounds; None for what is none, or is empty."""
+    match = _BOUNDS.fullmatch(bounds)
+    if match is None:
+        return None
+    x0, y0, x1, y1 = cast(Bounds, tuple(map(int, match.groups())))
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
+
+
+def _contains(outer: Bounds, inner: Bounds) -> bool:
+    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+
+
+def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[int, ...]]:
+    """A number, kind and words for each node; the words below something that can be pressed are its own.
+
+    A number goes by what an element is, not by where: it stays the same from screen to screen and run to run.
+    """
+    found: list[ScreenElement] = []
+    depths: list[int] = []
+    taken: set[int] = set()
+
+    def add(node: Node, depth: int) -> None:
+        if len(taken) == MAX_ID:
+            return
+        merged = "clickable" in node.flags and not node.label
+        inside = [each for each in node.walk() if each is not node] if merged else []
+        words = [each.label for each in inside if each.label and not each.flags & _KEEPING]
+        label = " | ".join(words) if merged else node.label
+        # A row goes by its first words: those beside them may be a value that changes.
+        fixed = node.resource or ("" if node.kind == "EditText" else words[0] if merged and words else label)
+        number = crc32("\n".join((node.package, node.kind, node.resource, fixed)).encode()) % MAX_ID + 1
+        while number in taken:
+            number = number % MAX_ID + 1
+        taken.add(number)
+        found.append(_element(number, node, label))
+        depths.append(depth)
+        for child in node.children:
+            if not (merged and child.label and not child.flags & _KEEPING and not child.children):
+                add(child, depth + 1)
+
+    for root in roots:
+        add(root, 0)
+    return tuple(found), tuple(depths)
+
+
+def _element(number: int, node: Node, label: str) -> ScreenElement:
+    kind = _KINDS.get(
+        node.kind, "button" if "clickable" in node.flags else "list" if node.flags & {"scrollable"} else ""
+    )
+    look = " ".join(
+        word
+        for flag, word in (("long-clickable", "long-press"), ("selected", "selected"), ("password", "password"),
+                           ("scrollable", "scrollable"))
+        if flag in node.flags
+    )  # fmt: skip
+    if "enabled" not in node.flags:
+        look = f"disabled {look}".strip()
+    if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
+        look, label = f"{look} {node.description}".strip(), node.text
+    words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
+    checked, focused = "checked" in node.flags, "focused" in node.flags
+    return ScreenElement(number, kind or "text", words, node.box, checked, focused, look)
+
+
+def bounds_in(tree: UiTree, number: int) -> Bounds | None:
+    """Where the element with a number lies; None where there is none."""
+    return next((each.box for each in tree.elements if each.id == number), None)
+
+
+def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
+    """The elements that get a mark on a picture (SoM): what can be pressed or has words, then what can be focused
+    more than 10 pixels from those; of several within 5 pixels the first."""
+    by_box = {each.box: each for each in reversed(tree.elements)}
+    nodes = [node for node in tree.walk() if node.box in by_box]
+    first = _apart([node for node in nodes if "clickable" in node.flags or node.label], 5)
+    second = _apart([node for node in nodes if "focusable" in node.flags], 5)
+    chosen = [*first, *(node for node in second if min((_distance(node, each) for each in first), default=99) > 10)]
+    return tuple(dict.fromkeys(by_box[node.box] for node in chosen))
+
+
+def _apart(nodes: Sequence[Node], distance: int) -> list[Node]:
+    """The nodes whose middle is farther than `distance` pixels from those before them."""
+    chosen: list[Node] = []
+    for node in nodes:
+        if all(_distance(node, each) > distance for each in chosen):
+            chosen.append(node)
+    return chosen
+
+
+def _distance(one: Node, other: Node) -> float:
+    return math.dist(_middle(one.box), _middle(other.box))
+
+
+def _middle(box: Bounds) -> tuple[int, int]:
+    return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
+
+
+def write_dump(rows: Iterable[tuple[str, str, Bounds, Iterable[str]]]) -> str:
+    """A dump from a flat list of elements: class, words, box and flags of each. For worlds that have no uiautomator."""
+    top = ElementTree.Element("hierarchy", rotation="0")
+    for kind, words, (x0, y0, x1, y1), flags in rows:
+        has = dict.fromkeys(("enabled", *flags), "true")
+        text = _NOT_XML.sub(" ", words)
+        ElementTree.SubElement(top, "node", {"class": kind, "text": text, "bounds": f"[{x0},{y0}][{x1},{y1}]"} | has)
+    return ElementTree.tostring(top, "unicode")

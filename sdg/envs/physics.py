@@ -1,0 +1,78 @@
+"""Worlds that MuJoCo moves: one step of the physics, moments that can be restored, what a broken simulation ends."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sdg.envs.defaults import PlainWorld
+from sdg.envs.world import StepResult
+
+# Without a choice of its own MuJoCo looks for a window system by starting a program, which workers may not do.
+_CHOSEN = os.environ.get("MUJOCO_GL")
+os.environ["MUJOCO_GL"] = _CHOSEN or "disable"
+import mujoco  # noqa: E402
+
+if _CHOSEN is None:
+    del os.environ["MUJOCO_GL"]
+
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+"""All that the next step depends on: qpos, qvel, act, the clock and the solver's warm start."""
+
+UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
+"""Warnings after which MuJoCo has begun the simulation again by itself."""
+
+
+class PhysicsMoment(NamedTuple):
+    """A kept moment: the physics, the clock, when the subgoal began, and what the world itself remembers."""
+
+    physics: np.ndarray
+    steps: int
+    began: Any
+    own: Any
+
+
+class PhysicsWorld(PlainWorld):
+    """A world of torques (`sdg.envs.world.SingleWorld`); a subclass sets `model` and `data` and says the rest.
+
+    An episode in which the simulation breaks down (values that aren't finite, MuJoCo's warnings of unstable states)
+    ends as failed, because nothing that is perceived afterwards is true.
+    """
+
+    model: Any
+    data: Any
+    frame_skip: int
+    own: Any = ()
+    """What the world remembers beside the physics: an immutable value."""
+
+    def advance(self, action: Any) -> None:
+        """Apply torques f32 (n,), clipped to the motors' ranges, for `frame_skip` steps of the physics."""
+        torques = np.asarray(action, np.float64)
+        if torques.shape != (self.model.nu,) or not np.isfinite(torques).all():
+            raise ValueError(f"an action is {self.model.nu} finite torques, not {action!r:.80}")
+        self.data.ctrl[:] = torques.clip(*self.model.actuator_ctrlrange.T)
+        mujoco.mj_step(self.model, self.data, self.frame_skip)
+
+    def is_broken(self) -> bool:
+        """Whether the simulation can't be believed any more."""
+        return bool(self.data.warning.number[UNSTABLE].any()) or not np.isfinite(self.data.qpos).all()
+
+    def step(self, action: Any) -> StepResult:
+        """Take one action. RuntimeError before the first reset."""
+        result = super().step(action)
+        return StepResult(0.0, terminated=True, truncated=False) if self.is_broken() else result
+
+    def keep(self) -> PhysicsMoment:
+        """This moment."""
+        physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
+        mujoco.mj_getState(self.model, self.data, physics, STATE)
+        return PhysicsMoment(physics, self.steps, self.began, self.own)
+
+    def restore(self, moment: PhysicsMoment) -> None:
+        """Go on from a moment."""
+        self.data.warning.number[:] = 0
+        mujoco.mj_setState(self.model, self.data, moment.physics, STATE)
+        mujoco.mj_forward(self.model, self.data)
+        self.steps, self.began, self.own = moment.steps, moment.began, moment.own

@@ -1,0 +1,85 @@
+"""Objects by name: what is shipped by its key, what a user has written by `module:attribute`.
+
+    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
+    GUARDS.get("rules")              # imported now, not when the table was made
+    GUARDS.get("my_guards:Careful")  # from a file my_guards.py in the current folder or anywhere on PYTHONPATH
+
+A name is text, so it stands in a config file and travels to worker processes, which import the object themselves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class RegistryError(ValueError):
+    """A name that leads to nothing of use; the message is one line that says what to write instead."""
+
+    exit_code = 2
+
+
+class Registry(Generic[T]):
+    """A table of names, each the `module:attribute` of an object; `what` says in messages what its objects are, and
+    `extras` which extra of ours installs a package that is missing."""
+
+    def __init__(
+        self, what: str, entries: Mapping[str, str], *, extras: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.what, self.entries, self.extras = what, dict(entries), extras
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of what is shipped, in their order."""
+        return iter(self.entries)
+
+    def get(self, name: str, *, needs: Sequence[str] = ()) -> T:
+        """The object behind a key or `module:attribute`, which must have the attributes `needs`.
+
+        The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one.
+        """
+        address = self.entries.get(name, name)
+        module_name, colon, attribute = address.partition(":")
+        if not (colon and attribute.isidentifier() and all(part.isidentifier() for part in module_name.split("."))):
+            raise RegistryError(
+                f"there is no {self.what} {name!r}; there are {', '.join(self)}, or one of your own as module:attribute"
+            )
+        module = self._import(module_name, name)
+        try:
+            found = getattr(module, attribute)
+        except AttributeError:
+            public = [each for each in vars(module) if not each.startswith("_")]
+            told = f"; it has {', '.join(public[:12])}" if public else ""
+            raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{told}") from None
+        return cast(T, require(found, needs, what=f"the {self.what} {name!r}"))
+
+    def _import(self, module_name: str, name: str) -> object:
+        # A console script has its own folder on the path, not the one that the user stands in. At the end of the path
+        # a file there can't take the place of an installed module.
+        if str(Path.cwd()) not in sys.path and "" not in sys.path:
+            sys.path.append(str(Path.cwd()))
+        try:
+            return importlib.import_module(module_name)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+                reason = f"there is no module {error.name!r} in {Path.cwd()} or on PYTHONPATH"
+            elif isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name:
+                missing = f"'sdg[{self.extras[error.name]}]'" if error.name in self.extras else "it"
+                reason = f"it needs the package {error.name!r}, which isn't installed: pip install {missing}"
+            else:
+                said = " ".join(str(error).split())
+                reason = f"importing {module_name} raises {type(error).__name__}: {said:.200}"
+            raise RegistryError(f"the {self.what} {name!r}: {reason}") from error
+
+
+def require(found: object, needs: Sequence[str], *, what: str) -> object:
+    """`found` itself. Raises RegistryError where it lacks one of the attributes `needs`."""
+    missing = [need for need in needs if not hasattr(found, need)]
+    if missing:
+        raise RegistryError(f"{what} ({type(found).__name__}) lacks {' and '.join(missing)}")
+    return found

@@ -1,0 +1,1 @@
+"""A torque-driven arm over a table: Pusher's, with one to three coloured blocks, coloured spots and instructions."""

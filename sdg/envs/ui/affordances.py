@@ -1,0 +1,183 @@
+"""What a screen says about a command: facts in numbers for guards that learn, from pixels and parsed elements alone.
+
+Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' into the textbox beside 'Name'`, or those
+at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sdg.envs.ui.captions import (
+    KINDS,
+    LOOKS,
+    Match,
+    Phrase,
+    alike,
+    alike_page,
+    at_point,
+    caption_of,
+    matches,
+    phrase_of,
+)
+from sdg.envs.ui.commands import SCREEN
+from sdg.envs.ui.effects import changes, effects
+from sdg.envs.ui.parser.screen import ScreenElement
+
+CLICK, TYPE = "click", "type"
+POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS")
+TYPING = "TYPE_TEXT"
+
+
+@dataclass(frozen=True, eq=False)
+class SeenScreen:
+    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.perception.Perception`)."""
+
+    picture: np.ndarray
+    parsed: Sequence[ScreenElement]
+
+    def elements(self) -> Sequence[ScreenElement]:
+        """What was parsed."""
+        return self.parsed
+
+    def functions(self) -> Mapping[str, Callable[..., object]]:
+        """None: screens aren't asked by programs."""
+        return {}
+
+    def describe(self) -> str:
+        """The elements, a line each."""
+        return "\n".join(map(str, self.parsed))
+
+
+class ScreenAffordances:
+    """What speaks for a command on a screen, and for its having come about (`sdg.envs.domain.Affordances`)."""
+
+    def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenScreen) -> str:
+        """Nothing is certain enough on a screen to refuse without being learned."""
+        return ""
+
+    def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen) -> str | None:
+        """What can be told for certain: a screen on which not one pixel changed shows no effect."""
+        return None if changes(before.picture, after.picture).any() else "nothing on the screen changed"
+
+    def features(
+        self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen | None = None
+    ) -> np.ndarray:
+        """f32 (41,) of a command on a screen; with `after` f32 (n + 1, k) of what is different then: a row for each
+        element, the command's target first, and one for none of them (`sdg.envs.ui.effects`)."""
+        phrase, found = asked_for(asks, argument, before.parsed)
+        if after is None:
+            return np.array(_named(phrase, found, before.parsed), np.float32)
+        target = found[0].element if found else ScreenElement(0, "shape", "", (0, 0, SCREEN, SCREEN))
+        elements = (target, *(each for each in before.parsed if each is not target))
+        return effects(before.picture, after.picture, elements, after.parsed, phrase.typed)
+
+
+def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[Phrase, list[Match]]:
+    """The phrase of a command and the elements of a screen, the likeliest target first."""
+    if asks & set(POINTING):
+        return _named_by_point(_point(argument), elements)
+    if TYPING in asks:
+        focused = next((each for each in elements if each.focused), None)
+        return _named_by(focused, elements, typed=argument)
+    phrase = phrase_of(argument, types=TYPE in asks)
+    return phrase, matches(phrase, elements)
+
+
+def place_of(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
+    """The box [x0, y0, x1, y1] of the element that a command means most likely; () on an empty screen."""
+    found = asked_for(asks, argument, elements)[1]
+    return found[0].element.box if found else ()
+
+
+def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[str, list[SeenScreen]]:
+    """The square of `SCREEN` pixels around a command's target, of each of some screens, and the argument in it; screens
+    of that size stay what they are."""
+    high, wide = screens[0].picture.shape[:2]
+    if (high, wide) == (SCREEN, SCREEN):
+        return argument, list(screens)
+    points = bool(asks & set(POINTING))
+    box = place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0)
+    x, y = _point(argument) if points else ((box[0] + box[2]) // 2, (box[1] + box[3]) // 2)
+    left, top = max(min(x - SCREEN // 2, wide - SCREEN), 0), max(min(y - SCREEN // 2, high - SCREEN), 0)
+    return f"{x - left},{y - top}" if points else argument, [_window(each, left, top) for each in screens]
+
+
+def _window(screen: SeenScreen, left: int, top: int) -> SeenScreen:
+    part, found = screen.picture[top : top + SCREEN, left : left + SCREEN], []
+    part = np.pad(part, ((0, SCREEN - part.shape[0]), (0, SCREEN - part.shape[1]), (0, 0)), mode="edge")
+    for each in screen.parsed:
+        x0, y0, x1, y1 = (min(max(side, 0), SCREEN) for side in np.array(each.box) - (left, top, left, top))
+        if x1 > x0 and y1 > y0:
+            found.append(replace(each, box=(int(x0), int(y0), int(x1), int(y1))))
+    return SeenScreen(part, found)
+
+
+def resolve(argument: str, elements: Sequence[ScreenElement]) -> Sequence[ScreenElement]:
+    """The elements that a phrase names to the letter, letters that look alike aside."""
+    phrase = phrase_of(argument, types=" into " in argument)
+    return [each.element for each in matches(phrase, elements) if each.kind and each.look and each.loose == 1]
+
+
+def _point(argument: str) -> tuple[int, int]:
+    x, y = (int(part) for part in argument.split(","))
+    return x, y
+
+
+def _named_by_point(point: tuple[int, int], elements: Sequence[ScreenElement]) -> tuple[Phrase, list[Match]]:
+    there = at_point(point, elements)
+    if there is None:  # bare ground: a spot of its own
+        x, y = point
+        there = ScreenElement(0, "shape", "", (max(x - 8, 0), max(y - 8, 0), min(x + 8, SCREEN), min(y + 8, SCREEN)))
+        elements = (*elements, there)
+    return _named_by(there, elements)
+
+
+def _named_by(
+    there: ScreenElement | None, elements: Sequence[ScreenElement], *, typed: str | None = None
+) -> tuple[Phrase, list[Match]]:
+    if there is None:
+        return Phrase("textbox", "", typed=typed), matches(Phrase("textbox", ""), elements)
+    called = caption_of(there, elements)
+    phrase = Phrase(called.kind, called.words, called.look, typed)
+    found = matches(phrase, elements)
+    return phrase, sorted(found, key=lambda each: each.element is not there)
+
+
+def _named(phrase: Phrase, found: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
+    """What speaks for the named thing's being there."""
+    same = [each for each in found if each.kind and each.look]
+    page = alike_page(elements)
+    words = [alike(word) for word in phrase.words.split()]
+    known = sum(word in page for word in words) / len(words) if words else 1.0
+    fits = [*_best(same), *_best(found)]
+    return [
+        *fits,
+        float(found[0].kind) if found else 0.0,
+        float(found[0].look) if found else 0.0,
+        found[1].score if len(found) > 1 else 0.0,
+        float(not phrase.words or alike(phrase.words) in page),
+        known,
+        min(len(phrase.words) / 20, 2.0),
+        float(bool(phrase.words)),
+        float(bool(phrase.kind)),
+        float(bool(phrase.look)),
+        min(len(same) / 5, 2.0),
+        min(sum(each.kind for each in found) / 5, 2.0),
+        min(len(elements) / 30, 2.0),
+        float(phrase.typed is not None),
+        *(float(phrase.kind == kind) for kind in KINDS),
+        *(float(phrase.look == look) for look in LOOKS),
+    ]
+
+
+def _best(found: Sequence[Match]) -> tuple[float, float, float]:
+    return (
+        max((each.plain for each in found), default=0.0),
+        max((each.loose for each in found), default=0.0),
+        max((each.part for each in found), default=0.0),
+    )

@@ -1,0 +1,318 @@
+"""A headless Chromium that shows the pages of one folder and nothing else; the one door to Playwright.
+
+The pages are MiniWoB++'s own, files of the package `miniwob`, or the embedded phone's. Every request for anything else
+is refused, so a page, or a model that types an address, reaches nothing. A browser ends with the process that started
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from sdg.envs.ui.commands import KEYS, SCREEN, Command
+from sdg.envs.ui.tasks import task_name
+
+SCALE = 2
+STRIP = 50
+"""Height of the yellow strip with the instruction, in the page's pixels: cut off every screenshot."""
+VIEWPORT = {"width": 500, "height": 320}
+PATIENCE = 10_000
+"""Pages end an episode after 7 to 60 s; a model takes longer to think, at times half an hour an answer (the paper lifts
+the limit a hundredfold)."""
+LOAD_TIMEOUT_MS = 20_000
+SETTLE_MS = 600
+"""The longest wait for an animation to end."""
+SCROLL = 50
+"""Pixels of the page that one command scrolls by."""
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+    "--hide-scrollbars=0",
+]
+
+_BEGIN = """([seed, patience]) => {
+    core.endEpisode(0);
+    Math.seedrandom(seed);
+    if (!core.ownLimit) core.ownLimit = core.EPISODE_MAX_TIME;
+    core.EPISODE_MAX_TIME = core.ownLimit * patience;
+    core.startEpisodeReal();
+}"""
+_PRELOAD = """async () => {
+    const found = new Set();
+    for (const sheet of document.styleSheets) {
+        let rules = [];
+        try { rules = sheet.cssRules; } catch { continue; }
+        for (const rule of rules) for (const match of rule.cssText.matchAll(/url\\("([^"]+)"\\)/g))
+            found.add(new URL(match[1], sheet.href || document.baseURI).href);
+    }
+    window.keptImages = [...found].map(place => Object.assign(new Image(), {src: place}));
+    await Promise.allSettled(window.keptImages.map(image => image.decode()));
+}"""
+"""An icon that changes its picture under the mouse vanishes while that loads, and a click on it goes elsewhere."""
+_SETTLED = """() => WOB_TASK_READY && document.getAnimations().every(each => each.playState !== 'running')
+    && !(window.jQuery && jQuery.timers && jQuery.timers.length)"""
+_COMPLETES = "() => !!document.querySelector('.ui-autocomplete-input:focus')"
+COMPLETION_MS = 350
+"""How long a list of completions waits for the next letter before it opens."""
+_STATE = """() => {
+    const said = core.getUtterance();
+    return {done: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, words: said.utterance || said};
+}"""
+
+
+class NoBrowser(RuntimeError):
+    """There is no browser, or no pages, to work with; the message says how to install them."""
+
+
+class PageError(RuntimeError):
+    """A page that never loaded, raised or went away."""
+
+
+def what_is_missing(*needed: str) -> str:
+    """What has to be installed before pages can be shown, one line; "" when nothing is. MiniWoB++'s unless named."""
+    names = needed or ("playwright", "miniwob")
+    packages = [name for name in names if importlib.util.find_spec(name) is None]
+    if packages:
+        return f"{' and '.join(packages)}: pip install 'sdg[ui]'"
+    if not chromium():
+        return "Chromium: apt-get install chromium fonts-liberation fonts-dejavu-core (or set SDG_CHROMIUM to its path)"
+    return ""
+
+
+def chromium() -> str | None:
+    """The path of the browser that is used; None where there is none."""
+    return os.environ.get("SDG_CHROMIUM") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+class _Driver(threading.local):
+    """Playwright for the browsers of a thread: it is one for all of them, and ends with the last."""
+
+    users = 0
+    playwright: Any = None
+
+    def begin(self) -> Any:
+        """Another browser begins."""
+        from playwright.sync_api import sync_playwright
+
+        if not self.users:
+            self.playwright = sync_playwright().start()
+        self.users += 1
+        return self.playwright
+
+    def end(self) -> None:
+        """A browser has ended."""
+        self.users -= 1
+        if not self.users:
+            self.playwright.stop()
+
+
+_DRIVER = _Driver()
+
+
+def page_error() -> type[Exception]:
+    """What Playwright raises when a page, or its browser, doesn't do what it was asked."""
+    from playwright.sync_api import Error
+
+    return Error
+
+
+@contextlib.contextmanager
+def opened(*flags: str, address: str = "") -> Iterator[Any]:
+    """A Chromium of its own with more flags, or the running one at a debugging address, which goes on afterwards.
+
+    Raises NoBrowser where there is none.
+    """
+    if missing := what_is_missing():
+        raise NoBrowser(f"a page needs {missing}")
+    playwright, error = _DRIVER.begin(), page_error()
+    try:
+        if address:
+            browser = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS)
+        else:
+            sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
+            browser = playwright.chromium.launch(
+                executable_path=chromium(), args=[*FLAGS, *flags], chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
+            )
+        try:
+            yield browser
+        finally:
+            with contextlib.suppress(error):  # it may be gone already
+                browser.close()
+    except error as broken:
+        raise NoBrowser(f"Chromium doesn't answer: {str(broken).splitlines()[0]:.200}") from None
+    finally:
+        _DRIVER.end()
+
+
+class Browser:
+    """A browser with one page. Close it, or use it as a context manager. Raises NoBrowser where there is none.
+
+    `folder` has the only files that it shows, MiniWoB++'s by default; `viewport` is in the page's pixels.
+    """
+
+    def __init__(self, *, folder: Path | None = None, viewport: Mapping[str, int] = VIEWPORT) -> None:
+        if missing := what_is_missing(*(("playwright",) if folder else ())):
+            raise NoBrowser(f"the UI needs {missing}")
+        self.error = page_error()
+        self._pages, self._viewport = folder or Path(_package("miniwob")) / "html", viewport
+        self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
+        self._chromium: Any = None
+        playwright = _DRIVER.begin()
+        self._is_open = True
+        try:
+            sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
+            self._chromium = playwright.chromium.launch(
+                executable_path=chromium(), args=FLAGS, chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
+            )
+            self._open_page()
+        except self.error as error:
+            self.close()
+            raise NoBrowser(f"Chromium doesn't start: {str(error).splitlines()[0]:.200}") from None
+
+    def _open_page(self) -> None:
+        context = self._chromium.new_context(
+            viewport=dict(self._viewport),  # type: ignore[arg-type]
+            device_scale_factor=SCALE,
+            accept_downloads=False,
+            service_workers="block",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.route("**/*", self._allow)
+        self.page = context.new_page()
+        self.page.set_default_timeout(LOAD_TIMEOUT_MS)
+        self.page.on("dialog", lambda dialog: dialog.dismiss())
+        self.page.on("popup", lambda popup: popup.close())
+        self._task = self._clipboard = ""
+
+    def another(self) -> Browser:
+        """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
+        other = copy.copy(self)
+        other._is_open = False  # closing it is the first one's business
+        other._open_page()
+        return other
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser; doing it twice does no harm."""
+        if self._is_open:
+            self._is_open = False
+            with contextlib.suppress(self.error):  # it may be gone already
+                if self._chromium is not None:
+                    self._chromium.close()
+            _DRIVER.end()
+
+    def _allow(self, route: Any) -> None:
+        address = urlsplit(route.request.url)
+        own = address.scheme == "file" and Path(unquote(address.path)).resolve().is_relative_to(self._pages)
+        if own or address.scheme in ("data", "blob"):
+            route.continue_()
+        else:
+            route.abort()
+
+    @contextlib.contextmanager
+    def _reporting(self, what: str) -> Iterator[None]:
+        """Playwright's errors as a PageError, which says what went wrong."""
+        try:
+            yield
+        except self.error as error:
+            raise PageError(f"{what}: {str(error).splitlines()[0]:.200}") from None
+
+    def begin(self, task: str, seed: int) -> None:
+        """Show a task's page as it is under a seed. Raises PageError when it doesn't come up."""
+        shown, self._task, self._clipboard = self._task, "", ""
+        with self._reporting(f"the page of {task!r:.60} doesn't come up"):
+            if shown != task:
+                name = task if task in self.pages else task_name(task)
+                self.page.goto((self._pages / "miniwob" / f"{name}.html").as_uri())
+                self.page.wait_for_selector("#sync-task-cover", state="visible")
+                self.page.evaluate(_PRELOAD)
+            self.page.mouse.move(VIEWPORT["width"] - 1, VIEWPORT["height"] - 1)
+            self.page.evaluate(_BEGIN, [seed, PATIENCE])
+            self.settle()
+            self._task = task
+
+    def show(self, html: str) -> None:
+        """Show a page of one's own, for a parser to train on; it has no task."""
+        self._task = ""
+        self.page.set_content(html)
+
+    def settle(self) -> None:
+        """Wait until nothing moves any more, at most `SETTLE_MS`: a page that never rests is shown as it is."""
+        try:
+            self.page.wait_for_function(_SETTLED, timeout=SETTLE_MS, polling=20)
+        except self.error as error:
+            if "Timeout" not in str(error):
+                raise
+
+    def state(self) -> Mapping[str, Any]:
+        """`done` (bool), `reward` (float, raw: without the share for speed) and the instruction's `words`."""
+        with self._reporting("the page went away"):
+            return dict(self.page.evaluate(_STATE))
+
+    def screenshot(self) -> bytes:
+        """The task's area as PNG, `SCREEN` by `SCREEN` pixels, the strip with the instruction cut off."""
+        side = SCREEN // SCALE
+        with self._reporting("the page can't be seen"):
+            return bytes(self.page.screenshot(clip={"x": 0, "y": STRIP, "width": side, "height": side}))
+
+    def perform(self, command: Command) -> None:
+        """Move, press and type as a hand would. Raises PageError when the page breaks under it."""
+        with self._reporting(f"{command.name} broke the page"):
+            self._perform(command)
+            if command.name == "TYPE_TEXT" and self.page.evaluate(_COMPLETES):
+                self.page.wait_for_timeout(COMPLETION_MS)
+            self.settle()
+
+    def _perform(self, command: Command) -> None:
+        mouse = self.page.mouse
+        if isinstance(command.argument, str):
+            (self._press if command.name == "PRESS_KEY" else self.page.keyboard.type)(command.argument)
+            return
+        x, y = command.argument[0] / SCALE, command.argument[1] / SCALE + STRIP
+        # A drag is seen as one only when it passes through places.
+        mouse.move(x, y, steps=5 if command.name == "MOUSEUP_COORDS" else 1)
+        acts: Mapping[str, Callable[[], object]] = {
+            "MOUSEUP_COORDS": mouse.up,
+            "CLICK_COORDS": lambda: mouse.click(x, y),
+            "DBLCLICK_COORDS": lambda: mouse.dblclick(x, y),
+            "MOUSEDOWN_COORDS": mouse.down,
+            "SCROLL_DOWN_COORDS": lambda: mouse.wheel(0, SCROLL),
+            "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -SCROLL),
+        }
+        acts.get(command.name, lambda: None)()
+
+    def _press(self, key: str) -> None:
+        """Press a key; pages of one Chromium share its clipboard, so each puts its own into it."""
+        if key == "C-v":
+            self.page.evaluate("text => navigator.clipboard.writeText(text)", self._clipboard)
+        self.page.keyboard.press(KEYS[key])
+        if key in ("C-c", "C-x"):
+            self._clipboard = str(self.page.evaluate("() => navigator.clipboard.readText()"))
+
+
+def _package(name: str) -> str:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.submodule_search_locations is not None  # noqa: PT018
+    return next(iter(spec.submodule_search_locations))

@@ -1,0 +1,99 @@
+"""What can be done on a screen: the nine commands of "computer tasks from screenshots alone" (its appendix B).
+
+Coordinates are pixels of the screenshot, (0, 0) at its upper left. A drag is MOUSEDOWN_COORDS, then MOUSEUP_COORDS.
+Commands come from a model: whatever isn't one of these, in these forms, is refused with what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SCREEN = 320
+"""Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
+MOST_TEXT = 1000
+"""Characters that one TYPE_TEXT may type."""
+
+KEYS: Mapping[str, str] = {
+    "<Enter>": "Enter",
+    "<Backspace>": "Backspace",
+    "C-a": "Control+a",
+    "C-c": "Control+c",
+    "C-x": "Control+x",
+    "C-v": "Control+v",
+}
+"""The keys that PRESS_KEY knows, and what the browser calls them."""
+
+ARGUMENTS: Mapping[str, str] = {
+    "MOVE_COORDS": "coords",
+    "CLICK_COORDS": "coords",
+    "DBLCLICK_COORDS": "coords",
+    "MOUSEDOWN_COORDS": "coords",
+    "MOUSEUP_COORDS": "coords",
+    "SCROLL_UP_COORDS": "coords",
+    "SCROLL_DOWN_COORDS": "coords",
+    "PRESS_KEY": "key",
+    "TYPE_TEXT": "text",
+}
+"""Each command and the one argument that it takes."""
+
+
+class CommandError(ValueError):
+    """What was asked for is no command; the message says what there is instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: its name, and a point (x, y) in pixels, a key or a text. Raises CommandError for anything else."""
+
+    name: str
+    argument: tuple[int, int] | str
+
+    def __post_init__(self) -> None:
+        kind = ARGUMENTS.get(self.name)
+        if kind is None:
+            raise CommandError(f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}")
+        if kind == "coords":
+            point = self.argument
+            if not (isinstance(point, tuple) and len(point) == 2 and all(type(value) is int for value in point)):
+                raise CommandError(f"{self.name} takes a point [x, y] of whole pixels, not {point!r:.60}")
+            if not all(0 <= value < SCREEN for value in point):
+                inside = f"x and y are 0 to {SCREEN - 1}"
+                raise CommandError(f"{self.name} {list(point)!r:.60} is outside the screenshot: {inside}")
+        elif not isinstance(self.argument, str):
+            raise CommandError(f"{self.name} takes a {kind}, not {self.argument!r:.60}")
+        elif kind == "key" and self.argument not in KEYS:
+            raise CommandError(f"there is no key {self.argument!r:.40}; there are {', '.join(KEYS)}")
+        elif len(self.argument) > MOST_TEXT:
+            raise CommandError(f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(self.argument)}")
+
+    def __str__(self) -> str:
+        return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which models write it: {"name": ..., "args": {"coords": [x, y]}}."""
+        point = isinstance(self.argument, tuple)
+        return {"name": self.name, "args": {ARGUMENTS[self.name]: list(self.argument) if point else self.argument}}
+
+
+def command_from_json(value: object) -> Command:
+    """A command as a model wrote it. Raises CommandError; numbers with a fraction are rounded, digits in text read."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise CommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
+    name, arguments = value["name"].strip(), value.get("args")
+    kind = ARGUMENTS.get(name)
+    if kind is None:
+        return Command(name, "")
+    if not isinstance(arguments, Mapping) or kind not in arguments:
+        raise CommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
+    argument = arguments[kind]
+    return Command(name, _point(name, argument) if kind == "coords" else argument)
+
+
+def _point(name: str, value: object) -> tuple[int, int]:
+    try:
+        x, y = (round(float(part)) for part in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError, OverflowError):
+        raise CommandError(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
+    return x, y

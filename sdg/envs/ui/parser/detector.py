@@ -1,0 +1,142 @@
+"""A small network that finds elements on a screenshot: kinds, boxes, and whether each is checked or has the focus.
+
+A centre-point detector ("Objects as Points", arXiv 1904.07850): each cell of a map a quarter of the screenshot's size
+says for each kind whether an element's centre lies there, and at the centre how far its four sides are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any, cast
+
+import numpy as np
+
+ICONS = ("star", "trash", "search", "reply", "forward", "retweet", "heart", "share", "more", "close", "left", "right",
+         "updown", "plus", "minus", "folder", "file", "resize", "back")  # fmt: skip
+"""What an icon may be; one that is none of these is just an icon."""
+KINDS = (
+    *("button", "textbox", "text area", "checkbox", "radio", "dropdown", "tab", "shape", "icon"),
+    *(f"{name} icon" for name in ICONS),
+)
+"""What is found by its looks; links and text are read instead."""
+STRIDE, GRAIN = 4, 8
+"""Pixels to a cell of the maps; pixels that the sides of a picture are made a multiple of."""
+THRESHOLD = 0.35
+OVERLAP = 0.5
+"""Of two boxes that overlap as much (intersection over union) the surer one stays."""
+WEIGHTS, CARD = "detector.safetensors", "detector.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """An element found by its looks: its kind (of `KINDS`), box [x0, y0, x1, y1] in pixels, states, score in [0, 1]."""
+
+    kind: str
+    box: tuple[int, int, int, int]
+    checked: bool
+    focused: bool
+    score: float
+
+
+def network() -> Any:
+    """The network, untrained: u8 pictures (n, 3, 320, 320) -> maps (n, kinds + 4 + 2, 80, 80), 0.2M parameters.
+
+    Where an element lies is told at a quarter of the size, what it is by its surroundings at an eighth.
+    """
+    import torch
+    from torch import nn
+
+    def block(into: int, out: int, *, size: int = 3, stride: int = 1, dilation: int = 1) -> Any:
+        padding = dilation * (size // 2)
+        convolution = nn.Conv2d(into, out, size, stride=stride, padding=padding, dilation=dilation, bias=False)
+        return nn.Sequential(convolution, nn.BatchNorm2d(out), nn.ReLU(inplace=True))
+
+    class Around(nn.Module):
+        """What lies around each place, seen from twice as far, beside what lies at it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.wide = nn.Sequential(
+                block(24, 64, stride=2), block(64, 64), block(64, 64, dilation=2), block(64, 64, dilation=4),
+                block(64, 64, dilation=6), block(64, 24, size=1), nn.Upsample(scale_factor=2, mode="nearest"),
+            )  # fmt: skip
+
+        def forward(self, near: Any) -> Any:
+            return torch.cat([near, self.wide(near)], dim=1)
+
+    head = nn.Conv2d(32, len(KINDS) + 6, 1)
+    found = nn.Sequential(
+        nn.PixelUnshuffle(2), block(12, 24, stride=2), block(24, 24), Around(), block(48, 32), head
+    )  # fmt: skip
+    return cast(Any, found).to(memory_format=torch.channels_last)
+
+
+def detect(picture: np.ndarray) -> Sequence[Detection]:
+    """The elements of a picture, RGB u8 (h, w, 3), the surest first. RuntimeError without weights."""
+    import torch
+
+    high, wide = picture.shape[:2]
+    whole = np.pad(picture, ((0, -high % GRAIN), (0, -wide % GRAIN), (0, 0)), mode="edge")
+    with torch.inference_mode():
+        maps = _trained()(as_input(whole[None]))[0].numpy()
+    return decode(maps)
+
+
+def as_input(pictures: np.ndarray) -> Any:
+    """Pictures u8 (n, h, w, 3) as the network takes them, f32 (n, 3, h, w) around 0."""
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(pictures.transpose(0, 3, 1, 2))).float() / 127.5 - 1
+
+
+def decode(maps: np.ndarray) -> Sequence[Detection]:
+    """Peaks of the maps f32 (kinds + 6, h, w) as elements: logits of centres, sides / STRIDE, logits of states."""
+    heat = 1 / (1 + np.exp(-maps[: len(KINDS)]))
+    padded = np.pad(heat, ((0, 0), (1, 1), (1, 1)))
+    h, w = heat.shape[1:]
+    around = np.max([padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)], axis=0)
+    found = []
+    for kind, y, x in np.argwhere((heat == around) & (heat >= THRESHOLD)):
+        left, top, right, bottom = np.exp(np.clip(maps[len(KINDS) : len(KINDS) + 4, y, x], -3, 5)) * STRIDE
+        centre = (x + 0.5) * STRIDE, (y + 0.5) * STRIDE
+        box = (centre[0] - left, centre[1] - top, centre[0] + right, centre[1] + bottom)
+        sides = tuple(int(np.clip(round(float(side)), 0, STRIDE * limit)) for side, limit in zip(box, (w, h, w, h)))  # noqa: B905
+        if sides[2] - sides[0] >= 3 and sides[3] - sides[1] >= 3:
+            checked, focused = maps[len(KINDS) + 4 :, y, x] > 0
+            found.append(Detection(KINDS[kind], sides, bool(checked), bool(focused), float(heat[kind, y, x])))  # type: ignore[arg-type]
+    return suppress(sorted(found, key=lambda each: -each.score))
+
+
+def suppress(found: Sequence[Detection]) -> Sequence[Detection]:
+    """Without those that lie on a surer one."""
+    kept: list[Detection] = []
+    for each in found:
+        if all(overlap(each.box, other.box) < OVERLAP for other in kept):
+            kept.append(each)
+    return tuple(kept)
+
+
+def overlap(a: Sequence[int], b: Sequence[int]) -> float:
+    """Intersection over union of two boxes, in [0, 1]."""
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    common = max(wide, 0) * max(high, 0)
+    return common / max((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common, 1)
+
+
+@cache
+def _trained() -> Any:
+    from safetensors.torch import load_file
+
+    found = network()
+    place = files(__package__) / WEIGHTS
+    if not place.is_file():
+        raise RuntimeError(
+            "the detector isn't trained yet: `python -m sdg.envs.ui.parser.training OUT` makes detector.safetensors, "
+            "which belongs beside detector.py"
+        )
+    with as_file(place) as path:
+        found.load_state_dict(load_file(path))
+    return found.eval()

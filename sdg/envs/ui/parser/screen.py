@@ -1,0 +1,215 @@
+"""A screenshot as the paper's lines: elements and text, merged, each with its box, sorted by y.
+
+`'Ok' button: [4, 46, 69, 90]`, `text area containing the text '...': [...]`. What is written on a screen is data: it is
+quoted, kept to one line and cut.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from sdg.envs.ui.parser.detector import Detection, detect
+from sdg.envs.ui.parser.ocr import TextLine, read_lines
+
+FIELDS = ("textbox", "text area", "dropdown")
+INSIDE = 0.6
+"""Share of a text's area that lies in an element that it belongs to."""
+MOST_TEXT, LETTERS = 300, 2
+COLOURS = {
+    "red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "purple": 280, "magenta": 300
+}  # fmt: skip
+"""Hue in degrees of the colours that are named."""
+INKS = {
+    "red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "purple": (128, 0, 128),
+    "pink": (255, 192, 203), "black": (0, 0, 0), "orange": (255, 165, 0), "grey": (128, 128, 128),
+    "cyan": (0, 255, 255), "magenta": (255, 0, 255), "lime": (0, 255, 0),
+}  # fmt: skip
+"""Colours that have a name of their own; others go by their hue."""
+NEAR = 24
+"""Sum of differences up to which a colour is one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenElement:
+    """An element as an agent may see it. `kind` is a detector's kind, or "text"; `look` a colour where that tells."""
+
+    id: int
+    kind: str
+    text: str
+    box: tuple[int, int, int, int]
+    checked: bool = False
+    focused: bool = False
+    look: str = ""
+    held: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is, in the paper's words."""
+        state = [word for word, has in (("checked", self.checked), ("focused", self.focused)) if has]
+        what = " ".join((*state, *([self.look] if self.look else []), self.kind))
+        words = self.text.replace("'", "’")[:MOST_TEXT]
+        if self.kind in FIELDS:
+            return f"{what} containing the text '{words}'" if words else f"empty {what}"
+        if self.kind == "text":
+            return f"'{words}'"
+        return f"'{words}' {what}" if words else what
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        """The point (x, y) to click."""
+        return (self.box[0] + self.box[2]) // 2, (self.box[1] + self.box[3]) // 2
+
+    def __str__(self) -> str:
+        return f"{self.name}: {list(self.box)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A parsed screenshot: its elements, sorted by y, then x."""
+
+    elements: tuple[ScreenElement, ...]
+
+    def __str__(self) -> str:
+        text = [str(each) for each in self.elements if each.kind == "text"]
+        rest = [str(each) for each in self.elements if each.kind != "text"]
+        return "\n".join(["OCR:", *(text or ["(nothing)"]), "", "Object Detector:", *(rest or ["(nothing)"])])
+
+
+def parse(picture: np.ndarray) -> Screen:
+    """The elements of a screenshot, RGB u8 (h, w, 3)."""
+    return merge(picture, detect(picture), read_lines(picture))
+
+
+def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:
+    """Elements with the text that lies in them; text that lies in none stays by itself."""
+    words: list[list[TextLine]] = [[] for _ in detections]
+    alone: list[TextLine] = []
+    for line in lines:
+        held = [n for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
+        holders = [(_area(detections[n].box), n) for n in held]
+        (words[min(holders)[1]] if holders else alone).append(line)
+    found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
+    found += [_written(picture, line) for line in alone]
+    found.sort(key=lambda each: (each.box[1], each.box[0]))
+    return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
+
+
+def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
+    text = " ".join(line.text for line in inside)
+    if found.kind.endswith("icon") or found.kind in ("checkbox", "radio"):
+        text = ""  # a star or a tick isn't text
+    look = f"{colour_of(picture, found.box)} {form_of(picture, found.box)}".strip() if found.kind == "shape" else ""
+    return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
+
+
+def _written(picture: np.ndarray, line: TextLine) -> ScreenElement:
+    """A line of text; a letter or two in a colour of their own are a shape, as pages draw them. Links are blue."""
+    ink = colour_of(picture, line.box) if len(line.text) <= LETTERS else ""
+    if ink in COLOURS and ink not in ("blue", "purple"):
+        return ScreenElement(0, "shape", line.text, line.box, look=ink)
+    return ScreenElement(0, "text", line.text, line.box)
+
+
+def colour_of(picture: np.ndarray, box: Sequence[int]) -> str:
+    """The name of the colour that most of a box has, white aside: "red", "grey", "black"; "white" for an empty one."""
+    pixels = picture[box[1] : box[3], box[0] : box[2]].reshape(-1, 3)
+    inked = pixels[(pixels < 240).any(axis=1)]
+    if len(inked) < 0.04 * max(len(pixels), 1):
+        return "white"
+    coarse, counts = np.unique(inked // 32, axis=0, return_counts=True)
+    most = inked[(inked // 32 == coarse[counts.argmax()]).all(axis=1)].mean(axis=0)
+    near = min(INKS, key=lambda name: float(np.abs(most - INKS[name]).sum()))
+    hue, saturation, value = colorsys.rgb_to_hsv(*(most / 255))
+    if np.abs(most - INKS[near]).sum() < NEAR:
+        return near
+    if value < 0.2 or saturation < 0.2:
+        return "black" if value < 0.2 else "white" if value > 0.93 else "grey"
+    return min(COLOURS, key=lambda name: min(abs(360 * hue - COLOURS[name]), 360 - abs(360 * hue - COLOURS[name])))
+
+
+FULL, ROUND, HALF = 0.93, 0.785, 0.5
+"""Shares of its rectangle that a rectangle, a circle and a triangle fill."""
+
+
+def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
+    """ "rectangle", "circle", "triangle" or "" for none of them, by how the ink of a box lies in it."""
+    ink: np.ndarray = picture[box[1] : box[3], box[0] : box[2]].min(axis=2) < 240
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    if len(rows) < 5 or len(columns) < 5:
+        return ""
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    # Outlines are filled from both sides, row by row.
+    filled = np.maximum.accumulate(ink, axis=1) & np.maximum.accumulate(ink[:, ::-1], axis=1)[:, ::-1]
+    share, widths = float(filled.mean()), filled.mean(axis=1)
+    top, bottom = widths[: len(widths) // 4].mean(), widths[-(len(widths) // 4) :].mean()
+    round_ = abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2
+    three = abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4
+    return "rectangle" if share >= FULL else "circle" if round_ else "triangle" if three else ""
+
+
+def _area(box: Sequence[int]) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _share(inner: Sequence[int], outer: Sequence[int]) -> float:
+    wide, high = min(inner[2], outer[2]) - max(inner[0], outer[0]), min(inner[3], outer[3]) - max(inner[1], outer[1])
+    return max(wide, 0) * max(high, 0) / max(_area(inner), 1)
+
+
+def picture_of(png: bytes) -> np.ndarray:
+    """A screenshot's pixels, RGB u8 (h, w, 3)."""
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+PAINT = (120, 120, 120)
+
+
+def marked(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.ndarray:
+    """The picture, RGB u8 (h, w, 3), with a frame around each element and its number at the upper left corner."""
+    image = Image.fromarray(picture)
+    draw = ImageDraw.Draw(image)
+    for each in elements:
+        x0, y0, x1, y1 = each.box
+        draw.rectangle((x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)), outline=(220, 0, 90))
+        wide = 6 * len(str(each.id)) + 3
+        draw.rectangle((x0, y0, x0 + wide, y0 + 11), fill=(220, 0, 90))
+        draw.text((x0 + 2, y0), str(each.id), fill=(255, 255, 255))
+    return np.asarray(image)
+
+
+def painted_over(picture: np.ndarray, boxes: Iterable[Sequence[int]]) -> np.ndarray:
+    """The picture without what stands in some boxes [x0, y0, x1, y1]."""
+    clean = picture.copy()
+    for x0, y0, x1, y1 in boxes:
+        clean[y0:y1, x0:x1] = PAINT
+    return clean
+
+
+def png_of(picture: np.ndarray) -> bytes:
+    """A picture as PNG."""
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, "PNG")
+    return out.getvalue()
+
+
+def captioned(picture: np.ndarray, words: str, point: tuple[int, int] | None = None) -> Image.Image:
+    """A frame of a film: the picture, RGB u8 (h, w, 3), a ring around a point, and some words below it."""
+    wide, high = picture.shape[1], picture.shape[0]
+    image = Image.new("RGB", (wide, high + 22), (30, 30, 40))
+    image.paste(Image.fromarray(picture))
+    draw = ImageDraw.Draw(image)
+    if point is not None:
+        for radius in (12, 13, 14):
+            draw.ellipse(
+                (point[0] - radius, point[1] - radius, point[0] + radius, point[1] + radius), outline=(220, 0, 90)
+            )
+    draw.text((6, high + 5), words.encode("latin-1", "replace").decode("latin-1")[: wide // 6], fill=(255, 255, 255))
+    return image

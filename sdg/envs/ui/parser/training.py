@@ -1,0 +1,243 @@
+"""Training the detector: screenshots of the 59 tasks, of further and of made-up pages, labelled from the DOM, half an
+hour on a core.
+
+`python -m sdg.envs.ui.parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
+`detector.safetensors` and its card, `detector.json`. With `kits` behind it pages of UI kits' components, which npm
+brings, are among them (`kits.py`). Nothing at run time imports this.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from sdg.envs.ui.boxes import TrueElement, true_elements
+from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
+from sdg.envs.ui.parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
+from sdg.envs.ui.parser.pages import made_up_page
+from sdg.envs.ui.parser.screen import picture_of
+from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
+
+FIRST_SEED = 1_000_000
+"""Seeds of training begin here; evaluated ones are small numbers."""
+PER_TASK, MADE_UP, KIT_PAGES = 14, 1400, 700
+EPOCHS, BATCH, RATE = 11, 8, 3e-3
+SHIFT, ZOOM = 20, 1.35
+Labelled = tuple[np.ndarray, Sequence[TrueElement]]
+
+
+def gather(
+    browser: Browser,
+    *,
+    tasks: Sequence[str] = (),
+    per_task: int = PER_TASK,
+    made_up: int = MADE_UP,
+    seed: int = FIRST_SEED,
+    kit_pages: int = 0,
+    styles: Mapping[str, str] | None = None,
+    held_out: bool = False,
+) -> Iterator[Labelled]:
+    """Screenshots u8 (320, 320, 3) with their true elements: pages after a few random commands, then made-up ones, then
+    those of UI kits, whose `styles` `kits.fetch` gives; `held_out`: of the kits that nothing is trained on."""
+    rng = np.random.default_rng(seed)
+    for task in (tasks or (*SEEN, *further_pages(browser))) if per_task else ():
+        for number in range(per_task):
+            try:
+                browser.begin(task, seed + number)
+                for _ in range(int(rng.integers(4))):
+                    _do_something(browser, rng)
+                if browser.state()["done"]:
+                    browser.begin(task, seed + number)
+                yield _seen(browser)
+            except PageError:
+                continue
+    for number in range(made_up):
+        browser.show(made_up_page(seed + number))
+        yield _seen(browser)
+    for number in range(kit_pages):
+        browser.show(kit_page(seed + number, styles or {}, held_out=held_out))
+        yield _seen(browser)
+
+
+def further_pages(browser: Browser) -> Sequence[str]:
+    """Pages of the package that the paper's tasks don't have; variants of the 15 that nobody looks at are left out."""
+    return [page for page in browser.pages if page not in TASKS and not page.startswith(UNSEEN)]
+
+
+def _seen(browser: Browser) -> Labelled:
+    return picture_of(browser.screenshot()), true_elements(browser)
+
+
+def _do_something(browser: Browser, rng: np.random.Generator) -> None:
+    found = true_elements(browser)
+    if not found or rng.random() < 0.2:
+        browser.perform(Command("TYPE_TEXT", "abc " * int(rng.integers(1, 4))))
+        return
+    x0, y0, x1, y1 = found[int(rng.integers(len(found)))].box
+    name = str(rng.choice(["CLICK_COORDS", "CLICK_COORDS", "CLICK_COORDS", "MOVE_COORDS", "SCROLL_DOWN_COORDS"]))
+    browser.perform(Command(name, (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+
+
+def kind_of(element: TrueElement) -> str | None:
+    """The detector's kind for a true element, None for what is read instead."""
+    if element.kind == "icon":
+        return f"{element.text} icon" if f"{element.text} icon" in KINDS else "icon"
+    return element.kind if element.kind in KINDS else None
+
+
+def targets(elements: Sequence[TrueElement]) -> tuple[np.ndarray, np.ndarray]:
+    """Maps of one screenshot: heat f32 (kinds, 80, 80), 1 at centres; f32 (7, 80, 80): sides, states, a mask."""
+    side = SCREEN // STRIDE
+    heat, rest = np.zeros((len(KINDS), side, side), np.float32), np.zeros((7, side, side), np.float32)
+    grid = np.arange(side) + 0.5
+    for element in elements:
+        kind = kind_of(element)
+        if kind is None:
+            continue
+        x0, y0, x1, y1 = (value / STRIDE for value in element.box)
+        cx, cy = min(int((x0 + x1) / 2), side - 1), min(int((y0 + y1) / 2), side - 1)
+        wide, high = max((x1 - x0) / 8, 0.6), max((y1 - y0) / 8, 0.6)
+        bump = np.exp(
+            -((grid[None, :] - cx - 0.5) ** 2) / (2 * wide**2) - (grid[:, None] - cy - 0.5) ** 2 / (2 * high**2)
+        )
+        np.maximum(heat[KINDS.index(kind)], bump, out=heat[KINDS.index(kind)])
+        heat[KINDS.index(kind), cy, cx] = 1
+        for x, y in ((cx + dx, cy + dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1)):
+            sides = (x + 0.5 - x0, y + 0.5 - y0, x1 - x - 0.5, y1 - y - 0.5)
+            if 0 <= x < side and 0 <= y < side and min(sides) > 0.05:
+                rest[:, y, x] = (*np.log(sides), element.checked, element.focused, 1)
+    return heat, rest
+
+
+def loss_of(maps: Any, heat: Any, rest: Any) -> Any:
+    """Focal loss of the centres (arXiv 1904.07850, eq. 1), L1 of the log sides, cross entropy of the states."""
+    from torch.nn import functional as F
+
+    logits, heat = maps[:, : len(KINDS)].contiguous().flatten(), heat.flatten()
+    beside = (1 - heat).square().square() * logits.sigmoid().square() * F.softplus(logits)  # 0 at centres
+    centres = logits[heat == 1]
+    found = beside.sum() + ((1 - centres.sigmoid()) ** 2 * F.softplus(-centres)).sum()
+    mask = rest[:, 6:7]
+    sides = ((maps[:, len(KINDS) : len(KINDS) + 4] - rest[:, :4]).abs() * mask).sum() / mask.sum().clamp(min=1)
+    states = F.binary_cross_entropy_with_logits(maps[:, len(KINDS) + 4 :], rest[:, 4:6], reduction="none") * mask
+    return found / max(len(centres), 1) + sides + states.sum() / mask.sum().clamp(min=1)
+
+
+def train(data: Sequence[Labelled], *, epochs: int = EPOCHS, seed: int = 0, say: Any = print) -> Any:
+    """A trained network. The rate rises, then falls to 0 along a cosine; pictures are moved about and tinted."""
+    import torch
+
+    torch.manual_seed(seed)
+    rng, model = np.random.default_rng(seed), network()
+    with torch.no_grad():
+        model[-1].bias[: len(KINDS)] = -4.0
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=1e-4)
+    steps = epochs * (len(data) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1, pct_start=0.1)
+    began = time.monotonic()
+    for epoch in range(epochs):
+        order, total = rng.permutation(len(data)), 0.0
+        for start in range(0, len(order) - BATCH + 1, BATCH):
+            rows = [moved(data[row][0], data[row][1], rng) for row in order[start : start + BATCH]]
+            pictures = as_input(np.stack([picture for picture, _ in rows]))
+            pictures *= torch.from_numpy(rng.uniform(0.85, 1.05, (BATCH, 3, 1, 1)).astype(np.float32))
+            made = [targets(elements) for _, elements in rows]
+            heat, rest = (torch.from_numpy(np.stack([each[part] for each in made])) for part in (0, 1))
+            loss = loss_of(model(pictures), heat, rest)
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+            optimiser.step()
+            schedule.step()
+            total += loss.item()
+        spent = time.monotonic() - began
+        left = spent / (epoch + 1) * (epochs - epoch - 1)
+        say(f"epoch {epoch + 1} of {epochs}: loss {total / max(len(order) // BATCH, 1):.3f}, {left:.0f} s left")
+    return model.eval()
+
+
+def moved(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random.Generator) -> Labelled:
+    """The screenshot at another size and place, at times its colours swapped; what leaves the screen is cut off.
+
+    Half of the pictures are enlarged or made smaller by up to `ZOOM`; all are shifted by up to `SHIFT` pixels each way.
+    """
+    zoom = float(np.exp(rng.uniform(-1, 1) * np.log(ZOOM))) if rng.random() < 0.5 else 1.0
+    dx, dy = (int(value) for value in rng.integers(-SHIFT, SHIFT + 1, 2))
+    if rng.random() < 0.3:
+        picture = picture[..., rng.permutation(3)]
+    frame = (1 / zoom, 0, -dx / zoom, 0, 1 / zoom, -dy / zoom)
+    ground = tuple(int(value) for value in np.median(picture[-1], axis=0))
+    drawn = Image.fromarray(picture).transform(
+        (SCREEN, SCREEN), Image.Transform.AFFINE, frame, Image.Resampling.BILINEAR, fillcolor=ground
+    )
+    kept = []
+    for element in elements:
+        x0, y0, x1, y1 = (round(value * zoom) for value in element.box)
+        box = max(x0 + dx, 0), max(y0 + dy, 0), min(x1 + dx, SCREEN), min(y1 + dy, SCREEN)
+        if box[2] - box[0] >= 6 and box[3] - box[1] >= 6:
+            kept.append(replace(element, box=box))
+    return np.asarray(drawn), kept
+
+
+def main(out: Path, *, kits: bool = False) -> None:
+    """Gather (what OUT/data.npz keeps isn't gathered again), train, save the weights and their card."""
+    from safetensors.torch import save_file
+
+    out.mkdir(parents=True, exist_ok=True)
+    cache = out / "data.npz"
+    if not cache.exists():
+        styles = fetch(out / "kits") if kits else None
+        with Browser() as browser:
+            keep(list(gather(browser, kit_pages=KIT_PAGES if kits else 0, styles=styles)), cache)
+    data = kept(cache)
+    model = train(data)
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, out / WEIGHTS)
+    told = card(data) | ({"kits": [*KITS, *ICON_FONTS], "kits_held_out": list(HELD_OUT)} if kits else {})
+    (out / CARD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def keep(data: Sequence[Labelled], place: Path) -> None:
+    """Write labelled screenshots to a file."""
+    labels = json.dumps([[[e.kind, e.text, e.box, e.checked, e.focused] for e in elements] for _, elements in data])
+    np.savez_compressed(place, pictures=np.stack([picture for picture, _ in data]), labels=np.array(labels))
+
+
+def kept(place: Path) -> list[Labelled]:
+    """What `keep` wrote."""
+    stored = np.load(place)
+    elements = [
+        tuple(TrueElement(row[0], row[1], tuple(row[2]), row[3], row[4]) for row in rows)
+        for rows in json.loads(str(stored["labels"]))
+    ]
+    return list(zip(stored["pictures"], elements, strict=True))
+
+
+def card(data: Sequence[Labelled]) -> dict[str, Any]:
+    """What weights were learned from, and how."""
+    counts = Counter(kind_of(each) or each.kind for _, elements in data for each in elements)
+    return {
+        "about": "Finds elements on screenshots of 320 by 320 pixels. Figures: docs/results.md.",
+        "command": "python -m sdg.envs.ui.parser.training OUT",
+        "tasks": list(SEEN),
+        "further_pages": "those of the package that are no task of the 74, variants of unseen tasks left out",
+        "screenshots": {"tasks": len(data) - MADE_UP, "made-up pages": MADE_UP},
+        "first_seed": FIRST_SEED,
+        "labels": "boxes of the DOM (`sdg.envs.ui.boxes`), for training alone",
+        "elements": dict(counts.most_common()),
+        "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE, "shift": SHIFT, "zoom": ZOOM},
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), kits=sys.argv[2:] == ["kits"])

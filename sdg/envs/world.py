@@ -1,0 +1,118 @@
+"""A world: one environment to act in, one step at a time, and what its agent has perceived of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sdg.envs.perception import Perception
+
+ActionValue = int | tuple[float, ...]
+"""A primitive action as it is recorded: its number, or the numbers that it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What one step gave; `reward` is 0 unless the task is done (it may shrink with time, so success is reward > 0)."""
+
+    reward: float
+    terminated: bool
+    truncated: bool
+
+    @property
+    def success(self) -> bool:
+        """Whether the task is done."""
+        return self.terminated and self.reward > 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over, by success, failure or time."""
+        return self.terminated or self.truncated
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A primitive action: the name that programs call it by, what it does, and its number."""
+
+    name: str
+    description: str
+    number: int
+    spoken: str = ""
+    """What a model that names one action a turn calls it; the name with spaces where that is empty."""
+    beside_skills: bool = False
+    """Whether programs over skills may use it too: what no skill of the world may be able to do."""
+
+
+class World(Protocol):
+    """One environment to act in, one step at a time, and what its agent has perceived of it."""
+
+    @property
+    def memory(self) -> Any:
+        """What was perceived so far, as one row; opaque outside the domain: policies' inputs are made of it."""
+        ...
+
+    @property
+    def mission(self) -> str:
+        """The instruction in words; data, not instructions to the program."""
+        ...
+
+    @property
+    def max_steps(self) -> int:
+        """The time limit of this episode, in steps."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Steps since reset."""
+        ...
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed (0 or more). The same seed gives the same episode."""
+        ...
+
+    def step(self, action: Any) -> StepResult:
+        """Take one primitive action. ValueError for one that there isn't, RuntimeError before the first reset."""
+        ...
+
+    def perception(self) -> Perception:
+        """A snapshot of what is known now; later steps don't change it."""
+        ...
+
+    def begin_subgoal(self) -> None:
+        """The current subgoal begins now: what perception says of "since the subgoal began" counts from here."""
+        ...
+
+    def forget(self) -> None:
+        """Forget where the agent has been (`Domain.forgets` says how programs call it)."""
+        ...
+
+    def set_instruction(self, text: str) -> None:
+        """Replace the mission of a world that was just reset. ValueError for words that it can't judge."""
+        ...
+
+    def render(self) -> np.ndarray:
+        """A picture of the world, RGB u8 (height, width, 3)."""
+        ...
+
+
+class SingleWorld(World, Protocol):
+    """A `World` that is practised in one at a time (`sdg.envs.world_rows`): its moments can be kept and restored."""
+
+    def keep(self) -> Any:
+        """This moment, as a value that later steps don't change: the world, and what was perceived of it."""
+        ...
+
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment that a world of the same level kept."""
+        ...
+
+    @property
+    def began(self) -> Any:
+        """What `begin_subgoal` noted last, as a value."""
+        ...
+
+    def perception_since(self, began: Any) -> Perception:
+        """A snapshot as `perception` gives it to an agent whose subgoal began at `began`."""
+        ...

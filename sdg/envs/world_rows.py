@@ -1,0 +1,217 @@
+"""A `BatchWorld` of single worlds: how a domain is practised in that has no batch of its own.
+
+Every row is a moment (`SingleWorld.keep`); rows that are stepped or looked at share the few worlds that are open, so
+that a pool of thousands of starts costs thousands of moments. For example, to try one start twice:
+
+    pool = rows_of(domain, level, seeds)       # moments after reset
+    env = domain.blank(2)                      # two rows without a world yet
+    env.put(np.arange(2), pool, np.zeros(2, int))
+    env.step(np.array([0, 1]))                 # two worlds are opened, restored and stepped
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from sdg.envs.domain import Domain
+from sdg.envs.perception import Perception
+from sdg.envs.world import SingleWorld, StepResult
+
+MAX_OPEN = 32
+"""Worlds that a batch holds open; the row that wasn't looked at for longest gives its world to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A kept moment of a world of `level`."""
+
+    level: str
+    kept: Any
+
+
+@dataclass(frozen=True)
+class SeededLayouts:
+    """The beginnings of a level under their seeds (`sdg.envs.batch.Layouts`), made anew when they are begun."""
+
+    domain: Domain
+    level: str
+    seeds: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def mission(self, layout: int) -> str:
+        """The instruction of a layout in words."""
+        world = self.domain.open(self.level)
+        world.reset(int(self.seeds[layout]))
+        return world.mission
+
+
+class WorldRows:
+    """n rows, each a moment or an open world. Its memory is itself: inputs and checks ask row by row."""
+
+    def __init__(self, domain: Domain, moments: Sequence[Moment | None]) -> None:
+        self.domain, self.memory, self._moments = domain, self, list(moments)
+        self._open: dict[int, SingleWorld] = {}  # by row, the latest used last
+
+    @classmethod
+    def begin(cls, layouts: SeededLayouts, chosen: np.ndarray) -> WorldRows:
+        """Row i as layout `chosen[i]` begins."""
+        world = cast(SingleWorld, layouts.domain.open(layouts.level, lift_time_limit=True))
+        moments = []
+        for layout in chosen:
+            world.reset(int(layouts.seeds[layout]))
+            moments.append(Moment(layouts.level, world.keep()))
+        return cls(layouts.domain, moments)
+
+    def __len__(self) -> int:
+        return len(self._moments)
+
+    def world(self, row: int) -> SingleWorld:
+        """The open world of a row. RuntimeError for a row that nothing was put into."""
+        world, moment = self._open.pop(row, None), self._moments[row]
+        if world is None:
+            if moment is None:
+                raise RuntimeError(f"row {row} has no moment yet: put one there first")
+            world = self._world_for(moment.level)
+            world.restore(moment.kept)
+        self._open[row] = world
+        return world
+
+    def _world_for(self, level: str) -> SingleWorld:
+        """A world of a level that no row needs: a new one, or the one that was used least lately."""
+        if len(self._open) >= MAX_OPEN:
+            row = next(iter(self._open))
+            self._moments[row] = moment = self.moment(row)
+            world = self._open.pop(row)
+            if moment is not None and moment.level == level:
+                return world
+        return cast(SingleWorld, self.domain.open(level, lift_time_limit=True))
+
+    def moment(self, row: int) -> Moment | None:
+        """The moment that a row is at."""
+        world, moment = self._open.get(row), self._moments[row]
+        return moment if world is None or moment is None else Moment(moment.level, world.keep())
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Step every row; bool (n,) twice: the task is over, the task succeeded."""
+        results = [self._step(row, action) for row, action in enumerate(actions)]
+        return np.array([r.terminated for r in results]), np.array([r.success for r in results])
+
+    def _step(self, row: int, action: Any) -> StepResult:
+        if np.ndim(action) == 0 and action == self.domain.wait:
+            return StepResult(0.0, terminated=False, truncated=False)
+        return self.world(row).step(action)
+
+    def take(self, rows: np.ndarray) -> WorldRows:
+        """Just these rows, copied."""
+        return WorldRows(self.domain, [self.moment(int(row)) for row in rows])
+
+    def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
+        """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
+        for row, other in zip(rows.tolist(), source_rows.tolist(), strict=True):
+            moment, before, world = source.moment(other), self._moments[row], self._open.get(row)
+            self._moments[row] = moment
+            if world is not None and moment is not None and before is not None and before.level == moment.level:
+                world.restore(moment.kept)
+            else:
+                self._open.pop(row, None)
+
+    def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
+        """The current subgoal of these rows, of every one by default, begins now."""
+        for row in range(len(self)) if rows is None else rows.tolist():
+            self.world(row).begin_subgoal()
+
+    def forget(self, row: int) -> None:
+        """Row `row` forgets where its agent has been."""
+        self.world(row).forget()
+
+    def perception(self, row: int) -> Perception:
+        """A snapshot of what row `row`'s agent knows now."""
+        return self.world(row).perception()
+
+    def places(self) -> np.ndarray:
+        """i64 (n,): a number for the part of the world that each agent is in."""
+        sense = self.domain.persistence
+        return np.array([hash(sense.place(self.perception(row))) for row in range(len(self))], np.int64)
+
+    def holding(self) -> np.ndarray:
+        """i64 (n,): the thing that each agent carries, -1 for none."""
+        things = [self.perception(row).elements() for row in range(len(self))]
+        return np.array([next((thing.id for thing in each if thing.held), -1) for each in things], np.int64)
+
+    def spoils(self, actions: np.ndarray) -> np.ndarray:
+        """bool (n,): nothing here is known to be broken by an action."""
+        return np.zeros(len(self), bool)
+
+    def novelty(self, row: int) -> Hashable:
+        """What is told of the moment, without the clock."""
+        return self.perception(row).describe().partition("\n")[2]
+
+    def marks(self) -> list[Any]:
+        """When each row's subgoal began."""
+        return [self.world(row).began for row in range(len(self))]
+
+    def mark(self, marks: list[Any], row: int) -> None:
+        """In `marks`, row `row`'s subgoal begins now."""
+        world = self.world(row)
+        kept = world.keep()
+        world.begin_subgoal()
+        marks[row] = world.began
+        world.restore(kept)
+
+    def since(self, marks: list[Any]) -> WorldRows:
+        """The rows as agents see them whose subgoals began at `marks`."""
+        return _Since(self, list(marks))
+
+
+class _Since(WorldRows):
+    """The same worlds, seen by agents whose subgoals began at other moments."""
+
+    def __init__(self, rows: WorldRows, marks: Sequence[Any]) -> None:
+        self.domain, self.memory, self._moments = rows.domain, self, rows._moments
+        self._open, self._marks = rows._open, marks
+
+    def perception(self, row: int) -> Perception:
+        return self.world(row).perception_since(self._marks[row])
+
+
+def world_of(memory: WorldRows | SingleWorld, row: int) -> SingleWorld:
+    """The world behind a row of a batch's memory; a single world's memory is itself."""
+    return memory.world(row) if isinstance(memory, WorldRows) else memory
+
+
+class SingleDomain:
+    """What a domain without a batch of its own inherits: its batch is made of its single worlds."""
+
+    wait = -1
+    column_reader = None
+    forgets = ""
+
+    def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> SeededLayouts:
+        """The beginnings of a level under these seeds, in their order."""
+        return SeededLayouts(cast(Domain, self), level, np.asarray(seeds, np.int64))
+
+    def begin(self, layouts: SeededLayouts, chosen: np.ndarray) -> WorldRows:
+        """Row i as layout `chosen[i]` begins."""
+        return WorldRows.begin(layouts, chosen)
+
+    def blank(self, n: int) -> WorldRows:
+        """n rows to `put` moments into."""
+        return WorldRows(cast(Domain, self), [None] * n)
+
+    def join(self, parts: Iterable[WorldRows]) -> WorldRows:
+        """All rows of all parts, in order."""
+        return WorldRows(cast(Domain, self), [part.moment(i) for part in parts for i in range(len(part))])
+
+    def snapshot(self, memory: WorldRows | SingleWorld, row: int) -> Perception:
+        """What row `row` of a batch, or a world, knows."""
+        return memory.perception(row) if isinstance(memory, WorldRows) else memory.perception()
+
+    def facts(self, snapshot: Perception, argument: str) -> Mapping[str, bool]:
+        """None."""
+        return {}

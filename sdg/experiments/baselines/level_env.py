@@ -1,0 +1,100 @@
+"""A whole "go to" level on the engine for PPO, with the inputs that skills see (not mirrored)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.babyai.engine import state
+from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.state import VIEW
+from sdg.envs.babyai.perception import description, memory
+from sdg.envs.babyai.practice.batch_world import begin_rows, step_rows
+from sdg.envs.babyai.practice.inputs import AS_IT_IS, MAP_INPUTS, SIZE, write_features
+from sdg.envs.batch import Inputs
+from sdg.envs.kernels import kernel
+from sdg.skills.learning.vec_env import RowsVecEnv
+
+
+def target_of(mission: str) -> np.ndarray:
+    """What "go to ..." names, as an int16 row (4,). ValueError for any other mission."""
+    if not mission.startswith("go to "):
+        raise ValueError(f"not a mission of one place to go to: {mission!r}")
+    return np.array(description.parse(mission.removeprefix("go to ")), np.int16)
+
+
+@kernel
+def _write_rows(memory, targets, rows, out):  # type: ignore[no-untyped-def]
+    for i in rows:
+        write_features(memory, i, targets[i], AS_IT_IS, out[i])
+
+
+class LevelVecEnv(RowsVecEnv):
+    """n rows of the engine and their robots' memories, with same-step auto-reset from a bank."""
+
+    inputs: Inputs = MAP_INPUTS
+
+    def __init__(
+        self, bank: LevelBank, n: int, *, seed: int, target_of: Callable[[str], np.ndarray] = target_of
+    ) -> None:
+        super().__init__(n)
+        self.bank, self.state, self.memory = bank, state.create(n), memory.create(n)
+        self._rng = np.random.default_rng(seed)
+        self._target_of = np.stack([target_of(text) for text in bank.missions])[bank.layouts.mission]
+        self._targets = np.zeros((n, 4), np.int16)
+        self._views = np.zeros((n, VIEW, VIEW), np.uint8)
+        self.layout_of = np.zeros(n, np.int64)
+        self.begun = 0
+
+    def begin(self, rows: np.ndarray, layouts: np.ndarray) -> None:
+        """Begin these layouts in these rows."""
+        begin_rows(self.state, self.memory, self.bank.layouts, rows, layouts, self._views, 0)
+        self._targets[rows] = self._target_of[layouts]
+        self.layout_of[rows] = layouts
+        self.begun += len(rows)
+
+    def reset(self) -> np.ndarray:
+        """Begin a random layout in every row."""
+        self.begin(np.arange(self.num_envs), self._rng.integers(len(self.bank), size=self.num_envs))
+        return self._features()
+
+    def advance(self, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """The simulator's part of a step: worlds and memories."""
+        step_rows(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        n = self.num_envs
+        rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        self.advance(rewards, terminated, truncated)
+        observations, dones = self._features(), terminated | truncated
+        ended = np.flatnonzero(dones)
+        infos = self._infos
+        if len(ended):
+            infos = list(infos)
+            for i in ended:
+                cut = bool(truncated[i] and not terminated[i])
+                infos[i] = {"TimeLimit.truncated": cut, "terminal_observation": observations[i].copy()}
+            self.begin(ended, self._rng.integers(len(self.bank), size=len(ended)))
+            _write_rows(self.memory, self._targets, ended, observations)
+        return observations, rewards, dones, infos
+
+    def _features(self) -> np.ndarray:
+        out = np.zeros((self.num_envs, SIZE), np.uint8)
+        _write_rows(self.memory, self._targets, np.arange(self.num_envs), out)
+        return out
+
+
+def success(act: Callable[[np.ndarray], np.ndarray], bank: LevelBank, *, seed: int) -> float:
+    """Share of the bank's layouts, each played once by `act`, in which the mission succeeds in time."""
+    env = LevelVecEnv(bank, len(bank), seed=seed)
+    rows = np.arange(len(bank))
+    env.begin(rows, rows)
+    observations, going, won = env._features(), np.ones(len(bank), np.bool_), 0
+    while going.any():
+        observations, rewards, dones, _ = env.step(act(observations))
+        won += int((going & dones & (rewards > 0)).sum())
+        going &= ~dones
+    return won / len(bank)

@@ -1,0 +1,80 @@
+"""A policy that stable-baselines3 learned on a level (`sdg.sb3_env`), as a skill: what it observes, without torch.
+
+An observation is the map that the robot remembers, with the first thing that the mission names marked, and the mission
+as numbers of words. A skill's mission is made of its argument: MISSION holds its words, SLOT where the argument goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.babyai.perception.memory import Memory
+from sdg.envs.babyai.practice.inputs import AS_IT_IS, N_ACTIONS, SIZE, write_features
+from sdg.envs.babyai.practice.paper_view import N_WORDS, argument_text, numbers_of
+from sdg.envs.defaults import PlainInputs
+from sdg.envs.domain import Domain
+from sdg.skills.policy.network import MLPPolicy, Policy
+
+MAP, MISSION = "map", "mission"
+LONGEST = 48
+"""Words of a mission that are observed; BossLevel's have up to some forty."""
+SLOT = -1
+
+
+def words_of(mission: str) -> np.ndarray:
+    """A mission as numbers of words i64 (LONGEST,), filled up with 0."""
+    found = np.zeros(LONGEST, np.int64)
+    numbers = numbers_of(mission)[:LONGEST]
+    found[: len(numbers)] = numbers
+    return found
+
+
+def pattern_of(mission: str) -> np.ndarray:
+    """The words of "go to the {}" as an array that is stored with the weights, f32 (n,)."""
+    before, slot, after = mission.partition("{}")
+    parts = [*(numbers_of(before) if before.strip() else ()), *([SLOT] if slot else [])]
+    return np.array([*parts, *(numbers_of(after) if after.strip() else ())], np.float32)
+
+
+class _MissionInputs(PlainInputs):
+    """What such a policy sees, flat: the map's bits, then one bit for each word at each place of the mission."""
+
+    size = SIZE + LONGEST * N_WORDS
+    actions = N_ACTIONS
+    dtype = np.uint8
+
+    def __init__(self, pattern: np.ndarray) -> None:
+        self.pattern = [int(each) for each in pattern]
+
+    def write_row(self, memory: Memory, row: int, target: np.ndarray, out: np.ndarray) -> int:
+        """Inputs of one row into `out` u8 (size,)."""
+        write_features(memory, row, target, AS_IT_IS, out[:SIZE])
+        argument = argument_text(target)
+        words = [n for each in self.pattern for n in (numbers_of(argument) if each == SLOT else (each,))][:LONGEST]
+        said = out[SIZE:].reshape(LONGEST, N_WORDS)
+        said[:] = 0
+        said[np.arange(LONGEST), [*words, *[0] * (LONGEST - len(words))]] = 1
+        return AS_IT_IS
+
+
+class _SB3Policy:
+    """The learner `sb3-policy` (`sdg.skills.learning.Learner`): it plays what was learned elsewhere."""
+
+    @cached_property
+    def practise(self) -> Any:
+        """Refused."""
+        raise ValueError("the learner sb3-policy plays what stable-baselines3 learned on sdg.sb3_env; use sb3 to learn")
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """The policy that stored arrays are of. Raises ValueError where they are none."""
+        if MISSION not in weights:
+            raise ValueError(f"the policy has no array {MISSION!r} with the words of its mission")
+        layers = {name: array for name, array in weights.items() if name != MISSION}
+        return MLPPolicy(layers, _MissionInputs(weights[MISSION]))
+
+
+SB3_POLICY = _SB3Policy()

@@ -1,0 +1,30 @@
+"""Benchmarks, each a command: `sdg bench NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sdg.envs.registry import Registry
+
+Benchmark = Callable[..., Iterable[Mapping[str, Any]]]
+"""Gives rows; its keyword arguments, annotated as typer reads them, are the command's options."""
+
+_HERE = __name__
+
+BENCHMARKS = Registry[Benchmark](
+    "benchmark",
+    {
+        "engine": f"{_HERE}.engine.command:rows",
+        "evidence": f"{_HERE}.evidence:rows",
+        "hostile": f"{_HERE}.hostile:rows",
+        "gate": "sdg.experiments.gate_training.command:rows",
+        "miniwob": f"{_HERE}.screens.command:rows",
+        "models": f"{_HERE}.models.command:rows",
+        "pages": f"{_HERE}.screens.own_pages:rows",
+        "phone": f"{_HERE}.phone.command:rows",
+        "phone-data": "sdg.experiments.gate_training.phone_data:rows",
+        "table1": f"{_HERE}.table1:rows",
+        "worlds": f"{_HERE}.worlds.table:rows",
+    },
+)

@@ -1,0 +1,55 @@
+"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, the first call.
+
+    sdg bench engine [--json]                                                  the table (about two minutes)
+    sdg bench engine --levels all --steps 100000 --endings 200 --no-speed      lockstep alone, an hour of one core
+
+In a row of a level `mismatches` counts what differed from minigrid in `compared_steps` steps side by side, `first` says
+what differed first. The exit status is 1 where anything did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import CheckFailed
+from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
+from sdg.experiments.bench import options
+from sdg.experiments.bench.engine.first_call import first_calls
+from sdg.experiments.bench.engine.lockstep import compare
+from sdg.experiments.bench.engine.speed import curve, measure
+from sdg.experiments.table.rows import Instructions
+
+SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
+
+
+def rows(
+    *,
+    seed: options.Seed = 0,
+    levels: options.Levels = PAPER_LEVELS,
+    steps: Annotated[int, typer.Option(min=1, help="steps a level that are compared with minigrid's")] = 6_000,
+    endings: Annotated[int, typer.Option(min=0, help="episode endings a level that are compared")] = 20,
+    speed: Annotated[bool, typer.Option(help="measure speed too")] = True,
+) -> Iterator[dict[str, Any]]:
+    """Speed and a lockstep of each level, the curves over N, first calls; see each `table`.
+
+    Raises CheckFailed at the end where engine and minigrid differ, UserError for a level that there isn't.
+    """
+    chosen = Instructions.of(all_levels() if tuple(levels) == ("all",) else levels, 1, seed=seed).levels
+    wrong = 0
+    for level in chosen:
+        seen = compare(level, steps=steps, endings=endings, seed=seed)
+        exact = {"mismatches": seen.mismatches.total(), "compared_steps": seen.steps, "compared_endings": seen.endings}
+        wrong += seen.mismatches.total()
+        measured = asdict(measure(level, seed=seed)) if speed else {"level": level}
+        yield {"table": "level", **measured, **exact, "first": seen.first}
+    if speed:
+        for level in (chosen[0], chosen[-1]):
+            for row in curve(level, SIZES, seed=seed):
+                yield {"table": "curve", "level": level, **row}
+        yield {"table": "first call", **first_calls()}
+    if wrong:
+        raise CheckFailed("engine and minigrid differ: see the rows with mismatches")

@@ -1,0 +1,101 @@
+"""Flat PPO policies in a folder: trained, a level at a time, and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sdg.console import UserError
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.instructions import seeds
+from sdg.envs.kernels import cache_folder
+from sdg.experiments.table.figures import cores, open_folder, run_missing_jobs
+from sdg.experiments.workers.workers import Workers
+
+FLAT_AGENT = "ppo-flat"
+LAYOUTS = 4000
+"""Training layouts a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlatJob:
+    """One level to train on; weights go to the run folder `folder`. `width` and `words` are the model's sizes."""
+
+    folder: Path
+    level: str
+    steps: int
+    layouts: int
+    seed: int
+    learning_rate: float
+    width: int
+    words: int
+
+    @property
+    def unit(self) -> str:
+        """Its name in a journal."""
+        return self.level
+
+
+def train_level(job: FlatJob) -> dict[str, Any]:
+    """Train, store the weights, and tell of it: a row for the journal."""
+    from sdg.envs.babyai.engine.bank import LevelBank
+    from sdg.experiments.baselines.flat_ppo import FlatSettings, train_flat
+    from sdg.experiments.baselines.paper_model import PaperShape
+    from sdg.pipeline.records import save_policy
+    from sdg.skills.learning.ppo import PPOSettings
+
+    bank = LevelBank.build(job.level, seeds("training", count=job.layouts, seed=job.seed))
+    ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=job.learning_rate)
+    settings = FlatSettings(job.steps, ppo=ppo, shape=PaperShape(job.width, job.words))
+    began = time.process_time()
+    trained = train_flat(bank, settings, seed=job.seed)
+    save_policy(job.folder, job.level, trained.policy.weights)
+    return {
+        "unit": job.level,
+        "environment_steps": trained.environment_steps,
+        "episodes": trained.episodes,
+        "cpu_seconds": round(time.process_time() - began, 1),
+        "curve": [list(point) for point in trained.curve],
+    }
+
+
+def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
+    """The flat policies of these levels in a folder, with an even share of `steps` each; all environment steps.
+
+    A level that is there isn't trained again.
+    """
+    each = steps // len(PAPER_LEVELS)
+    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": 1e-3}
+    jobs = [FlatJob(folder, level, each, LAYOUTS, seed=0, learning_rate=1e-3, width=32, words=64) for level in levels]
+    with open_folder(folder, settings, seed=0) as run:
+        # These jobs alone write, their policies and banks of layouts: they run no generated code.
+        places = (folder, cache_folder(), Path(tempfile.gettempdir()))
+        workers = Workers(cores(), writes=places)
+        trained = run_missing_jobs(
+            jobs, run.journal("flat"), lambda missing: (row for _, row in workers(train_level, missing)), name="flat"
+        )
+    return sum(row["environment_steps"] for row in trained)
+
+
+def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
+    """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
+    from sdg.pipeline.records import policy_path
+
+    digest = hashlib.sha256()
+    for level in levels:
+        path = policy_path(folder, level)
+        if not path.is_file():
+            raise UserError(
+                f"{folder} has no flat policy for {level}: train it with "
+                f"`sdg bench evidence --agents {FLAT_AGENT} --levels {level}`, or name another folder with --flat"
+            )
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+__all__ = ["FLAT_AGENT", "FlatJob", "flat_checksum", "train_level", "train_policies"]

@@ -1,0 +1,143 @@
+"""Runs a corpus of hostile, broken and benign snippets through the guard and the worker.
+
+    sdg bench hostile FILE.json [--world WORLD.json] [--wrong] [--json]     one row a snippet
+
+A row has name, kind, budget (steps: 20,000 for a check and 400,000 for a program, as in a run), outcome (ok, reject,
+error, timeout), seconds, work_seconds (the snippet's own processor time), effects (side effects: the promise is none),
+worker (well, killed because it was late, crashed), message and calls. Where a snippet says what to expect, the row
+also has `expected`, and whether the outcome `differs`. The exit status is 1 if a worker had to be killed or crashed, or
+if a side effect was seen.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import CheckFailed, UserError
+from sdg.experiments.bench.hostile_world import BUDGETS, SECRET, run_snippet
+from sdg.sandbox.process.confine import MEGABYTE, Limits
+from sdg.sandbox.process.pool import Lost, Patience, Pool
+
+MAX_CORPUS_BYTES = 64 * MEGABYTE
+TIMEOUT_SECONDS = 1.2
+"""Processor time that a check may take; a program may take as many times more as its budget is larger."""
+MEMORY_BYTES = 512 * MEGABYTE
+DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
+
+
+def rows(
+    corpus: Annotated[Path, typer.Argument(metavar="FILE", help="a JSON list of snippets: name, api, code")],
+    *,
+    world: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON data of the world they run in")] = None,
+    wrong: Annotated[bool, typer.Option("--wrong", help="only rows that are not as expected")] = False,
+) -> Iterator[Mapping[str, Any]]:
+    """A row a snippet. Raises CheckFailed at the end where a worker had to be killed or a side effect was seen."""
+    try:
+        snippets, data = read_json(corpus), world_of(corpus, world)
+    except (OSError, ValueError) as error:
+        raise UserError(str(error)) from None
+    bad = 0
+    for row in run_corpus(snippets, data):
+        is_bad = bool(row["effects"]) or row["worker"] != "well"
+        bad += is_bad
+        if is_bad or row.get("differs") or not wrong:
+            yield row
+    if bad:
+        raise CheckFailed(f"{bad} snippets had side effects, or their worker had to be killed")
+
+
+def run_corpus(
+    snippets: Sequence[Mapping[str, Any]],
+    world: Mapping[str, Any],
+    *,
+    budgets: Mapping[str, int] = BUDGETS,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Iterator[dict[str, Any]]:
+    """One row a snippet, in order. Checks run one after another in one worker and programs in another, each replaced
+    when it is lost; `timeout_seconds` are processor time of a check, `budgets` steps by api."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        scratch = folder / "scratch"
+        (scratch / "pwned").mkdir(parents=True)
+        (scratch / "marker.txt").write_text(SECRET, encoding="utf-8")
+        pools = {}
+        for api, budget in budgets.items():
+            most = timeout_seconds * budget / budgets["check"]
+            pools[api] = stack.enter_context(
+                Pool(1, limits=Limits(memory_bytes=MEMORY_BYTES), environment={"SEC_MARKER": SECRET}, folder=folder,
+                     patience=Patience(silence=5 * most, code=most, job=5 * most), tries=1)
+            )  # fmt: skip
+        for snippet in snippets:
+            api = snippet.get("api", "check")
+            began = time.perf_counter()
+            job = {"code": snippet["code"], "api": api, "world": world, "budget": budgets.get(api)}
+            ((_, answer),) = pools.get(api, pools["check"]).run(run, [job])
+            row = _row(snippet, answer, seconds=time.perf_counter() - began, traces=_traces(scratch))
+            yield row | {"budget": job["budget"]}
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Inside the worker: what came of one snippet."""
+    try:
+        return run_snippet(request)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:300]
+        return {"outcome": "error", "message": said, "effects": ["fault of the harness"], "calls": []}
+
+
+def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:
+    """What came of a snippet; a lost worker is started again for the next, and that is part of its time."""
+    if isinstance(answer, Lost):
+        outcome, worker = ("timeout", "killed") if answer.hung else ("error", "crashed")
+        answer = {"outcome": outcome, "message": answer.reason, "effects": [], "calls": [], "worker": worker}
+    row = {
+        "name": snippet["name"],
+        "kind": snippet.get("kind", ""),
+        "outcome": answer["outcome"],
+        "seconds": round(seconds, 4),
+        "work_seconds": answer.get("work_seconds"),
+        "effects": [*answer["effects"], *traces],
+        "worker": answer.get("worker", "well"),
+        "message": answer["message"],
+        "calls": answer["calls"],
+    }
+    if "expect" in snippet:
+        row |= {"expected": expected_of(snippet), "differs": expected_of(snippet) != answer["outcome"]}
+    return row
+
+
+def expected_of(snippet: Mapping[str, Any]) -> Any:
+    """The outcome that a snippet should have on this Python: `expect`, or `expect_from[version]` from that one on."""
+    later = {tuple(map(int, name.split("."))): told for name, told in snippet.get("expect_from", {}).items()}
+    return next((later[name] for name in sorted(later, reverse=True) if sys.version_info >= name), snippet["expect"])
+
+
+def _traces(scratch: Path) -> list[str]:
+    """What changed in the folder that snippets are lured to."""
+    found = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
+    if (scratch / "marker.txt").read_text(encoding="utf-8") != SECRET:
+        found.append("file marker.txt changed")
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file of bounded size. Raises ValueError and OSError."""
+    if path.stat().st_size > MAX_CORPUS_BYTES:
+        raise ValueError(f"{path.name} is larger than {MAX_CORPUS_BYTES} bytes")
+    return json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+
+
+def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
+    """The world's data: the file that was named, the one beside the corpus, or the one shipped with the tests."""
+    places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
+    found: Mapping[str, Any] = read_json(next((place for place in places if place.exists()), places[0]))
+    return found

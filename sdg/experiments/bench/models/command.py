@@ -1,0 +1,172 @@
+"""A language model behind four interfaces: success, tokens and steps of episodes that were drawn once and kept.
+
+    sdg bench models                                  the table of the draws in docs/models
+    sdg bench models --replay                         the same, played again without a model; it must be the same
+    sdg bench models --llm openai:NAME --set model.base_url=URL --levels BossLevel --instructions 12 --seed 777
+
+Interfaces: skills+composed, skills, primitive (programs over them), turn (one action a turn). Perception: map, paper.
+With --llm episodes are drawn: all interfaces on the same layouts, up to model.concurrency questions at once, within
+budget.tokens, budget.money and budget.minutes; a draw that was interrupted goes on where it stopped. It is kept in
+OUT/kept (--keep: elsewhere, such as docs/models/NAME). An episode that was begun and not finished counts as not solved.
+Where a kept draw says who answered each request, intervals are of a bootstrap over them, and never narrower than
+Wilson's. Steps are over those of minigrid's bot, a failure counts with the limit.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sdg
+from sdg.console import UserError
+from sdg.envs.domains import domain
+from sdg.experiments.bench import options
+from sdg.experiments.bench.models.draw import COMPOSED_SKILLS, EVALUATION, INTERFACES, PRIMITIVE, Asked, draw
+from sdg.experiments.bench.models.recorded import COMPOSED, Draw, DrawnEpisode, draws_below
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.table.comparison import SHIPPED
+from sdg.llm.registry import named
+from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
+
+KEPT = Path(sdg.__file__).resolve().parent.parent / "docs/models"
+"""Where draws are kept that the table is of."""
+
+CONFIG = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model behind an interface under a perception on a level; rates in [0, 1], tokens and calls an episode.
+
+    `low` and `high` are the ends of the success rate's 95 % interval. `ahead_of_primitive` is the mean difference in
+    success on the layouts that programs over primitive actions had, too; None where unknown.
+    """
+
+    model: str
+    interface: str
+    perception: str
+    level: str
+    success_rate: float
+    low: float
+    high: float
+    success_at_one: float | None
+    episodes: int
+    unfinished: int
+    answerers: int
+    tokens_per_episode: float
+    completion_tokens_per_episode: float
+    questions_per_episode: float
+    calls_per_episode: float
+    steps_to_bot: float | None
+    program_lines: float | None
+    ahead_of_primitive: float | None
+    draw: str
+    commit: str
+
+
+def rows(
+    *,
+    llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="draw episodes from this model")] = "",
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
+    interfaces: Annotated[Sequence[str], options.listed("what programs are made of")] = INTERFACES[1:3],
+    perceptions: Annotated[Sequence[str], options.listed("what is perceived: map, paper")] = ("map",),
+    levels: options.Levels = ("BossLevel",),
+    instructions: Annotated[int, typer.Option(min=1, help="episodes a level, the same for each interface")] = 10,
+    seed: options.Seed = 0,
+    split: Annotated[str, typer.Option(help="evaluation, or training: practice to compose of")] = EVALUATION,
+    library: options.Library = "",
+    composed: Annotated[Path, typer.Option(metavar="FILE", help="the composed skills")] = SHIPPED / COMPOSED,
+    out: options.Out = None,
+    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="where a draw is kept; OUT/kept by default")] = None,
+    drawn: Annotated[Path, typer.Option(metavar="DIR", help="the draws to read")] = KEPT,
+    replay: Annotated[bool, typer.Option("--replay", help="play the draws again without a model")] = False,
+    processes: options.Processes = 0,
+) -> Iterator[Mapping[str, Any]]:
+    """The rows of the table. Raises UserError for what isn't there, and where a replay differs from its draw."""
+    if llm:
+        overlay = [f"model.{key}={value}" for key, value in named(llm).items()]
+        config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
+        chosen = composed if COMPOSED_SKILLS in interfaces else None
+        names = (tuple(interfaces), tuple(perceptions), tuple(map(_level, levels)))
+        asked = Asked(config, *names, instructions, seed, library, split, chosen)
+        folder = out or Path(f"runs/models-{seed}")
+        draws = [draw(asked, folder=folder, kept=keep or folder / "kept", processes=processes)]
+    else:
+        draws = draws_below(drawn)
+    if replay:
+        from sdg.experiments.bench.models.replay import replayed
+
+        for each in draws:
+            yield from replayed(each, rows_of, processes=processes)
+        return
+    for each in draws:
+        yield from map(asdict, rows_of(each))
+
+
+def rows_of(draw: Draw) -> list[Row]:
+    """A draw's rows, in the order of its episodes."""
+    cells = dict.fromkeys(each.cell for each in draw.episodes)
+    return [_row(draw, [each for each in draw.episodes if each.cell == cell]) for cell in cells]
+
+
+def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
+    mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
+    first, rate = episodes[0], _rate(episodes)
+    programs = [each for episode in episodes for each in episode.programs if each.lines]
+    ratios = [_counted(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
+    ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
+    return Row(
+        model=draw.about.model,
+        interface=first.interface,
+        perception=first.perception,
+        level=first.level,
+        success_rate=round(rate.value, 4),
+        low=round(rate.low, 4),
+        high=round(rate.high, 4),
+        success_at_one=mean(lambda each: each.success and len(each.programs) == 1) if programs else None,
+        episodes=len(episodes),
+        unfinished=sum(not each.finished for each in episodes),
+        answerers=len({each.answerers[0] for each in episodes if each.answerers}),
+        tokens_per_episode=mean(lambda each: sum(p.prompt_tokens + p.completion_tokens for p in each.programs)),
+        completion_tokens_per_episode=mean(lambda each: sum(p.completion_tokens for p in each.programs)),
+        questions_per_episode=mean(lambda each: each.questions),
+        calls_per_episode=mean(lambda each: each.calls),
+        steps_to_bot=round(statistics.median(ratios), 3) if ratios else None,
+        program_lines=statistics.median(each.lines for each in programs) if programs else None,
+        ahead_of_primitive=round(statistics.fmean(ahead), 4) if ahead else None,
+        draw=draw.about.name,
+        commit=draw.about.commit,
+    )
+
+
+def _counted(episode: DrawnEpisode) -> int:
+    return max(1, episode.steps if episode.success else episode.max_steps)
+
+
+def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:
+    same = (episode.seed, episode.level, episode.perception) == (other.seed, other.level, other.perception)
+    return same and other.interface == PRIMITIVE != episode.interface
+
+
+def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
+    """The success rate; its interval is Wilson's, or wider where a bootstrap over who answered says so."""
+    solved = [float(each.success) for each in episodes]
+    rate = wilson_interval(int(sum(solved)), len(solved))
+    if not all(each.answerers for each in episodes):
+        return rate
+    return rate.widened(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
+
+
+def _level(name: str) -> str:
+    try:
+        return domain().level_name(name)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+__all__ = ["Row", "rows", "rows_of"]

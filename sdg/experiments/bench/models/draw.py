@@ -1,0 +1,153 @@
+"""Episodes drawn from a model: every interface on the same layouts, many questions under way at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import sdg
+from sdg.agents.agents import Task
+from sdg.console import UserError, progress
+from sdg.deduction.episode import Played
+from sdg.envs.files import read_file
+from sdg.envs.instructions import seeds
+from sdg.experiments.bench.models.recorded import UNKNOWN, About, Cell, Draw, keep
+from sdg.experiments.config.assembly import model_settings, planner_of
+from sdg.experiments.config.config import RunConfig, dump
+from sdg.experiments.play.episodes import Job, Recipe, run_jobs, with_bot_steps
+from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
+from sdg.experiments.table.comparison import find_library, library_checksum
+from sdg.experiments.table.figures import cores, open_folder
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.model import BudgetExceeded
+from sdg.llm.registry import concurrency_of, prices_of
+from sdg.storage import RunFolder, plain
+from sdg.storage.provenance import revision
+
+COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN = "skills+composed", "skills", "primitive", "turn"
+INTERFACES = (COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN)
+"""Programs over skills and composed skills, over skills, over primitive actions; one action a turn."""
+
+EVALUATION = "evaluation"
+"""The split of instructions that figures are of."""
+
+PERCEPTIONS: Mapping[str, str] = {"map": "babyai", "paper": "babyai-paper"}
+"""What is perceived, and the domain that perceives so."""
+
+MAY_CHANGE = ("interfaces", "perceptions", "levels", "instructions")
+"""What a folder may be asked for next: an episode doesn't depend on how many others there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to draw: each interface under each perception on each level, on the same `instructions` seeds a level."""
+
+    config: RunConfig
+    interfaces: tuple[str, ...]
+    perceptions: tuple[str, ...]
+    levels: tuple[str, ...]
+    instructions: int
+    seed: int
+    library: str = ""
+    split: str = EVALUATION
+    composed: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
+            unknown = [each for each in name if each not in known]
+            if unknown:
+                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
+        if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
+            raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
+
+    def tasks(self) -> Iterator[tuple[Cell, list[Task]]]:
+        """Every cell with its episodes. Raises UserError for a split or a count that can't be had."""
+        for level in self.levels:
+            try:
+                layouts = seeds(self.split, count=self.instructions, seed=self.seed, level=level)
+            except ValueError as error:
+                raise UserError(str(error)) from None
+            for perception in self.perceptions:
+                tasks = [Task(level, layout, domain_name=PERCEPTIONS[perception]) for layout in layouts]
+                for interface in self.interfaces:
+                    yield Cell(interface, perception, level), tasks
+
+
+def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
+    """Play what the folder lacks and keep the draw in its small form, also where a budget ends it.
+
+    Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
+    """
+    library = find_library(asked.library)
+    commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
+    model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
+    composed = hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None
+    held = {
+        "split": asked.split,
+        "composed": composed,
+        "library": checksum,
+        "commit": commit,
+        "model": model,
+        "deduce": plain(asked.config.deduce),
+    }
+    settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
+    name = folder.name if kept.parent == folder else kept.name
+    called = model["name"] or model["kind"]
+    about = About(name, called, commit, asked.seed, asked.instructions, asked.split, checksum)
+    with open_folder(folder, settings | held, seed=asked.seed, may_change=MAY_CHANGE) as run:
+        progress().note(expected_cost(asked))
+        try:
+            play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
+        except BudgetExceeded as error:
+            progress().note(f"{error} What was drawn is kept; the same command goes on.")
+        finally:
+            result = keep(
+                kept,
+                about,
+                config=dump(replace(asked.config, model=replace(asked.config.model, base_url=None))),
+                played={each["unit"]: Played.from_json(each) for each in run.journal("episodes")},
+                asked=[(cell, task) for cell, tasks in asked.tasks() for task in tasks],
+                transcript=folder / "transcript.jsonl",
+                composed=asked.composed if COMPOSED_SKILLS in asked.interfaces else None,
+            )
+    return result
+
+
+def recipes(asked: Asked, *, library: Path, folder: Path | None) -> dict[Cell, Recipe]:
+    """Who plays each cell. An exchange's stage says which cell it belongs to."""
+    return {cell: _recipe(cell, asked, library, folder) for cell, _ in asked.tasks()}
+
+
+def _recipe(cell: Cell, asked: Asked, library: Path, folder: Path | None) -> Recipe:
+    planner = planner_of(asked.config, folder, library, agent=cell.agent, stage=cell.stage)
+    planner = replace(planner, domain=PERCEPTIONS[cell.perception])
+    if cell.interface == TURN:
+        return ChatRecipe(planner.model, planner.sampling, cell.agent)
+    if cell.interface == COMPOSED_SKILLS:
+        return replace(planner, composed=asked.composed)
+    return replace(planner, skills=PRIMITIVES) if cell.interface == PRIMITIVE else planner
+
+
+def play(
+    asked: Asked, chosen: Mapping[Cell, Recipe], *, run: RunFolder, processes: int, only: Collection[str] = ()
+) -> list[Played]:
+    """Every episode of every cell, or `only` those units, all of them at once; what is recorded isn't played again."""
+    journal = run.journal("episodes")
+    jobs: list[Job] = []
+    for cell, found in asked.tasks():
+        tasks = [task for task in found if not only or task.unit(cell.agent) in only]
+        jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
+    with progress().stage(
+        "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
+    ) as stage:
+        return run_jobs(jobs, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
+
+
+def expected_cost(asked: Asked) -> str:
+    """What the draw will ask of its model, in a line."""
+    settings, estimate = model_settings(asked.config, None), Estimate()
+    for cell, tasks in asked.tasks():
+        estimate = estimate.plus(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks))
+    return estimate.describe(prices_of(settings), concurrency=concurrency_of(settings))

@@ -1,0 +1,131 @@
+"""A kept draw, played again by its transcript: the same rows or an error.
+
+In the commit that the draw names every question must be the one that was asked. Where that commit isn't at hand (a
+history that was cut), `EARLIER` carries out what was answered then, reply by reply (`RepliedInTurn`), and where neither
+is (an installed package), today's code; the tokens of prompts are then the draw's own.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import sdg
+from sdg.console import CheckFailed
+from sdg.envs.files import read_lines
+from sdg.experiments.bench.models.draw import Asked, play, recipes
+from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, UNKNOWN, Draw, DrawnEpisode, drawn
+from sdg.experiments.config.config import load
+from sdg.experiments.table.comparison import find_library
+from sdg.experiments.table.figures import open_folder
+from sdg.llm.model import ModelError
+from sdg.storage.files import atomic_write
+from sdg.storage.provenance import revision
+
+ROOT = Path(sdg.__file__).resolve().parent.parent
+EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
+"""The last commit whose robot is the one of the draws of 2026-11-22, whose own commits were cut from the history."""
+IN_TURN = "sdg.llm.transcript:IN_TURN"
+
+
+def replayed(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
+    """The table's rows of the draw's finished episodes played again; those it didn't finish stay as they are.
+
+    Raises CheckFailed where a row differs.
+    """
+    here = (revision(ROOT) or UNKNOWN) == draw.about.commit
+    if not here and (source := _source(draw.about.commit)):
+        return _elsewhere(draw, source, processes=processes)
+    with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
+        kind = "replay" if here else IN_TURN
+        again = _play_again(draw, Path(scratch) / "run", kind=kind, processes=processes)
+    if not here:
+        asked = {each.unit: each for each in draw.episodes}
+        again = [_with_prompts_of(each, asked[each.unit]) for each in again]
+    same = {each.unit: each for each in again}
+    found = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
+    for before, after in zip(rows_of(draw), rows_of(found), strict=True):
+        if before != after:
+            raise CheckFailed(f"the draw {draw.about.name} doesn't replay: it had\n{before}\nand now has\n{after}")
+    return [asdict(row) for row in rows_of(found)]
+
+
+def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
+    """An episode with the prompts' tokens of another."""
+    pairs = zip(again.programs, before.programs, strict=False)
+    programs = tuple(replace(now, prompt_tokens=then.prompt_tokens) for now, then in pairs)
+    return replace(again, programs=programs + again.programs[len(programs) :])
+
+
+def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
+    config = load(draw.folder / CONFIG)
+    model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
+    finished = [each for each in draw.episodes if each.finished]
+    cells = dict.fromkeys(each.cell for each in finished)
+    asked = Asked(
+        replace(config, model=model),
+        tuple(dict.fromkeys(cell.interface for cell in cells)),
+        tuple(dict.fromkeys(cell.perception for cell in cells)),
+        tuple(dict.fromkeys(cell.level for cell in cells)),
+        draw.about.instructions,
+        draw.about.seed,
+        split=draw.about.split,
+        composed=draw.folder / COMPOSED,
+    )
+    units = {each.unit for each in finished}
+    with open_folder(folder, {"replay": draw.about.name}, seed=draw.about.seed) as run:
+        try:
+            chosen = recipes(asked, library=find_library(), folder=None)
+            found = play(asked, chosen, run=run, processes=processes, only=units)
+        except ModelError as error:
+            raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
+    who = {each.unit: each.answerers for each in finished}
+    return [drawn(row, who[row.unit]) for row in found]
+
+
+def _source(commit: str) -> bytes | None:
+    """A commit's source as a tar archive, or `EARLIER`'s for one that was cut off; None where there is no history."""
+    for each in (commit, EARLIER) if re.fullmatch("[0-9a-f]{40}", commit) else ():
+        try:
+            archive = ["git", "-C", str(ROOT), "archive", "--format=tar", each]
+            return subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
+        except (OSError, subprocess.SubprocessError):
+            continue
+    return None
+
+
+def _as_of_old(draw: Draw, scratch: Path) -> str:
+    """A copy of the draw whose transcript the earlier source can read: not compressed, and schema 2 by its number.
+
+    That schema had texts in pieces; one piece for each character is its way to say the same.
+    """
+    copy = scratch / "draw" / draw.folder.name
+    shutil.copytree(draw.folder, copy)
+    lines = read_lines(copy / TRANSCRIPT)
+    atomic_write(copy / TRANSCRIPT, b"\n".join(line.replace(b'{"schema":3,', b'{"schema":2,', 1) for line in lines))
+    return str(copy)
+
+
+def _elsewhere(draw: Draw, source: bytes, *, processes: int) -> list[dict[str, Any]]:
+    """The rows as another commit plays them, from a copy of its source."""
+    with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
+        with tarfile.open(fileobj=io.BytesIO(source)) as tar:
+            tar.extractall(scratch, filter="data")
+        command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--drawn"]
+        command += [_as_of_old(draw, Path(scratch)), "--processes", str(processes)]
+        path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (scratch, os.environ.get("PYTHONPATH"))))}
+        done = subprocess.run(command, cwd=scratch, env=path, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CheckFailed(done.stderr.strip().rpartition("\n")[2].removeprefix("sdg: "))
+    return [json.loads(each) for each in done.stdout.splitlines()]

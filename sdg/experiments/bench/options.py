@@ -1,0 +1,63 @@
+"""The options that benchmarks share, each with its sentence of help: `levels: Levels = PAPER_LEVELS` is `--levels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import UserError
+from sdg.experiments.config.config import BudgetConfig
+from sdg.experiments.config.yaml_file import scalar
+from sdg.skills.strict_json import decode
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """`a,b,c` as a tuple; a tuple stays what it is."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)
+
+
+def numbers(value: Any) -> tuple[int, ...]:
+    """`1,2,3` as whole numbers. Raises ValueError for other words."""
+    return tuple(map(int, names(value) if isinstance(value, str) else value))
+
+
+def listed(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
+    """An option that takes several values with commas between them."""
+    return typer.Option(parser=parser, metavar=metavar, help=about)
+
+
+def budget(value: Any) -> BudgetConfig:
+    """`tokens=200000,minutes=30` as a budget, by the keys of a config's. Raises UserError for another one."""
+    if isinstance(value, BudgetConfig):
+        return value
+    parts = [part.partition("=") for part in names(value)]
+    asked = {key: scalar(text) if equals else "" for key, equals, text in parts}
+    try:
+        return decode(BudgetConfig, asked, place="budget")
+    except ValueError as error:
+        raise UserError(f"{error}: write --budget tokens=200000,money=5,prompt_price=2") from None
+
+
+NO_BUDGET = BudgetConfig()
+Seed = Annotated[int, typer.Option(min=0, help="chooses the instructions or layouts to measure on")]
+Levels = Annotated[Sequence[str], listed("levels by name or id")]
+Instructions = Annotated[int, typer.Option(min=1, help="unseen instructions a level")]
+Repeats = Annotated[int, typer.Option(min=1, help="runs over them, each on instructions of its own")]
+Agents = Annotated[Sequence[str], listed("who plays")]
+Library = Annotated[str, typer.Option(metavar="DIR", help="a library or run folder; the shipped library by default")]
+Llm = Annotated[str, typer.Option(metavar="KIND[:NAME]", help="babylang, openai:NAME or replay:FILE")]
+BaseUrl = Annotated[str, typer.Option(metavar="URL", help="address of a server of OpenAI's protocol")]
+Budget = Annotated[
+    BudgetConfig,
+    typer.Option(
+        parser=budget,
+        metavar="KEY=VALUE,...",
+        help="when to stop: tokens, money, minutes; and prices",
+        show_default=False,
+    ),
+]
+Processes = Annotated[int, typer.Option(min=0, help="jobs side by side; 0: one for each core")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="the folder that keeps everything; runs/... by default")]

@@ -1,0 +1,83 @@
+"""AndroidLab's files: episodes in its own folder form, which its scorer reads unchanged, and its task files.
+
+    TASK/traces/trace.jsonl    one line a step
+    TASK/xml/N.xml             the UI tree that step N was decided on
+    TASK/Screen/screenshot-N-before.png
+
+Written from what its code reads (THUDM/Android-Lab at 373fc1d).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdg.console import UserError
+from sdg.envs.files import read_file
+from sdg.envs.phone.tasks import PhoneTask
+from sdg.experiments.config.yaml_file import ConfigError, parse
+from sdg.phone_agent.desktop import PhoneStep
+from sdg.storage import atomic_write
+
+_KEYS = {"Enter": "Press Enter", "Home": "Press Home", "Back": "Press Back"}
+
+
+def write_episode(folder: Path, task: PhoneTask, steps: Sequence[PhoneStep], size: tuple[int, int]) -> None:
+    """Write one episode. An earlier one in the folder is written over, line by line the same for equal episodes."""
+    for name in ("traces", "xml", "Screen"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number, step in enumerate(steps):
+        image, xml = f"Screen/screenshot-{number}-before.png", f"xml/{number}.xml"
+        atomic_write(folder / image, step.screen.png)
+        atomic_write(folder / xml, step.screen.xml)
+        lines.append(
+            {
+                "trace_id": task.id,
+                "index": number,
+                "prompt": task.instruction if number == 0 else "** XML **",
+                "image": str(folder / image),
+                "xml": str(folder / xml),
+                "ac_xml": None,
+                "current_activity": step.screen.activity,
+                "window": list(size),
+                "target": task.instruction,
+                "parsed_action": parsed_action(step),
+                "current_response": step.said,
+            }
+        )
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    atomic_write(folder / "traces" / "trace.jsonl", text)
+
+
+def parsed_action(step: PhoneStep) -> dict[str, Any]:
+    """An action as AndroidLab's XML mode writes it."""
+    action = step.action
+    if action.name == "finish":
+        return {"operation": "finish", "action": "finish", "kwargs": {"message": action.text}}
+    place = list(step.bounds or step.place or ()) or None
+    kwargs: dict[str, Any] = {}
+    if action.name in ("Tap", "Long Press"):
+        kwargs = {"element": place}
+    elif action.name == "Swipe":
+        kwargs = {"element": place, "direction": action.direction, "dist": action.distance}
+    elif action.name == "Type":
+        kwargs = {"text": action.text}
+    return {"operation": "do", "action": _KEYS.get(action.name, action.name)} | ({"kwargs": kwargs} if kwargs else {})
+
+
+def read_tasks(path: Path) -> tuple[PhoneTask, ...]:
+    """The tasks of one of AndroidLab's `evaluation/config/APP` files; its checks are code and stay with its scorer.
+
+    Raises UserError for a file that isn't one.
+    """
+    try:
+        rows = parse(read_file(path).decode(), source=str(path)).value.get("tasks")
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        raise UserError(f"{path} can't be read: {error}") from None
+    needed = {"task_id", "task"}
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and needed <= row.keys() for row in rows):
+        raise UserError(f"{path} is no task file of AndroidLab's: it needs tasks, each with task_id and task")
+    return tuple(PhoneTask(str(row["task_id"]), str(row["task"])) for row in rows)

@@ -1,0 +1,166 @@
+"""Phone tasks in AndroidLab's four modes, a row per mode with its four metrics.
+
+    sdg bench phone [--json]                            the embedded phone and the rule-based planner, offline
+    sdg bench phone --llm openai:NAME --base-url URL --modes som-react --tasks held-out
+    sdg bench phone --device adb --tasks clock.yaml     AndroidLab's tasks on a real phone; its scorer reads the traces
+
+The embedded phone is nine small apps in Chromium: its figures are not AndroidLab's. Metrics are shares in [0, 1],
+computed as AndroidLab's code does. `held_out_success_rate` goes over the 15 tasks that no prompt, rule or guard was
+made from. Beside them: `false_completes` (finish was said, the task isn't solved), `side_effects` (episodes that
+changed something the task doesn't ask for), `confirmed` (presses that can't be undone, to which the benchmark says
+yes). The folder keeps every episode, and with --traces AndroidLab's folder of each. phonerules and phonerandom are no
+language models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import UserError
+from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.metrics import summarise
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
+from sdg.envs.registry import RegistryError
+from sdg.envs.ui.browser import what_is_missing
+from sdg.experiments.bench import options
+from sdg.experiments.bench.phone.androidlab import read_tasks
+from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
+from sdg.experiments.table.comparison import PlannerSettings
+from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.gate.registry import check_guards
+from sdg.llm.registry import concurrency_of, is_rule_based
+from sdg.screen_agent.modes import PHONE_MODES
+from sdg.skills.statistics import wilson_interval
+from sdg.storage import RunFolder
+from sdg.storage.journal import Rows
+
+MAX_BROWSERS = 8
+"""Episodes at a time while their models think somewhere else; each has a process and a browser."""
+
+
+def rows(
+    *,
+    modes: Annotated[Sequence[str], options.listed(f"of {', '.join(PHONE_MODES)}")] = PHONE_MODES,
+    tasks: Annotated[Sequence[str], options.listed("ids; all, seen, held-out; AndroidLab's files")] = ("all",),
+    llm: Annotated[
+        str, typer.Option(metavar="KIND[:NAME]", help="phonerules, phonerandom, openai:NAME or replay:FILE")
+    ] = "phonerules",
+    base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
+    guards: Annotated[Sequence[str], options.listed("the gate's guards")] = ("phone", "confirm"),
+    judge: Annotated[
+        str, typer.Option(metavar="KIND:NAME", help="a model that judges answers; comparison without")
+    ] = "",
+    device: Annotated[str, typer.Option(help="embedded, adb or adb:SERIAL")] = EMBEDDED,
+    masked: Annotated[bool, typer.Option("--masked", help="keep private values from the model")] = False,
+    traces: Annotated[bool, typer.Option("--traces", help="keep AndroidLab's folder of each episode")] = False,
+    processes: options.Processes = 0,
+    out: options.Out = None,
+) -> list[Mapping[str, Any]]:
+    """The rows. Raises UserError for modes, tasks, guards or devices that there aren't, and without a browser."""
+    embedded = device == EMBEDDED
+    if not embedded and device.partition(":")[0] != "adb":
+        raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
+    if unknown := [mode for mode in modes if mode not in PHONE_MODES]:
+        raise UserError(f"--modes {unknown[0]!r:.40} is none of {', '.join(PHONE_MODES)}")
+    chosen = chosen_tasks(tasks, embedded=embedded)
+    if embedded and (missing := what_is_missing("playwright")):
+        raise UserError(f"the embedded phone needs {missing}")
+    try:
+        check_guards(guards)
+    except RegistryError as error:
+        raise UserError(str(error)) from None
+    folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
+    setting = PhoneSetting(
+        PlannerSettings("", llm, base_url, with_library=False, budget=budget).model(folder),
+        tuple(guards),
+        device,
+        PlannerSettings("", judge, base_url, with_library=False).model(folder) if judge else None,
+        masked,
+        folder / "traces" if traces or not embedded else None,
+    )
+    asked: dict[str, Any] = {"llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device}
+    asked["masked"] = masked
+    more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
+    with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
+        jobs = [PhoneJob(task, mode) for mode in modes for task in chosen]
+        at_once = processes or max(cores(), min(concurrency_of(setting.model), MAX_BROWSERS))
+        played = play_missing(jobs, setting, run=run, processes=at_once if embedded else 1)
+        found: list[Mapping[str, Any]] = [
+            mode_row(mode, [each for each in played if each.mode == mode], setting) for mode in modes
+        ]
+        doubted = [[each.unit, each.message] for each in played if each.disagreement]
+        run.write_json("disagreements.json", {"answers": doubted})
+    publish(folder, found)
+    return found
+
+
+def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
+    """Tasks by id, group or file, each once. Raises UserError."""
+    if not embedded:
+        found = [task for name in names for task in read_tasks(Path(name))]
+    else:
+        known = {task.id: task for task in embedded_tasks()}
+        groups = {"all": set(known), "held-out": set(held_out()), "seen": known.keys() - held_out()}
+        if unknown := [name for name in names if name not in groups and name not in known]:
+            raise UserError(f"there is no task {unknown[0]!r:.60}; tasks are {', '.join(known)}")
+        wanted = {task for name in names for task in groups.get(name, {name})}
+        found = [task for task in known.values() if task.id in wanted]
+    if not found:
+        raise UserError("no task is named: give --tasks all")
+    return found
+
+
+def play_missing(
+    jobs: Sequence[PhoneJob], setting: PhoneSetting, *, run: RunFolder, processes: int
+) -> list[PhonePlayed]:
+    """The rows of all jobs; what the journal has isn't played again. Raises UserError when a real phone is gone."""
+    journal = Rows(run.journal("episodes"), PhonePlayed)
+    try:
+        return run_missing_jobs(
+            jobs,
+            journal,
+            lambda missing: play_all(missing, setting, processes=processes),
+            name="episodes",
+            unit="episode",
+        )
+    except DeviceLost as error:
+        raise UserError(str(error)) from None
+
+
+def mode_row(mode: str, played: Sequence[PhonePlayed], setting: PhoneSetting) -> dict[str, Any]:
+    """The row of one mode. Without the embedded phone's state nothing is judged here: AndroidLab's scorer does that."""
+    judged = setting.device == EMBEDDED
+    metrics = summarise([each.score for each in played], len(played))
+    complete = [each for each in played if each.score.complete]
+    unseen = [each for each in played if each.task in held_out()]
+    sure = wilson_interval(len(complete), len(played))
+    seconds = sum(each.seconds for each in played)
+    kept = metrics if judged else {name: metrics[name] if name.startswith("reasonable") else None for name in metrics}
+    return {
+        "mode": mode,
+        **{name: value if value is None else round(value, 4) for name, value in kept.items()},
+        "tasks": len(played),
+        "low": sure.low if judged else None,
+        "high": sure.high if judged else None,
+        "held_out_success_rate": round(mean(each.score.complete for each in unseen), 4) if unseen and judged else None,
+        "false_completes": sum(each.false_complete for each in played) if judged else None,
+        "side_effects": sum(bool(each.side_effects) for each in played),
+        "disagreements": sum(each.disagreement for each in played),
+        "confirmed": sum(each.confirmed for each in played),
+        "lost": sum(each.end == "page" for each in played),
+        "actions": sum(each.steps for each in played),
+        "actions_per_second": round(sum(each.steps for each in played) / seconds, 2) if seconds else None,
+        "tokens": sum(each.tokens for each in played),
+        "seconds": round(seconds, 1),
+        "model": setting.model.kind + (f":{setting.model.name}" if setting.model.name else ""),
+        "rule_based": is_rule_based(setting.model.kind),
+        "guards": list(setting.guards),
+        "device": setting.device,
+    }

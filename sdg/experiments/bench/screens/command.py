@@ -1,0 +1,240 @@
+"""Computer tasks from screenshots alone: MiniWoB++ in a real browser, a row per task ("computer tasks", Tables 1 to 3).
+
+    sdg bench miniwob --tasks click-button,login-user --seeds 0-49 --llm webrules [--json]
+    sdg bench miniwob --seeds 0-19 --llm openai:NAME --base-url URL
+    sdg bench miniwob --set model.timeout_seconds=3600 --set model.retries=1 ...      a slow server
+    sdg bench miniwob --eyes true ...          the page's own elements in place of the parser's: a yardstick
+
+Success is a positive raw reward; at most 10 answers an episode; the pages' time limits are lifted. Without `--tasks`
+the paper's 74: 73 by name, drag-circle as a guess for the 74th (`guessed`). `unseen` marks the 15 that nothing was
+made from. `confirmed` counts presses that can't be undone (send, delete), to which the benchmark says yes.
+`cause_counts` sorts failures: vision (solved when replayed with the page's own elements), reasoning (not even then),
+model (it gave no answer: `--set model.timeout_seconds=3600`), other (the page broke).
+The folder keeps every episode, screenshots of failures, `report.html` and the
+means: over tasks, over the unseen ones, over tasks that took one answer and those that took more. webrules is a rule-
+based stand-in, no language model; it gets no worked example, real models get one of another seed.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, median
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import UserError, progress
+from sdg.envs.registry import RegistryError
+from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
+from sdg.experiments.bench import options
+from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Players, Setting
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.table.comparison import PlannerSettings
+from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.gate.registry import check_guards
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import is_rule_based
+from sdg.screen_agent.modes import MODES, TEXT
+from sdg.skills.statistics import wilson_interval
+from sdg.storage import RunFolder, atomic_write
+from sdg.storage.journal import Rows
+
+GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": UNSEEN}
+"""Names that stand for many tasks."""
+PATIENCE = ("timeout_seconds", "reply_seconds", "retries", "concurrency")
+"""Settings of a model that `--set` takes: how long it is waited for, how often it is asked."""
+MOST_SHOWN = 300
+"""Failures that the report shows."""
+
+
+def rows(
+    *,
+    tasks: Annotated[Sequence[str], options.listed("tasks by name; or all, seen, unseen")] = ("all",),
+    seeds: Annotated[
+        str, typer.Option(metavar="A-B", help="seeds of the episodes of each task, both ends included")
+    ] = "0-4",
+    llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="webrules, openai:NAME or replay:FILE")] = "webrules",
+    base_url: options.BaseUrl = "",
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
+    budget: options.Budget = options.NO_BUDGET,
+    guards: Annotated[Sequence[str], options.listed("the gate's guards")] = ("open",),
+    eyes: Annotated[str, typer.Option(help="screenshot; true: the page's own elements, a yardstick")] = SCREENSHOT,
+    mode: Annotated[str, typer.Option(help=f"how the model is asked: {', '.join(MODES)}")] = TEXT.name,
+    processes: options.Processes = 0,
+    out: options.Out = None,
+) -> list[Mapping[str, Any]]:
+    """The rows. Raises UserError for tasks, seeds, guards or eyes that there aren't, and without a browser."""
+    chosen, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
+    if eyes not in (SCREENSHOT, TRUE):
+        raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
+    if mode not in MODES:
+        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    if missing := what_is_missing():
+        raise UserError(f"the benchmark needs {missing}")
+    try:
+        check_guards(guards)
+    except RegistryError as error:
+        raise UserError(str(error)) from None
+    played_by = re.sub("[^A-Za-z0-9.]+", "-", llm)
+    folder = Path(out or f"runs/miniwob-{played_by}{'-true' if eyes == TRUE else ''}")
+    planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
+    setting = Setting(waited_for(planner.model(folder), assignments or ()), tuple(guards), eyes)
+    setting = replace(setting, mode=mode, exemplars=not is_rule_based(setting.model.kind))
+    asked = {
+        "llm": llm,
+        "base_url": base_url,
+        "guards": list(guards),
+        "eyes": eyes,
+        "mode": mode,
+    }
+    with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
+        played = played_episodes(
+            [Job(task, seed) for task in chosen for seed in numbers], setting, run=run, processes=processes or cores()
+        )
+        found: list[Mapping[str, Any]] = [
+            task_row(task, [each for each in played if each.task == task], setting) for task in chosen
+        ]
+        means = mean_rows(found)
+        (folder / "report.html").unlink(missing_ok=True)
+        atomic_write(folder / "report.html", report(found, means, played, folder))
+    publish(folder, [*found, *means])
+    for row in means:
+        progress().note(f"{row['task']}: {100 * row['success_rate']:.1f} % over {row['tasks']} tasks")
+    return found
+
+
+def waited_for(model: ModelSettings, assignments: Sequence[str]) -> ModelSettings:
+    """The model with its patience as `model.KEY=VALUE` have it. Raises UserError for any other key."""
+    keys = [each.partition("=")[0].removeprefix("model.") for each in assignments]
+    if wrong := [key for key in keys if key not in PATIENCE]:
+        raise UserError(f"--set {wrong[0]!r:.60} isn't model.{', model.'.join(PATIENCE)}; the rest are options here")
+    config = load(find_config("models"), overlay=list(assignments)).model
+    return replace(model, **{key: getattr(config, key) for key in keys})
+
+
+def chosen_tasks(names: Sequence[str]) -> list[str]:
+    """Tasks by name or group, each once, in the order of the table. Raises UserError."""
+    try:
+        named = {task for name in names for task in GROUPS.get(name) or (task_name(name),)}
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    if not named:
+        raise UserError("no task is named: give --tasks all")
+    return [task for task in TASKS if task in named]
+
+
+def chosen_seeds(text: str) -> list[int]:
+    """`A-B` or `A` or `A,B` as numbers. Raises UserError."""
+    found: list[int] = []
+    for part in str(text).split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]) or int(match[2] or 0) - int(match[1]) > 100_000:
+            raise UserError(f"--seeds {text!r:.40} isn't A-B, such as 0-49")
+        found += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return sorted(set(found))
+
+
+def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, processes: int) -> list[Played]:
+    """The rows of all jobs; what the journal has isn't played again. Screenshots of failures go to `failures/`."""
+
+    def play(missing: Sequence[Job]) -> Iterator[Played]:
+        for row, picture in Players(processes)(missing, setting):
+            if picture:
+                place = run.path / "failures" / f"{row.task}-{row.seed}.png"
+                place.parent.mkdir(exist_ok=True)
+                atomic_write(place, picture)
+            yield row
+
+    journal = Rows(run.journal("episodes"), Played)
+    return run_missing_jobs(jobs, journal, play, name="episodes", unit="episode")
+
+
+def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str, Any]:
+    """The row of one task."""
+    solved = [each for each in played if each.success]
+    sure = wilson_interval(len(solved), len(played))
+    taken = [each.completions for each in solved or played]
+    return {
+        "task": task,
+        "success_rate": round(len(solved) / len(played), 4),
+        "low": sure.low,
+        "high": sure.high,
+        "episodes": len(played),
+        "cause_counts": dict(sorted(Counter(each.cause for each in played if not each.success).items())),
+        "unseen": task in UNSEEN,
+        "guessed": task == GUESSED,
+        "steps": "one" if median(taken) <= 1 else "many",
+        "answers": round(mean(each.completions for each in played), 2),
+        "commands": round(mean(each.commands for each in played), 2),
+        "confirmed": sum(each.confirmed for each in played),
+        "tokens": sum(each.tokens for each in played),
+        "seconds": round(mean(each.seconds for each in played), 2),
+        "model": setting.model.kind + (f":{setting.model.name}" if setting.model.name else ""),
+        "rule_based": is_rule_based(setting.model.kind),
+        "eyes": setting.eyes,
+    }
+
+
+def mean_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Means over tasks: of all, of those that were looked at and not, of one answer and more."""
+    groups = {
+        "(mean over all)": found,
+        "(mean over looked-at)": [row for row in found if not row["unseen"]],
+        "(mean over unseen)": [row for row in found if row["unseen"]],
+        "(mean over one-step)": [row for row in found if row["steps"] == "one"],
+        "(mean over n-step)": [row for row in found if row["steps"] == "many"],
+    }
+    return [
+        {
+            "task": name,
+            "success_rate": round(mean(row["success_rate"] for row in group), 4),
+            "episodes": sum(row["episodes"] for row in group),
+            "cause_counts": dict(sum((Counter(row["cause_counts"]) for row in group), Counter())),
+            "tasks": len(group),
+            "tasks_at_90": sum(row["success_rate"] >= 0.9 for row in group),
+        }
+        for name, group in groups.items()
+        if group
+    ]
+
+
+def report(
+    found: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]], played: Sequence[Played], folder: Path
+) -> str:
+    """One offline page: the table, then failures with their screenshots. What pages and models said is escaped.
+
+    Failures of tasks that are never looked at are counted alone.
+    """
+    lines = "".join(
+        f"<tr><td>{html.escape(row['task'])}</td><td>{100 * row['success_rate']:.1f}</td><td>{row['episodes']}</td>"
+        f"<td>{html.escape(str(row['cause_counts']))}</td></tr>"
+        for row in (*means, *found)
+    )
+    failures = [each for each in played if not each.success and each.task not in UNSEEN][:MOST_SHOWN]
+    shown = "".join(_failure(each, folder / "failures" / f"{each.task}-{each.seed}.png") for each in failures)
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    note = "A rule-based stand-in, no language model." if found and found[0]["rule_based"] else ""
+    return (
+        f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+        "<title>MiniWoB++</title><style>body{font:14px sans-serif;margin:2em}td{padding:0 1em 0 0}"
+        "figure{display:inline-block;width:22em;vertical-align:top}img{width:160px;border:1px solid}</style>"
+        f"<h1>MiniWoB++ from screenshots</h1><p>{html.escape(found[0]['model']) if found else ''} {note}</p>"
+        f"<table><tr><th>task<th>%<th>episodes<th>causes</tr>{lines}</table><h2>Failures</h2>{shown}\n"
+    )
+
+
+def _failure(each: Played, picture: Path) -> str:
+    image = (
+        f'<img alt="" src="data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}">'
+        if picture.is_file()
+        else ""
+    )
+    said = html.escape(f"{each.unit}: {each.instruction} [{each.end}, {each.cause}] {each.detail}")
+    return f"<figure>{image}<figcaption>{said}<br>{'<br>'.join(map(html.escape, each.past[:12]))}</figcaption></figure>"

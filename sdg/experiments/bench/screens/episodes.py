@@ -1,0 +1,341 @@
+"""Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
+
+    play(jobs, setting)           # in this process, one browser
+    Players(2)(jobs, setting)     # in two processes, a browser each; who is lost takes one episode along
+
+A model that answers over a network is asked about as many episodes at a time as its settings allow.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+from typing import Any
+
+from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.parser.screen import parse
+from sdg.envs.ui.world import UIWorld
+from sdg.experiments.bench.screens.exemplars import exemplar_for
+from sdg.experiments.bench.screens.truth import true_parser
+from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
+from sdg.gate.registry import gate_of
+from sdg.gate.verdict import Gate
+from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, ModelError
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build, concurrency_of
+from sdg.privacy.memory import Memory
+from sdg.privacy.protector import Protector
+from sdg.privacy.recognisers import recognisers_of
+from sdg.sandbox.process.confine import die_with_parent
+from sdg.screen_agent.agent import SAMPLING, UIEpisode, Work
+from sdg.screen_agent.modes import MODES, TEXT
+
+SCREENSHOT, TRUE = "screenshot", "true"
+VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
+_PATIENCE_SECONDS = 900.0
+"""A worker that says nothing for so long is given up with the episodes that it was at."""
+_BEAT_SECONDS = 60.0
+"""How often a worker says that it waits for its model, which may take longer than that patience."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How episodes are played: the model, the guards, whether the screen is looked at or asked of the page, whether
+    failures are replayed to find their cause, whether a worked example is shown."""
+
+    model: ModelSettings
+    guards: tuple[str, ...] = ("open",)
+    eyes: str = SCREENSHOT
+    replay: bool = True
+    exemplars: bool = False
+    mode: str = TEXT.name
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode: a task and its seed."""
+
+    task: str
+    seed: int
+
+    @property
+    def unit(self) -> str:
+        """Its name in the journal."""
+        return f"{self.task}/{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An episode as the journal keeps it; `cause` is "" for one that was solved."""
+
+    unit: str
+    task: str
+    seed: int
+    success: bool
+    end: str
+    cause: str = ""
+    detail: str = ""
+    instruction: str = ""
+    completions: int = 0
+    commands: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    past: tuple[str, ...] = ()
+    confirmed: int = 0
+
+
+Heard = tuple[Played, bytes]
+"""A row, and the last screenshot of a failure (PNG)."""
+
+
+def play(
+    jobs: Sequence[Job],
+    setting: Setting,
+    *,
+    begun: Callable[[Job], None] = lambda job: None,
+    waiting: Callable[[], None] = lambda: None,
+) -> Iterator[Heard]:
+    """Play the jobs in one browser; rows as they finish. `waiting` is called while only models work.
+
+    Raises NoBrowser, BudgetExceeded, ModelError for settings."""
+    with Browser() as browser:
+        model = build(setting.model)
+        if concurrency_of(setting.model) == 1:
+            for job in jobs:
+                begun(job)
+                yield _Episode(job, setting, browser).alone(model)
+            return
+        pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
+        yield from _together(list(jobs), setting, pages, model, begun, waiting)
+
+
+def _together(
+    jobs: list[Job],
+    setting: Setting,
+    pages: list[Browser],
+    model: LanguageModel,
+    begun: Callable[[Job], None],
+    waiting: Callable[[], None],
+) -> Iterator[Heard]:
+    """Browsers are worked from this thread alone; only the model is asked in others."""
+    asked: dict[Future[Completion], _Episode] = {}
+    with ThreadPoolExecutor(len(pages)) as pool:
+        while jobs or asked:
+            while jobs and pages:
+                job = jobs.pop(0)
+                begun(job)
+                episode = _Episode(job, setting, pages.pop())
+                yield from _ask_on(episode, asked, pool, model, pages)
+            answered = wait(asked, timeout=_BEAT_SECONDS, return_when=FIRST_COMPLETED).done if asked else ()
+            if not answered:
+                waiting()
+            for future in answered:
+                episode = asked.pop(future)
+                episode.hear(future.result)
+                yield from _ask_on(episode, asked, pool, model, pages)
+
+
+def _ask_on(
+    episode: _Episode,
+    asked: dict[Future[Completion], _Episode],
+    pool: ThreadPoolExecutor,
+    model: LanguageModel,
+    pages: list[Browser],
+) -> Iterator[Heard]:
+    question = episode.question()
+    if question is None:
+        pages.append(episode.browser)
+        yield episode.heard()
+    else:
+        asked[pool.submit(model.complete, question, sampling=SAMPLING)] = episode
+
+
+class _Episode:
+    """A job under way: played with the ordinary eyes, then, where it failed, once more with the true ones."""
+
+    def __init__(self, job: Job, setting: Setting, browser: Browser) -> None:
+        self.job, self.setting, self.browser = job, setting, browser
+        self.confirmed = 0
+        self.gate: Gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), confirm=self._confirm)
+        self.began = time.monotonic()
+        self.first: UIEpisode | None = None
+        self.picture = b""
+        self.cause = ""
+        self.work: Work | None = None
+        self.desktop: ScreenDesktop | None = None
+        self._begin(setting.eyes)
+
+    def _confirm(self, question: str) -> bool:
+        """Before a press that can't be undone: the benchmark says yes and counts."""
+        self.confirmed += self.first is None
+        return True
+
+    def alone(self, model: LanguageModel) -> Heard:
+        """The whole episode, with a model that answers at once."""
+        while (question := self.question()) is not None:
+            self.hear(lambda question=question: model.complete(question, sampling=SAMPLING))  # type: ignore[misc]
+        return self.heard()
+
+    def question(self) -> Any:
+        """What the model is asked next; None when all is played."""
+        while self.work is not None:
+            question = self.work.question()
+            if question is not None:
+                return question
+            self._end(self.work.result())
+        return None
+
+    def hear(self, reply: Callable[[], Completion]) -> None:
+        """Carry out the model's answer."""
+        assert self.work is not None
+        try:
+            said = reply()
+        except BudgetExceeded:
+            raise
+        except ModelError as error:
+            self.work.fail(error)
+            return
+        self.work.answer(said)
+
+    def _begin(self, eyes: str) -> None:
+        world = UIWorld(self.job.task, browser=self.browser)
+        try:
+            world.reset(self.job.seed)
+        except PageError as error:
+            self._end(UIEpisode("", "page", (), 0, detail=str(error)))
+            return
+        true = eyes == TRUE
+        self.desktop = ScreenDesktop(world, parser=true_parser(self.browser) if true else parse, lazy=not true)
+        desktop: Any = self.desktop
+        if "password" in world.mission.lower():
+            desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Memory()))
+        self.work = Work(desktop, self.gate, exemplar=self._exemplar(world.mission), mode=MODES[self.setting.mode])
+
+    def _exemplar(self, instruction: str) -> str:
+        return exemplar_for(self.job.task, instruction) if self.setting.exemplars else ""
+
+    def _end(self, episode: UIEpisode) -> None:
+        self.work = None
+        if self.first is not None:
+            self.cause = VISION if episode.success else REASONING
+            return
+        self.first = episode
+        if episode.success:
+            return
+        self.picture = self.desktop.screenshot if self.desktop else b""
+        self.cause = {"page": OTHER, "model": MODEL}.get(episode.end, REASONING)
+        if self.cause == REASONING and self.setting.replay and self.setting.eyes != TRUE:
+            self._begin(TRUE)
+
+    def heard(self) -> Heard:
+        """The row, and the picture of a failure."""
+        played = self.first
+        assert played is not None
+        row = Played(
+            self.job.unit,
+            self.job.task,
+            self.job.seed,
+            played.success,
+            played.end,
+            self.cause,
+            played.detail,
+            played.instruction,
+            played.completions,
+            len(played.steps),
+            played.prompt_tokens + played.completion_tokens,
+            round(time.monotonic() - self.began, 2),
+            () if played.success else tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
+            self.confirmed,
+        )
+        return row, self.picture
+
+
+class Players:
+    """Processes with a browser each. Whoever dies or falls silent takes the episodes that it was at along: they are
+    failures with that cause, and another goes on in its place."""
+
+    def __init__(self, processes: int, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._processes, self._patience = processes, patience_seconds
+
+    def __call__(self, jobs: Sequence[Job], setting: Setting) -> Iterator[Heard]:
+        """Rows as they finish. Raises what a player raises that isn't an episode's fault."""
+        players = [_Player(jobs[n :: self._processes], setting) for n in range(min(self._processes, len(jobs)))]
+        try:
+            while players:
+                ready = wait_for([each.line for each in players], timeout=self._patience)
+                for player in [each for each in players if each.line in ready or not ready]:
+                    yield from player.listen(silent=not ready)
+                players = [each for each in players if each.left]
+        finally:
+            for player in players:
+                player.stop()
+
+
+class _Player:
+    def __init__(self, jobs: Sequence[Job], setting: Setting) -> None:
+        self.left = {job.unit: job for job in jobs}
+        self.at: set[str] = set()
+        self.setting = setting
+        self._start()
+
+    def _start(self) -> None:
+        here = multiprocessing.get_context("spawn")
+        self.line, far = here.Pipe(duplex=False)
+        self.process = here.Process(target=_serve, args=(far, tuple(self.left.values()), self.setting), daemon=True)
+        self.process.start()
+        far.close()
+
+    def listen(self, *, silent: bool) -> Iterator[Heard]:
+        try:
+            if silent:
+                raise EOFError
+            kind, value = self.line.recv()
+        except (EOFError, OSError):
+            yield from self._lost("fell silent" if silent else "died")
+            return
+        if kind == "begun":
+            self.at.add(value)
+        elif kind == "error":
+            raise value
+        elif kind == "row":
+            self.at.discard(value[0].unit)
+            del self.left[value[0].unit]
+            if not self.left:
+                self.stop()
+            yield value
+
+    def _lost(self, how: str) -> Iterator[Heard]:
+        self.stop()
+        for unit in sorted(self.at) or list(self.left)[:1]:
+            job = self.left.pop(unit)
+            yield Played(unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b""
+        self.at.clear()
+        if self.left:
+            self._start()
+
+    def stop(self) -> None:
+        self.line.close()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def _serve(line: Connection, jobs: Sequence[Job], setting: Setting) -> None:
+    """A player's process: it and its browser end with the parent."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    beat = lambda: line.send(("waiting", ""))  # noqa: E731
+    try:
+        for heard in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
+            line.send(("row", heard))
+    except BrokenPipeError:
+        pass
+    except Exception as error:
+        line.send(("error", error))

@@ -1,0 +1,93 @@
+"""One worked example for each looked-at task, as the paper gives one; other tasks get the one whose words are nearest.
+
+`python -m tests.screen_expert.exemplars` makes them anew: scripts play seeds that are never evaluated, and the first
+episode that is solved is kept with the reason for its commands.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.ui.tasks import UNSEEN
+from sdg.prompts.fill import fenced
+
+PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A screen and the commands that were given on it."""
+
+    observation: str
+    commands: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exemplar:
+    """An episode that was solved, with the reason for what was done."""
+
+    task: str
+    seed: int
+    instruction: str
+    why: str
+    turns: tuple[Turn, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            "An example of another task, done right (places are those of its own screen):",
+            fenced(self.instruction),
+        ]
+        for number, turn in enumerate(self.turns, 1):
+            thoughts = {"reasoning": self.why, "plan": f"step {number} of {len(self.turns)}"}
+            answer = json.dumps({"thoughts": thoughts, "commands": list(turn.commands)})
+            parts += [f"Observation {number} of the example:", fenced(turn.observation), f"Answer: {answer}"]
+        return "\n".join([*parts, "The example ends here.\n"])
+
+
+def exemplar_for(task: str, instruction: str) -> str:
+    """The example for an episode: the task's own, or the one whose instruction is nearest in words."""
+    known = exemplars()
+    if task in known and task not in UNSEEN:
+        return str(known[task])
+    return str(max(known.values(), key=lambda each: _alike(each.instruction, instruction), default=""))
+
+
+@cache
+def exemplars() -> Mapping[str, Exemplar]:
+    """Those that are shipped, by task."""
+    rows = json.loads(PLACE.read_text("utf-8"))
+    return {
+        row["task"]: Exemplar(
+            row["task"], row["seed"], row["instruction"], row["why"],
+            tuple(Turn(turn["observation"], tuple(turn["commands"])) for turn in row["turns"]),
+        )
+        for row in rows
+    }  # fmt: skip
+
+
+@cache
+def _weights() -> Mapping[str, float]:
+    """How much a word tells: those that stand in few instructions tell more."""
+    texts = [set(_words(each.instruction)) for each in exemplars().values()]
+    seen = Counter(word for text in texts for word in text)
+    return {word: math.log((1 + len(texts)) / count) for word, count in seen.items()}
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r'"[^"]*"', "", text.lower()))
+
+
+def _alike(one: str, other: str) -> float:
+    """Share of what two instructions tell that they have in common, in [0, 1]."""
+    a, b = set(_words(one)), set(_words(other))
+    told = sum(_weights().get(word, 1.0) for word in a | b)
+    return sum(_weights().get(word, 1.0) for word in a & b) / told if told else 0.0

@@ -1,0 +1,77 @@
+"""Table 1: success on unseen instructions with a trained library, level by level and agent by agent, resumable.
+
+    sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
+    sdg bench table1 --levels all19 --agents sdg,random,bot      the 19 levels that the BabyAI paper published
+
+`--agents ppo-flat` adds policies of `sdg bench evidence` (`--flat`), `--agents chat` the model that names
+one action a turn; it asks once a step, which with a real model costs.
+The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sdg.console import UserError
+from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.experiments.bench import options
+from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum
+from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
+from sdg.experiments.table.comparison import PlannerSettings, compare
+from sdg.experiments.table.rows import Instructions
+
+AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
+NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}
+
+PUBLISHED_LEVELS = (
+    "GoToObj", "GoToRedBallGrey", "GoToRedBall", "GoToLocal", "PutNextLocal", "PickupLoc", "GoToObjMaze", "GoTo",
+    "Pickup", "UnblockPickup", "Open", "Unlock", "PutNextS7N4", "Synth", "SynthLoc", "GoToSeq", "SynthSeq",
+    "GoToImpUnlock", "BossLevel",
+)  # fmt: skip
+"""The levels of the BabyAI paper's table 1 (arXiv 1810.08272), in its order. minigrid registers no plain PutNext; its
+largest variant stands for it."""
+
+
+def rows(
+    *,
+    seed: options.Seed = 0,
+    instructions: options.Instructions = 100,
+    repeats: options.Repeats = 3,
+    levels: Annotated[Sequence[str], options.listed("levels by name or id, or all19")] = PAPER_LEVELS,
+    agents: options.Agents = AGENTS,
+    library: options.Library = "",
+    out: options.Out = None,
+    llm: options.Llm = "babylang",
+    base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
+    interactions: Annotated[int, typer.Option(min=1, help="programs an instruction")] = 4,
+    attempts: Annotated[int, typer.Option(min=1, help="tries of a skill call")] = 5,
+    processes: options.Processes = 0,
+    flat: Annotated[Path, typer.Option(metavar="DIR", help="the policies of the agent ppo-flat")] = FLAT,
+) -> list[Mapping[str, Any]]:
+    """The rows of the table. Raises UserError for levels, agents, counts or a library that aren't there."""
+    folder = Path(out or f"runs/table1-{seed}")
+    named = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
+    asked = Instructions.of(named, instructions, repeats, seed=seed)
+    deduction = DeductionSettings(interactions=interactions, attempts=attempts)
+    with_library = bool(set(agents) - NEED_NO_LIBRARY)
+    planner = PlannerSettings(library, llm, base_url, deduction, with_library, budget)
+    try:
+        recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is told before a missing library.
+        base = planner.recipe(folder)
+        chosen = recipes(agents, base, flat=flat)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    config = planner.config(base)
+    if FLAT_AGENT in agents:
+        config |= {"flat": flat_checksum(flat, asked.levels)}
+    return [asdict(row) for row in compare(chosen, asked, folder=folder, config=config, processes=processes)]
+
+
+__all__ = ["AGENTS", "PUBLISHED_LEVELS", "rows"]

@@ -1,0 +1,1 @@
+"""Worlds of torques: what skills are worth where moves can't be programmed."""

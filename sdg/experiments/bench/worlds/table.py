@@ -1,0 +1,130 @@
+"""What skills are worth where moves can't be programmed: the worlds `ant` and `table`, by agent.
+
+sdg bench worlds [--json]             the rows that were measured, as they were recorded
+sdg bench worlds --measure [...]      make them again: hours of one core; what is finished in --out is kept
+
+`by-hand` learns skills from checks written by hand and runs programs written by hand over them; `random-skills` runs
+the same programs over the same skills with random weights; `flat-ppo`, `sac` and `sac-her` are stable-baselines3's,
+trained on each level itself for as many steps. Success is the world's own judgement, on unseen seeds; all environment
+steps of practice and validation are counted. Places and maps are given by the simulator to all agents alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from sdg.console import UserError
+from sdg.deduction.library_skills import options_of, random_options_of
+from sdg.envs.domains import domain
+from sdg.experiments.bench import options
+from sdg.experiments.bench.worlds.playing import success_of
+from sdg.experiments.bench.worlds.words import WORDS
+from sdg.skills.learning.by_hand import learn_library
+from sdg.skills.learning.train import Point
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import load_library, save_library
+from sdg.skills.statistics import wilson_interval
+from sdg.storage.files import atomic_write
+
+Row = Mapping[str, Any]
+RECORDED = "recorded.json"
+BY_HAND, RANDOM = "by-hand", "random-skills"
+FLAT = ("flat-ppo", "sac", "sac-her")
+FIELDS = ("world", "level", "agent", "success_rate", "low", "high", "episodes", "environment_steps", "training_seeds")
+
+
+def rows(
+    *,
+    measure: Annotated[bool, typer.Option("--measure", help="measure again what --out doesn't hold yet")] = False,
+    seed: options.Seed = 0,
+    worlds: Annotated[Sequence[str], options.listed("worlds")] = tuple(WORDS),
+    levels: Annotated[Sequence[str], options.listed("levels; all by default")] = (),
+    agents: options.Agents = (BY_HAND, RANDOM, "flat-ppo"),
+    episodes: Annotated[int, typer.Option(min=1, help="unseen episodes a level")] = 100,
+    training_seeds: Annotated[int, typer.Option(min=1, help="policies, each learned from nothing")] = 1,
+    steps: Annotated[int, typer.Option(min=0, help="environment steps; those of the words by default")] = 0,
+    out: options.Out = None,
+) -> list[Row]:
+    """The rows. Raises UserError for worlds, levels or agents that there aren't."""
+    if not measure:
+        return recorded()
+    if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
+        raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
+    folder, found = Path(out or "runs/worlds"), []
+    for world in worlds:
+        chosen = [domain(world).level_name(level) for level in levels or domain(world).levels()]
+        for agent in agents:
+            asked = {"seeds": training_seeds, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
+            found += list(_measure(world, agent, chosen, asked=asked))
+    return found
+
+
+def recorded() -> list[Row]:
+    """The rows that are kept beside this file."""
+    kept = (files(__package__) / RECORDED).read_text("utf-8")
+    return list(json.loads(kept)["rows"])
+
+
+def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[str, Any]) -> Iterator[Row]:
+    for level in levels:
+        place = asked["folder"] / f"{world}-{level}-{agent}.json"
+        if not place.is_file():
+            done = [_success(world, agent, level, number=number, asked=asked) for number in range(asked["seeds"])]
+            sure = wilson_interval(sum(solved for solved, _ in done), asked["episodes"] * len(done))
+            steps = round(float(np.mean([steps for _, steps in done])))
+            values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(done))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
+        yield json.loads(place.read_text("utf-8"))
+
+
+def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[str, Any]) -> tuple[int, int]:
+    """How many episodes were solved after one training, and the environment steps that it took."""
+    kept, episodes, seed = asked["folder"] / f"{world}-{number}", asked["episodes"], asked["seed"]
+    if agent in (BY_HAND, RANDOM):
+        library = _library(world, kept, seed=number, steps=asked["steps"])
+        skills, spent = options_of(library), sum(skill.environment_steps for skill in library)
+        if agent == RANDOM:
+            skills, spent = random_options_of(library, seed=number), 0
+        return success_of(world, skills, level, episodes=episodes, seed=seed), spent
+    from sdg.experiments.baselines.world_env import success_of_flat, train_flat
+
+    spent = asked["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
+    model = train_flat(agent, world, level, steps=spent, seed=number)
+    return success_of_flat(model, world, level, episodes=episodes, seed=seed), spent
+
+
+def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
+    """The skills by hand, learned under a seed; those in the folder where they are there already."""
+    if not (place / "library.json").is_file():
+        words = WORDS[world]
+        share = steps / sum(spec.total_timesteps for spec in words.skills) if steps else 1.0
+        specs = [replace(spec, total_timesteps=max(1, round(share * spec.total_timesteps))) for spec in words.skills]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with (place.parent / f"{place.name}.log").open("a", encoding="utf-8") as log:
+
+            def note(name: str, point: Point) -> None:
+                print(name, point, file=log, flush=True)
+
+            learned = learn_library(
+                domain(world),
+                words.level,
+                specs,
+                settings=words.settings,
+                seed=seed,
+                training_starts=200,
+                on_evaluation=note,
+            )
+        save_library(learned, place)
+    return load_library(place)
+
+
+__all__ = ["recorded", "rows"]

@@ -1,0 +1,53 @@
+"""`sdg bench NAME`: a command for each benchmark, whose options typer reads from the benchmark's function."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from sdg.experiments.bench import BENCHMARKS, Benchmark
+
+JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
+
+
+class Benchmarks(TyperGroup):
+    """The benchmarks that are shipped, and a user's own as `module:attribute`; each is imported when it is asked."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of what is shipped."""
+        return list(BENCHMARKS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a benchmark. Raises RegistryError for one that there isn't."""
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        found = BENCHMARKS.get(cmd_name, needs=("__call__",))
+        alone.command(cmd_name, help=about(found))(printing(found))
+        return typer.main.get_command(alone)
+
+
+def printing(benchmark: Benchmark) -> Any:
+    """A function with the benchmark's parameters and `as_json`, which prints its rows as soon as they are there."""
+
+    def command(*, as_json: bool, **options: Any) -> None:
+        from sdg.console import output
+
+        with output(as_json=as_json) as lines:
+            lines.rows(benchmark(**options))
+
+    function = getattr(benchmark, "func", benchmark)  # a partial has the hints of what it calls
+    hints = get_type_hints(function, include_extras=True)
+    own = [each.replace(annotation=hints[each.name]) for each in inspect.signature(benchmark).parameters.values()]
+    extra = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    vars(command)["__signature__"] = inspect.Signature([*own, extra])
+    command.__annotations__ = {each.name: each.annotation for each in (*own, extra)}
+    return command
+
+
+def about(benchmark: Benchmark) -> str:
+    """What its module says of it, or itself, as it is written."""
+    function = getattr(benchmark, "func", benchmark)
+    text = inspect.getdoc(inspect.getmodule(function)) or inspect.getdoc(function) or ""
+    return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))

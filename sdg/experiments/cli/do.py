@@ -1,0 +1,69 @@
+"""`sdg do TASK --url URL`: a task on a page of one's own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdg.experiments.config.config import RunConfig
+
+
+def do_on_page(
+    config: RunConfig,
+    task: str,
+    *,
+    url: str,
+    running: str,
+    allow: tuple[str, ...],
+    yes: bool,
+    mode: str,
+    guards: tuple[str, ...],
+    answers: int,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """Do the task and print what became of it; 1 when it isn't done. Raises UserError for what can't be begun."""
+    from sdg.console import UserError, output
+    from sdg.envs.registry import RegistryError
+    from sdg.envs.ui.browser import NoBrowser
+    from sdg.envs.ui.page import Access
+    from sdg.experiments.config.assembly import model_settings
+    from sdg.experiments.play.pages import do_task, open_page
+    from sdg.gate.registry import check_guards
+    from sdg.llm.registry import build, is_rule_based
+    from sdg.screen_agent.modes import MODES
+
+    if not task.strip():
+        raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")
+    if not url and not running:
+        raise UserError("say where: --url URL or FILE, or --browser ADDRESS of a running browser")
+    if mode not in MODES:
+        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    if url and "://" not in url:
+        if not Path(url).is_file():
+            raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
+        url = Path(url).resolve().as_uri()
+    if is_rule_based(config.model.kind):
+        print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)
+    try:
+        check_guards(guards)
+        with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
+            found = do_task(
+                page, task, model=build(model_settings(config, None)), agrees=(lambda _: True) if yes else _ask,
+                access=Access(url or str(page.url), allow), owned=not running,
+                address=url, guards=guards, mode=mode, answers=answers, folder=out,
+            )  # fmt: skip
+            lines.details([found.to_json()])
+    except (NoBrowser, RegistryError) as error:
+        raise UserError(str(error)) from None
+    return int(not found.done)
+
+
+def _ask(question: str) -> bool:
+    """A person's yes in the terminal; without a terminal it is no."""
+    from sdg.console import readable
+
+    print(f"sdg: {readable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,162 @@
+"""Is this machine ready? Each check is a row: what was looked at, how it is, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+GOOD, NOTE, BAD = "ok", "note", "bad"
+MIN_FREE_GB = 1.0
+INSTALL = "pip install --constraint constraints.txt --editable ."
+
+Row = dict[str, Any]
+
+
+def checks(*, runs: Path) -> Iterator[Row]:
+    """Every check in turn; one that can't even be made is bad and says why."""
+    acts: list[tuple[str, Callable[[], tuple[str, str, str]]]] = [
+        ("python", _python),
+        ("packages", _packages),
+        ("names", _names),
+        ("threads", _threads),
+        ("cores", lambda: (GOOD, f"{os.cpu_count()} cores, {_memory()}", "")),
+        ("levels", _levels),
+        ("torch", _torch),
+        ("kernel cache", _kernel_cache),
+        ("cache folder", lambda: _writable(_cache_folder(), "set SDG_CACHE_DIR to a folder that can be written")),
+        ("runs folder", lambda: _writable(runs, "run from a folder that can be written, or give --out")),
+        ("disk", lambda: _disk(runs)),
+        ("chromium", _chromium),
+        ("model key", _key),
+    ]
+    for name, act in acts:
+        try:
+            status, found, advice = act()
+        except Exception as error:
+            status, found, advice = BAD, f"{type(error).__name__}: {error}", "see the message; SDG_DEBUG=1 shows more"
+        yield {"check": name, "status": status, "found": found, "advice": "" if status == GOOD else advice}
+
+
+def _python() -> tuple[str, str, str]:
+    return GOOD if sys.version_info >= (3, 11) else BAD, platform.python_version(), "install Python 3.11 or newer"
+
+
+def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
+    """Package -> pinned version; empty where there is no constraints file (an installed copy)."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return dict(line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))
+
+
+def _packages() -> tuple[str, str, str]:
+    missing, other, same = [], [], 0
+    pinned_versions = {key.lower().replace("_", "-"): value for key, value in pins().items()}
+    for requirement in metadata.requires("sdg") or []:
+        if "extra ==" in requirement:
+            continue
+        name = re.split("[;<>=! ]", requirement)[0]
+        try:
+            version = metadata.version(name).split("+")[0]
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+            continue
+        pinned = pinned_versions.get(name.lower(), version)
+        same += pinned == version
+        other += [] if pinned == version else [f"{name} {version} (pinned: {pinned})"]
+    if missing:
+        return BAD, f"missing: {', '.join(missing)}", INSTALL
+    found = ", ".join(other) or f"{same} as pinned"
+    return NOTE if other else GOOD, found, "figures were measured with the pinned versions (constraints.txt)"
+
+
+def _names() -> tuple[str, str, str]:
+    spec = util.find_spec("sdg")
+    origin = Path(spec.origin).resolve() if spec and spec.origin else None
+    if origin is None or origin.parent.parent != ROOT:
+        return BAD, f"sdg is {origin}", "another project's folder shadows ours: run from another folder"
+    return GOOD, "sdg is ours", ""
+
+
+def _threads() -> tuple[str, str, str]:
+    threads = os.environ.get("OMP_NUM_THREADS", "unset")
+    return GOOD if threads == "1" else NOTE, f"OMP_NUM_THREADS={threads}", "one is quickest on shared cores"
+
+
+def _memory() -> str:
+    try:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB of memory"
+    except (AttributeError, ValueError, OSError):
+        return "memory unknown"
+
+
+def _levels() -> tuple[str, str, str]:
+    from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
+    from sdg.envs.babyai.world import BabyAIWorld
+
+    begun = time.perf_counter()
+    for level in PAPER_LEVELS:
+        BabyAIWorld(level).reset(0)
+    seconds = time.perf_counter() - begun
+    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {seconds:.1f} s", ""
+
+
+def _torch() -> tuple[str, str, str]:
+    # Only whether it can be imported: the door to torch is the learner's.
+    if util.find_spec("torch") is None or util.find_spec("stable_baselines3") is None:
+        return BAD, "no", INSTALL
+    versions = (f"{name} {metadata.version(name.replace('-', '_'))}" for name in ("torch", "stable-baselines3"))
+    return GOOD, ", ".join(versions), ""
+
+
+def _kernel_cache() -> tuple[str, str, str]:
+    folder, chosen = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
+    if chosen or os.access(folder, os.W_OK):
+        return GOOD, str(chosen or folder / "__pycache__"), ""
+    advice = "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once"
+    return NOTE, f"{folder} can't be written", advice
+
+
+def _cache_folder() -> Path:
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
+    return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or of those above it the first that is there."""
+    return next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+
+
+def _writable(folder: Path, advice: str) -> tuple[str, str, str]:
+    try:
+        with tempfile.TemporaryFile(dir=_nearest(folder)):
+            return GOOD, str(folder), ""
+    except OSError as error:
+        return BAD, f"{folder}: {error.strerror}", advice
+
+
+def _disk(folder: Path) -> tuple[str, str, str]:
+    free = shutil.disk_usage(_nearest(folder)).free / 2**30
+    return GOOD if free >= MIN_FREE_GB else NOTE, f"{free:.1f} GiB free", "a run needs a few hundred MB"
+
+
+def _chromium() -> tuple[str, str, str]:
+    from sdg.envs.ui.browser import chromium, what_is_missing
+
+    missing = what_is_missing()
+    found = f"not ready; missing {missing}" if missing else str(chromium())
+    return NOTE if missing else GOOD, found, "only needed for screen tasks (sdg bench miniwob)"
+
+
+def _key() -> tuple[str, str, str]:
+    is_set = bool(os.environ.get("OPENAI_API_KEY"))
+    found = "OPENAI_API_KEY is set" if is_set else "OPENAI_API_KEY isn't set"
+    return GOOD if is_set else NOTE, found, "only needed for --llm openai with a server that asks for one"

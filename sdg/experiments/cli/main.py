@@ -1,0 +1,400 @@
+"""The `sdg` command. Parsing imports little, so that --help is instant; each command imports what it needs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+from sdg.console import guarded
+from sdg.experiments.cli.bench import Benchmarks, JsonOption
+
+if TYPE_CHECKING:
+    from sdg.experiments.config.config import RunConfig
+
+Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
+"""How far to go: `solve` plays our own agent on unseen instructions, `run` the agents it is compared with, too."""
+
+DEFAULT_CONFIG = "quickstart"
+BABYLANG = "model: babylang, a rule-based stand-in with a hand-written planner (not a language model)"
+
+app = typer.Typer(
+    name="sdg",
+    help="Self-driven grounding: hypothesize subgoals, verify them in the world, induce skills, solve instructions.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog="Stages resume in their run folder: finished units are never done again. Ctrl-C is safe.",
+)
+benchmarks = typer.Typer(name="bench", cls=Benchmarks, invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(benchmarks, name="bench")
+
+ConfigOption = Annotated[
+    str | None, typer.Option("--config", "-c", metavar="FILE", help="a YAML file, or a name in configs/")
+]
+OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="run folder (default: runs/NAME)")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="override a config value")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="seed of the run")]
+LlmOption = Annotated[
+    str | None,
+    typer.Option("--llm", metavar="KIND[:NAME]", help="language model: babylang, openai, replay, or module:attribute"),
+]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
+BesideOption = Annotated[Path | None, typer.Option(metavar="RUN", help="another run to compare with")]
+ReportOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="file to write (default: RUN/report.html)")
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
+
+
+def _stage(until: Until, about: str) -> None:
+    def command(
+        config: ConfigOption = None,
+        out: OutOption = None,
+        assignments: SetOption = None,
+        seed: SeedOption = None,
+        llm: LlmOption = None,
+        fresh: FreshOption = False,
+        as_json: JsonOption = False,
+        quiet: QuietOption = False,
+    ) -> None:
+        resolved, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
+        do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+
+    app.command(until, help=about)(command)
+
+
+_stage("hypothesize", "Stage 1: split grounding instructions into subgoals with check functions.")
+_stage("verify", "Stages 1 and 2: search every subgoal until its check fires and the task is done.")
+_stage("induce", "Stages 1 to 3: cluster what was grounded and learn a skill from each cluster.")
+
+
+@app.command()
+def solve(
+    config: ConfigOption = None,
+    out: OutOption = None,
+    assignments: SetOption = None,
+    seed: SeedOption = None,
+    llm: LlmOption = None,
+    fresh: FreshOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    level: Annotated[
+        str | None, typer.Option("--level", help="play one instruction of this level, without a run")
+    ] = None,
+    layout: Annotated[int | None, typer.Option(help="with --level: seed of the layout")] = None,
+    instruction: Annotated[str | None, typer.Option(help="with --level: your own words, in Baby Language")] = None,
+    library: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="with --level: library with the skills (default: shipped)")
+    ] = None,
+    film: Annotated[Path, typer.Option(metavar="FILE", help="with --level: file for the film of the episode")] = Path(
+        "solve.gif"
+    ),
+) -> None:
+    """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, one instruction of a level
+    (the first unseen one under --seed, the one of --layout, or your own words there) with a library that is there
+    already; no run folder is made."""
+    from sdg.experiments.cli.show import refuse_other_options, solve_one
+    from sdg.llm.registry import is_rule_based
+
+    overlay = [*_llm_overlay(llm), *(assignments or [])]
+    if level is None:
+        refuse_other_options(
+            {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
+        )
+        resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
+        do("solve", resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        return
+    refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
+    resolved, _ = resolve(config, None, overlay=overlay, seed=None)
+    if is_rule_based(resolved.model.kind) and not quiet:
+        print(f"sdg: {BABYLANG}", file=sys.stderr)
+    solve_one(
+        level, instruction, layout=layout, seed=seed or 0, config=resolved, library=library, film=film, as_json=as_json
+    )
+
+
+_stage("run", "Run all four stages, the agents that they are compared with, and the report.")
+
+
+@app.command()
+def report(
+    run: RunArgument, out: ReportOption = None, beside: BesideOption = None, as_json: JsonOption = False
+) -> None:
+    """Write one offline HTML file about a run, finished or not: plots, programs, an episode of each level."""
+    from sdg.console import output
+    from sdg.experiments.report.page import write
+
+    with output(as_json=as_json) as lines:
+        path = write(run, out, beside=beside)
+        lines.text(str(path))
+        if as_json:
+            lines.rows([{"report": str(path), "bytes": path.stat().st_size}])
+
+
+@app.command()
+def doctor(as_json: JsonOption = False) -> int:
+    """Check that this machine is ready, and say what to do if it isn't."""
+    from sdg.console import output
+    from sdg.experiments.cli.doctor import BAD, checks
+
+    with output(as_json=as_json) as lines:
+        rows = list(checks(runs=Path("runs")))
+        lines.rows(rows)
+    return int(any(row["status"] == BAD for row in rows))
+
+
+@app.command()
+def skills(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run folder or a library folder")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="a skill to show in full")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the skills of a run or of a library folder; of the library that is shipped where none is named."""
+    from sdg.console import output
+    from sdg.experiments.cli import show as cli_show
+    from sdg.skills.library.card import skill_rows
+
+    with output(as_json=as_json) as lines:
+        library, name = cli_show.library_and_skill(run, name)
+        lines.details([cli_show.skill(library, name)]) if name else lines.rows(skill_rows(library))
+
+
+@app.command()
+def show(
+    what: Annotated[str, typer.Argument(metavar="LEVEL|RUN", help="a level's name, or a run folder")],
+    unit: Annotated[str | None, typer.Argument(metavar="[UNIT]", help="a unit of the run to show in full")] = None,
+    split: Annotated[str, typer.Option(help="grounding, validation, evaluation or training")] = "evaluation",
+    layout: Annotated[int | None, typer.Option(help="seed of one layout to show, with what is perceived there")] = None,
+    count: Annotated[int, typer.Option(min=1, help="number of instructions, or of units of each kind")] = 10,
+    seed: Annotated[int, typer.Option(help="random seed")] = 0,
+    kind: Annotated[str, typer.Option(help="with a run: only hypotheses, verifications, skills or episodes")] = "",
+    failed: Annotated[bool, typer.Option("--failed", help="with a run: only what failed")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a level's instructions, or sum up a run and list its units; of an episode, write its trace as a GIF."""
+    from sdg.console import output
+    from sdg.experiments.cli import show as cli_show
+
+    with output(as_json=as_json) as lines:
+        if Path(what).is_dir() and unit:
+            found = cli_show.unit(Path(what), unit)
+            lines.details(found)
+            for told in cli_show.traces(Path(what), found):
+                lines.text(told)
+        elif Path(what).is_dir():
+            shown = cli_show.units(Path(what), kind=kind, failed=failed)
+            if as_json:
+                lines.rows(shown)
+            else:
+                cli_show.print_run(lines, Path(what), list(shown), most=count)
+        else:
+            rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
+            lines.rows(rows) if layout is None else lines.details(rows)
+
+
+@app.command("config")
+def config_keys() -> None:
+    """Print every key of a config with its default and meaning."""
+    from sdg.experiments.config.docs import markdown
+
+    print(markdown(), end="")
+
+
+@app.command()
+def compose(
+    programs: Annotated[
+        Path, typer.Argument(metavar="RUN", help="a recorded run of practice instructions, or a run folder")
+    ],
+    llm: LlmOption = None,
+    assignments: SetOption = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="working folder")] = Path("runs/compose"),
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="file for the skills that are kept (default: OUT/composed.json)")
+    ] = None,
+    library: Annotated[str, typer.Option(metavar="DIR", help="library of learned skills (default: shipped)")] = "",
+    perception: Annotated[str, typer.Option(help="what programs perceive: map or paper")] = "map",
+    count: Annotated[int, typer.Option("--programs", min=1, help="number of programs to rewrite and play")] = 16,
+    layouts: Annotated[int, typer.Option(min=1, help="number of other layouts to verify each skill on")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="random seed of these layouts")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
+    from sdg.console import output
+    from sdg.experiments.compose.command import Asked
+    from sdg.experiments.compose.command import compose as composed
+
+    config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
+    asked = Asked(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
+    with output(as_json=as_json) as lines:
+        lines.rows(composed(asked, folder=out, to=to or out / "composed.json"))
+
+
+@app.command("do")
+def do_on_page(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="what to do, in words")],
+    url: Annotated[str, typer.Option(metavar="URL|FILE", help="page to begin on; its origin is open")] = "",
+    running: Annotated[str, typer.Option("--browser", metavar="ADDRESS", help="a running browser to work in")] = "",
+    allow: Annotated[list[str] | None, typer.Option(metavar="HOST|PATH", help="what else may be opened; * all")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="say yes to what can't be undone, without asking")] = False,
+    mode: Annotated[
+        str, typer.Option(help="xml-react, som-react, picture or another (docs/howto/phone.md)")
+    ] = "xml-react",
+    guards: Annotated[str, typer.Option(metavar="A,B", help="the gate's guards")] = "confirm,screens",
+    answers: Annotated[int, typer.Option(min=1, help="most answers of the model")] = 30,
+    llm: LlmOption = None,
+    assignments: SetOption = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="for film and trace")] = Path("runs/do"),
+    as_json: JsonOption = False,
+) -> int:
+    """Do a task on a page from its screenshots; ask before what can't be undone. Exit code 1: not done."""
+    from sdg.experiments.cli.do import do_on_page as do_it
+
+    config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
+    return do_it(
+        config, task, url=url, running=running, allow=tuple(allow or ()), yes=yes, mode=mode,
+        guards=tuple(guards.split(",")), answers=answers, out=out, as_json=as_json,
+    )  # fmt: skip
+
+
+@app.command("train-library")
+def train_library(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="run folder")] = Path("runs/library"),
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="folder for the library (default: skills/shipped)")
+    ] = None,
+    instructions: Annotated[
+        int, typer.Option(help="number of unseen instructions per level to measure skills on")
+    ] = 200,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Train the library that is shipped from nothing, measure its skills, and put it where `sdg solve` looks for it."""
+    from sdg.console import output
+    from sdg.experiments.train_library import CONFIG, ship
+
+    config, folder = resolve(CONFIG, out, overlay=[], seed=None)
+    do("induce", config, folder, fresh=True, as_json=as_json, quiet=quiet)
+    with output(as_json=as_json) as lines:
+        lines.rows(ship(folder, to, instructions=instructions))
+
+
+@app.command("train-guards")
+def train_guards(
+    rollouts: Annotated[int, typer.Option(min=10, help="number of programs to play, with mistakes in between")] = 240,
+    library: Annotated[
+        str, typer.Option(metavar="DIR", help="library whose skills are judged (default: shipped)")
+    ] = "",
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="file for the guards (default: in sdg/gate/shipped)")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="random seed of layouts and mistakes")] = 0,
+    processes: Annotated[int, typer.Option(min=0, help="number of rollouts at a time; 0: one per core")] = 0,
+    world: Annotated[
+        str, typer.Option(help="which guards to train: babyai, ui (screens), phone or text (sensitive values)")
+    ] = "babyai",
+) -> None:
+    """Train the learned guards of the gate from rollouts of a library's skills (five minutes on two cores)."""
+    from sdg.experiments.gate_training.command import train
+
+    print(train(world, library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))
+
+
+@benchmarks.callback()
+def bench(context: typer.Context) -> None:
+    """Measure something on this machine; `sdg bench NAME --help` has a benchmark's options.
+
+    One of your own is named module:attribute.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="print the version", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib import metadata
+
+        print(f"sdg {metadata.version('sdg')}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command with one thread, a clean end on SIGTERM and one message for each failure; the exit code."""
+    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
+    signal.signal(signal.SIGTERM, _terminated)
+    run: Callable[[], int | None] = lambda: app(args=arguments, prog_name="sdg", standalone_mode=False)  # noqa: E731
+    return guarded(run)
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    """Asked to stop: unwind, so that locks are given back."""
+    sys.exit(128 + number)
+
+
+def _llm_overlay(llm: str | None) -> list[str]:
+    if llm is None:
+        return []
+    from sdg.llm.registry import named
+
+    chosen = named(llm)
+    if "transcript" in chosen and Path(chosen["transcript"]).is_dir():
+        chosen = chosen | {"transcript": str(Path(chosen["transcript"]) / "transcript.jsonl")}
+    return [f"model.{key}={value}" for key, value in chosen.items()]
+
+
+def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
+    """The config that is meant, and its run folder: what was named, or the config that the folder was begun with."""
+    from sdg.experiments.config.config import find_config, load
+
+    kept = out / "config.yaml" if out is not None else None
+    path = kept if config is None and kept is not None and kept.exists() else find_config(config or DEFAULT_CONFIG)
+    resolved = load(path, overlay=overlay, seed=seed)
+    return resolved, out if out is not None else Path("runs") / resolved.name
+
+
+def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+    """Run the stages in the folder and print the last one's table; a whole run is summed up, too, and reported."""
+    from sdg.console import output, progress
+    from sdg.experiments.config.assembly import expected_cost, settings_of
+    from sdg.experiments.report.page import write
+    from sdg.experiments.run import runs
+    from sdg.llm.registry import is_rule_based
+    from sdg.storage import RunFolder, set_aside
+
+    told = progress(quiet=quiet)
+    if fresh:
+        set_aside(path)
+    with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
+        if is_rule_based(config.model.kind):
+            told.note(BABYLANG)
+        if cost := expected_cost(config, until=until):
+            told.note(cost)
+        try:
+            lines.rows(runs.run(config, folder, until=until, progress=told))
+        finally:
+            for notice in folder.notices:
+                told.note(f"note: {notice}")
+        results = folder.read_json("results.json") or {}
+        if until == "run":
+            if not as_json:
+                lines.text("\nhypotheses verified, share of the grounding instructions:")
+                lines.rows(results.get("verification", ()))
+            told.note(f"report: {write(path)}")
+        seconds = {stage: each["seconds"] for stage, each in results.get("stages", {}).items()}
+        told.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
+        told.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

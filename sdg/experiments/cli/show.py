@@ -1,0 +1,223 @@
+"""A closer look: the instructions of a level, a run and its units, a skill."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sdg.console import Output, UserError
+
+if TYPE_CHECKING:
+    from sdg.skills.library.library import SkillLibrary
+
+
+from typing import TYPE_CHECKING
+
+from sdg.console import output
+
+if TYPE_CHECKING:
+    from sdg.experiments.config.config import RunConfig
+
+Row = Mapping[str, Any]
+
+JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
+
+
+def instructions_of(level: str, *, split: str, count: int, seed: int, layout: int | None) -> Iterator[Row]:
+    """Instructions of a level under the user's seed; with `layout` that one, and what the robot perceives at its start.
+
+    Raises UserError for an unknown level, split or seed.
+    """
+    from sdg.envs.babyai.levels import level_name
+    from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
+
+    try:
+        found = instructions(level, split=split, count=count, seed=seed) if layout is None else []
+        found = found if layout is None else [instruction(level_name(level), layout, split=split)]
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    for each in found:
+        row = {"level": each.level, "split": each.split, "seed": each.seed, "instruction": each.text}
+        if layout is not None:
+            world = BabyAIWorld(each.level)
+            world.reset(layout)
+            row |= {"max_steps": world.max_steps, "perceived": world.perception().describe()}
+        yield row
+
+
+def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
+    """Every finished unit of a run, a line each; of one kind, or only those that failed."""
+    if kind and kind not in JOURNALS:
+        raise UserError(f"there are no {kind} in a run; there are {', '.join(JOURNALS)}")
+    for name, row in _rows(run):
+        about = row.get("instruction") or row.get("name") or ""
+        good = row.get("success", row.get("verified"))
+        if (not kind or name == kind) and not (failed and good is not False):
+            yield {"kind": name, "unit": row["unit"], "good": good, "about": about, "cause": row.get("cause") or ""}
+
+
+def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
+    """What a run comes to, and the first units of each kind."""
+    from sdg.storage import read_artefact
+
+    results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
+    names = ("level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "tokens")
+    lines.rows([{name: row.get(name) for name in names} for row in results.get("rows", ())])
+    for kind, many in Counter(row["kind"] for row in found).items():
+        mine = [row for row in found if row["kind"] == kind]
+        bad = sum(row["good"] is False for row in mine)
+        lines.text(f"\n{many} {kind}" + (f", {bad} failed" if bad else "") + (f"; {most} shown" if many > most else ""))
+        lines.rows({key: row[key] for key in ("unit", "good", "about", "cause")} for row in mine[:most])
+    lines.text(f"\n`sdg show {run} UNIT` shows one whole; --kind, --failed and --count choose among them")
+
+
+def unit(run: Path, name: str) -> list[Row]:
+    """All that a run recorded under a unit's name, a row for each journal that has it. `UserError` when none does."""
+    rows = list(_rows(run))
+    found = [{"kind": kind, **row} for kind, row in rows if row["unit"] == name]
+    if not found:
+        close = difflib.get_close_matches(name, [row["unit"] for _, row in rows], n=3, cutoff=0.3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; `sdg show {run}` lists them"
+        raise UserError(f"{run} has no unit {name!r}{hint}")
+    return [*found]
+
+
+def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    from sdg.storage import read_description, read_journal
+
+    read_description(run)
+    for kind in JOURNALS:
+        for row in read_journal(run / f"{kind}.jsonl"):
+            yield kind, row
+
+
+def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
+    """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
+    from sdg.deduction.episode import Played
+    from sdg.experiments.play.film import episode_gif
+    from sdg.storage import atomic_write
+
+    for row in (row for row in found if row["kind"] == "episodes"):
+        path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
+        try:
+            atomic_write(path, episode_gif(Played.from_json(row)))
+        except ValueError as error:
+            yield f"no trace: {error}"
+        else:
+            yield f"trace: {path}"
+
+
+def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrary, str | None]:
+    """The library in a run's or a library's folder, the shipped one where none is named, and the skill that is meant.
+
+    `sdg skills collect` means a skill of the shipped library. Raises UserError where there is no library.
+    """
+    from sdg.experiments.table import comparison
+    from sdg.skills.library.store import load_library
+
+    shipped = comparison.SHIPPED
+    if place is not None and name is None and not place.exists() and (shipped / "library.json").is_file():
+        library = load_library(shipped)
+        if any(skill.name == str(place) for skill in library.skills):
+            return library, str(place)
+    for folder in (place / "library", place) if place is not None else (shipped,):
+        if (folder / "library.json").is_file():
+            return load_library(folder), name
+    if place is None:
+        raise UserError("no library is shipped here. `sdg run` trains one; then `sdg skills runs/NAME` lists it")
+    if not place.is_dir():
+        raise UserError(f"{place} is no folder. Name a run folder, or a library folder.")
+    raise UserError(f"{place} has no skills yet: `sdg induce --out {place}` learns them")
+
+
+def skill(library: SkillLibrary, name: str) -> Row:
+    """One skill whole: its checks, members and figures. Raises UserError for a name that there isn't."""
+    found = {each.name: each for each in library.skills}
+    if name not in found:
+        close = difflib.get_close_matches(name, found, n=2) or list(found)
+        raise UserError(f"the library has no skill {name!r}; did you mean {' or '.join(close)}?")
+    each, (low, high) = found[name], found[name].success_interval
+    return {
+        "name": each.name,
+        "description": each.description,
+        "argument": ", ".join(each.argument_examples),
+        "success": f"{each.success_rate:.3f} [{low:.3f}, {high:.3f}]",
+        "episodes": each.episodes,
+        "environment_steps": each.environment_steps,
+        "horizon": each.horizon,
+        "members": "\n".join(("", *textwrap.wrap("; ".join(sorted(set(each.members))), 100))),
+        "checks": "\n".join(("", *(check.check.source for check in each.checks))),
+    }
+
+
+SHOWN = (
+    *("level", "seed", "instruction", "library", "program", "calls", "outcome", "note", "cause", "error"),
+    *("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "film"),
+)
+"""What is printed for people, the verdict near the end where it is read; as JSON there is all."""
+
+
+def refuse_other_options(given: Mapping[str, object], *, why: str) -> None:
+    """Raises UserError when an option was given that means nothing here."""
+    named = [name for name, value in given.items() if value not in (None, False)]
+    if named:
+        raise UserError(f"{' and '.join(named)} {why}")
+
+
+def solve_one(
+    level: str,
+    instruction: str | None,
+    *,
+    layout: int | None,
+    seed: int,
+    config: RunConfig,
+    library: Path | None,
+    film: Path,
+    as_json: bool,
+) -> None:
+    """Play one instruction, a level's own or words, in the world of a layout; print it and keep its film.
+
+    Without `layout` it is the first unseen one under the user's `seed`. Raises UserError when nothing could be tried.
+    """
+    from sdg.deduction.program import ENTRY
+    from sdg.envs.babyai.levels import level_name
+    from sdg.envs.instructions import seeds
+    from sdg.experiments.config.assembly import planner_of
+    from sdg.experiments.play.film import episode_gif
+    from sdg.experiments.play.solve import no_program, solve
+    from sdg.experiments.table.comparison import find_library
+    from sdg.storage import atomic_write
+
+    planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
+    if instruction is not None and not instruction.strip():
+        raise UserError("an instruction has words: --instruction 'go to the red ball'")
+    try:
+        drawn = seeds("evaluation", count=1, seed=seed, level=level_name(level))
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    with output(as_json=as_json) as lines:
+        chosen = drawn[0] if layout is None else layout
+        row, episode = solve(level, chosen, instruction=instruction or "", recipe=planner)
+        try:
+            atomic_write(film, episode_gif(episode))
+            row |= {"film": str(film)}
+        except ValueError as error:
+            row |= {"film": f"none: {error}"}
+        shown = row if as_json else {key: row[key] for key in SHOWN if row[key] not in ("", [])}
+        if not as_json and row["calls"]:
+            shown["calls"] = "\n".join(("", *row["calls"]))
+        if not as_json and row["program"]:
+            # The program itself with its lines' numbers; of the helpers above it only how many lines they have.
+            source = row["program"].split("\n")
+            begins = next((number for number, line in enumerate(source) if line.startswith(f"def {ENTRY}(")), 0)
+            head = [f"     ({begins} lines of helpers; --json has all)"] if begins else []
+            numbered = (f"{number:4} {line}" for number, line in enumerate(source[begins:], begins + 1))
+            shown["program"] = "\n".join(["", *head, *numbered])
+        lines.details([shown])
+    if no_program(row):
+        raise UserError(f"no program came of {row['instruction']!r}. {row['note'] or row['error']}")

@@ -1,0 +1,155 @@
+"""What `sdg compose` does: read programs, distil, verify, keep."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sdg.composition.distil import Author, Solved, varied
+from sdg.console import UserError, progress
+from sdg.deduction.composed import SIGNATURES
+from sdg.deduction.library_skills import options_of
+from sdg.deduction.planner import Prompts
+from sdg.deduction.program import ENTRY, program_guard
+from sdg.deduction.protocols import Documented, primitive_skills
+from sdg.envs.domain import Domain
+from sdg.envs.domains import domain
+from sdg.experiments.bench.models.draw import SKILLS
+from sdg.experiments.bench.models.recorded import COMPOSED, Cell
+from sdg.experiments.compose.sources import Programs, read_programs
+from sdg.experiments.compose.verify import Judged, Verification, judge
+from sdg.experiments.config.assembly import model_settings
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.table.comparison import find_library, library_checksum
+from sdg.experiments.table.figures import open_folder
+from sdg.llm.model import Sampling
+from sdg.llm.registry import build, is_rule_based
+from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures, save_composed
+from sdg.skills.library.store import load_library
+
+ROUNDS = 3
+"""How often programs are written over what is left of the composed skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to compose of, with which model; `layouts` for each program's verification, under `seed`."""
+
+    config: RunConfig
+    source: Path
+    perception: str = "map"
+    library: str = ""
+    programs: int = 16
+    layouts: int = 4
+    seed: int = 1
+
+
+def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iterator[dict[str, Any]]:
+    """Compose skills and keep those that help; a row for each that was composed, and one for each that was refused.
+
+    What the folder has isn't asked or played again. Raises UserError for programs that don't belong to the library, the
+    prompts or the model of today, ModelError as the model does.
+    """
+    place = find_library(asked.library)
+    programs = read_programs(asked.source, cell=Cell(SKILLS, asked.perception, ""))
+    _require_same(asked, programs, library=place)
+    world = domain(programs.domain)
+    options: dict[str, Documented] = {
+        **primitive_skills(world, beside_skills=True),
+        **options_of(load_library(place)),
+    }
+    settings = {"programs": str(asked.source), "layouts": asked.layouts, "count": asked.programs}
+    with open_folder(folder, settings, seed=asked.seed) as run:
+        config = asked.config
+        sampling = Sampling(config.model.temperature, asked.seed, config.model.max_tokens, stage="compose")
+        author = Author(
+            build(model_settings(config, folder)), world, tuple(options.values()), _loader(options, world), sampling
+        )
+        admitted = author.distil(programs.solved)
+        for refusal in admitted.refusals:
+            yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
+        verification = Verification(
+            place, programs.domain, run.journal("episodes"), asked.layouts, asked.seed, processes
+        )
+        chosen, judged = varied(programs.solved, asked.programs), list[Judged]()
+        for dropped, left in _rounds(author, chosen, admitted.skills, verification):
+            yield from map(_row, dropped)
+            judged = left
+    kept = tuple(each.skill for each in judged if not each.reason)
+    if kept:
+        who = (programs.model, is_rule_based(programs.kind), programs.domain)
+        save_composed(ComposedLibrary(*who, library_checksum(place), _digest(programs), kept), to)
+        progress().note(f"{len(kept)} composed skills: {to}")
+    yield from map(_row, judged)
+
+
+def _rounds(
+    author: Author, programs: Sequence[Solved], composed: Sequence[ComposedSkill], verification: Verification
+) -> Iterator[tuple[list[Judged], list[Judged]]]:
+    """The skills that a round drops, and those that it leaves. What one skill did to programs is no fault of the others
+    in them: without those that failed by themselves the programs are written and played again."""
+    for _ in range(ROUNDS if composed else 0):
+        rewritten = list(author.rewrite(programs, composed))
+        told = f"{len(composed)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
+        progress().note(told)
+        judged = judge(composed, verification.play(rewritten, composed))
+        dropped = [each for each in judged if each.is_own_fault]
+        composed = [replace(each.skill, figures=Figures()) for each in judged if not each.is_own_fault]
+        yield dropped, [each for each in judged if not each.is_own_fault]
+        if not dropped or not composed:
+            return
+
+
+def _loader(skills: Mapping[str, Documented], world: Domain) -> Callable[[str], object]:
+    """The guard of programs over these skills and composed ones, as `admit` asks it."""
+    guard = program_guard(skills, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18)
+    return lambda source: guard.load(source, entry=ENTRY)
+
+
+def _digest(programs: Programs) -> str:
+    """Of the rules under which the programs were written."""
+    return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
+
+
+def _require_same(asked: Asked, programs: Programs, *, library: Path) -> None:
+    """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
+    if is_rule_based(programs.kind) != is_rule_based(asked.config.model.kind):
+        raise UserError(
+            f"the programs of {asked.source} were written by {programs.model}, and {asked.config.model.kind} is to "
+            "compose them: a stand-in's programs are never a language model's, nor the other way round"
+        )
+    if programs.library is not None and programs.library != library_checksum(library):
+        raise UserError(f"the programs of {asked.source} call other skills than those of {library}: draw them again")
+    world = domain(programs.domain)
+    options: dict[str, Documented] = {
+        **primitive_skills(world, beside_skills=True),
+        **options_of(load_library(library)),
+    }
+    now = Prompts(world).rules(tuple(options.values()), budget=asked.config.deduce.budget)
+    if programs.rules != {now.strip()}:
+        raise UserError(
+            f"the prompts have changed since the programs of {asked.source} were written: nothing is learned from "
+            "them, draw again"
+        )
+
+
+def _row(judged: Judged) -> dict[str, Any]:
+    skill, figures = judged.skill, judged.skill.figures
+    return {
+        "skill": f"{skill.name}({', '.join(skill.parameters)})",
+        "kept": not judged.reason,
+        "why": judged.reason,
+        "calls": figures.calls,
+        "success_rate": round(figures.done / figures.calls, 4) if figures.calls else None,
+        "played": figures.played,
+        "solved_with": figures.with_it,
+        "solved_without": figures.without_it,
+        "lines_with": figures.lines_with,
+        "lines_without": figures.lines_without,
+    }
+
+
+__all__ = ["COMPOSED", "Asked", "compose"]

@@ -1,0 +1,162 @@
+"""Composed skills verified in practice: on layouts that they weren't written on, by their checks and by what they do to
+whole instructions. Programs rewritten over them are played beside those they were made of, on the same layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from sdg.agents.agents import Task, is_judged, open_world
+from sdg.composition.distil import Solved
+from sdg.console import progress
+from sdg.deduction.episode import Played
+from sdg.envs.instructions import seeds
+from sdg.experiments.bench.models.recorded import code_lines
+from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.players import ProgramRecipe
+from sdg.experiments.table.figures import cores
+from sdg.skills.library.composed import ComposedSkill, Figures, linked
+from sdg.storage import Journal
+
+MIN_CALLS = 5
+MIN_DONE = 0.7
+FEW = 20
+"""One episode of so many may be lost to a skill that makes programs half as long or shorter: it proves nothing."""
+TRIED = 150
+"""Layouts that are looked through for those in which an instruction makes sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A layout on which both forms of a program were played."""
+
+    before: Played
+    after: Played
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A composed skill with its figures, and why it isn't kept ("" where it is).
+
+    `is_own_fault`: by what it did itself, and not by what became of the programs that it shares with others.
+    """
+
+    skill: ComposedSkill
+    reason: str
+    is_own_fault: bool = False
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Where and with what programs are played; `layouts` for each program, under a seed of their own."""
+
+    library: Path
+    domain: str
+    journal: Journal
+    layouts: int
+    seed: int
+    processes: int = 0
+
+    def play(
+        self, rewritten: Sequence[tuple[Solved, str]], composed: Sequence[ComposedSkill]
+    ) -> list[tuple[Solved, str, list[Pair]]]:
+        """Each program with its rewritten form and the pairs of episodes that they played."""
+        jobs: list[tuple[Job, Job]] = []
+        counts: list[int] = []
+        for program, source in rewritten:
+            tasks = list(self._tasks(program))
+            counts.append(len(tasks))
+            old = ProgramRecipe(_named("program", program.source), self.library, (program.source,), domain=self.domain)
+            name = _named("rewritten", source, *(skill.source for skill in composed))
+            new = ProgramRecipe(name, self.library, (source,), domain=self.domain, composed=tuple(composed))
+            jobs += [(Job(old, task), Job(new, task)) for task in tasks]
+        flat = [job for pair in jobs for job in pair]
+        done = sum(job.unit in self.journal for job in flat)
+        with progress().stage("verification", total=len(flat), unit="episode", done=done) as stage:
+            rows = run_jobs(
+                flat, journal=self.journal, processes=self.processes or cores(), done=lambda row: stage.advance()
+            )
+        pairs = iter(Pair(before, after) for before, after in zip(rows[::2], rows[1::2], strict=True))
+        return [
+            (program, source, [next(pairs) for _ in range(count)])
+            for (program, source), count in zip(rewritten, counts, strict=True)
+        ]
+
+    def _tasks(self, program: Solved) -> Iterator[Task]:
+        """Other practice layouts in which the program's instruction makes sense."""
+        found = 0
+        for layout in seeds("training", count=TRIED, seed=self.seed):
+            task = Task(program.level, layout, instruction=program.instruction, domain_name=self.domain)
+            if layout != program.seed and is_judged(open_world(task)[1]):
+                yield task
+                found += 1
+            if found == self.layouts:
+                return
+
+
+def _named(kind: str, *sources: str) -> str:
+    """A name in the journal that changes with what is played."""
+    return f"{kind}-{sha256(''.join(sources).encode()).hexdigest()[:12]}"
+
+
+def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]) -> list[Judged]:
+    """Every skill with its figures; one is kept that does what it says and doesn't make instructions worse."""
+    by_name = {skill.name: skill for skill in skills}
+    judged = [_judged(skill, by_name, played) for skill in skills]
+    while lost := {each.skill.name for each in judged if each.reason}:
+        broken = [each for each in judged if not each.reason and lost & set(each.skill.uses)]
+        if not broken:
+            break
+        judged = [
+            replace(each, reason="it uses a skill that isn't kept") if each in broken else each for each in judged
+        ]
+    return judged
+
+
+def _judged(
+    skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]
+) -> Judged:
+    using = [each for each in played if f"def {skill.name}(" in linked(each[1], by_name)]
+    pairs = [pair for _, _, found in using for pair in found]
+    calls = [call for pair in pairs for each in pair.after.trace for call in each["composed"] if call[0] == skill.name]
+    asked = [call for call in calls if not call[1]]
+    figures = Figures(
+        calls=len(asked),
+        done=sum(bool(call[3]) for call in asked),
+        played=len(pairs),
+        with_it=sum(bool(pair.after.success) for pair in pairs),
+        without_it=sum(bool(pair.before.success) for pair in pairs),
+        lines_with=sum(code_lines(source) for _, source, _ in using),
+        lines_without=sum(code_lines(program.source) for program, _, _ in using),
+    )
+    own = _own_fault(figures, calls)
+    return Judged(replace(skill, figures=figures), own or _no_help(figures), bool(own))
+
+
+def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
+    """What a skill did that it isn't kept for, "" for nothing; a check that lies is told before a skill that fails."""
+    if len(calls) >= MIN_CALLS and not figures.calls:
+        return "its check never says no: it was true before every call"
+    lies = sum(said is True and not after for _, _, said, after in calls)
+    if len(calls) >= MIN_CALLS and 2 * lies > len(calls):
+        return "its check disagrees with its own code: nothing is learned from a lie"
+    if figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls:
+        return f"its check held after {figures.done} of {figures.calls} calls"
+    return ""
+
+
+def _no_help(figures: Figures) -> str:
+    """Why a skill isn't known to help, "" where it is."""
+    if figures.calls < MIN_CALLS:
+        return f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"
+    lost = figures.without_it - figures.with_it
+    if lost > 0 and (lost > figures.played // FEW or 2 * figures.lines_with > figures.lines_without):
+        return f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}"
+    if figures.with_it == figures.without_it and figures.lines_with >= figures.lines_without:
+        return "programs with it are no better and no shorter"
+    return ""
+
+
+__all__ = ["Judged", "Pair", "Verification", "judge"]

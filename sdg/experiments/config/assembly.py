@@ -1,0 +1,159 @@
+"""What a config names, built: models, searches, plans and agents."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from sdg.envs.domains import domain
+from sdg.experiments.config.config import ModelConfig, RunConfig, dump
+from sdg.experiments.play import players
+from sdg.experiments.play.episodes import Recipe
+from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
+from sdg.llm.model import LanguageModel, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
+from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
+from sdg.pipeline.plan import Explorers, Plan
+from sdg.skills.search.search import CountSearch, RandomSearch, Search
+from sdg.skills.search.skill_search import SkillSearch
+from sdg.storage import RunSettings, plain
+
+LIBRARY = "library"
+
+
+def reserved(config: RunConfig) -> tuple[str, ...]:
+    """Names that a skill can't have, because programs use them for something else."""
+    world = domain(config.world)
+    return (*world.perceivable.functions, *([world.forgets] if world.forgets else []), "program")
+
+
+def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
+    """Where a run keeps what a cycle learned: the last cycle's library is the run's, earlier ones stay beside it."""
+    return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
+
+
+def settings_of(config: RunConfig) -> RunSettings:
+    """What a run folder is held to, and the command that was typed."""
+    return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
+
+
+def plan_of(config: RunConfig) -> Plan:
+    """The stages' own settings."""
+    return Plan(
+        levels=config.levels,
+        instructions=config.instructions_per_level,
+        seed=config.seed,
+        domain=domain(config.world),
+        retries=config.hypothesize.retries,
+        repairs=config.hypothesize.repairs,
+        temperature=config.model.temperature,
+        max_tokens=config.model.max_tokens,
+        concurrency=config.model.concurrency if provider_of(config.model.kind).network else 1,
+        training_layouts=config.induce.training_layouts,
+        validation_layouts=config.induce.validation_layouts,
+        verify=config.verify,
+        induce=config.induce,
+        processes=config.processes,
+        cycles=config.cycles,
+    )
+
+
+def language_model(config: RunConfig, folder: Path) -> LanguageModel:
+    """The config's model with its wrappers: cache, budget ledger and transcript lie in the run folder."""
+    return build(model_settings(config, folder))
+
+
+def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
+    """Which model the config names, as a value that travels and holds no key; without a folder nothing is kept."""
+    model, budget = config.model, config.budget
+    return ModelSettings(
+        kind=model.kind,
+        name=model.name,
+        base_url=model.base_url,
+        trusted=_is_trusted(model),
+        timeout_seconds=model.timeout_seconds,
+        reply_seconds=model.reply_seconds,
+        concurrency=model.concurrency,
+        retries=model.retries,
+        transcript=Path(model.transcript) if model.transcript else None,
+        record=folder / "transcript.jsonl" if folder else None,
+        cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
+        ledger=folder / "spent.json" if folder else None,
+        fault_rate=model.fault_rate,
+        fault_seed=config.seed,
+        privacy=config.privacy,
+        limits=budget.limits,
+        prices=budget.prices,
+    )
+
+
+def _is_trusted(model: ModelConfig) -> bool:
+    """Whether the user said where the key may go: a config file from elsewhere may name any address."""
+    own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
+    return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
+
+
+SUBGOALS = 3
+"""Of an instruction, as a rule."""
+
+
+def expected_cost(config: RunConfig, *, until: str) -> str:
+    """What a run up to a stage will ask of its model, in a line; "" for a model that reaches no server."""
+    settings = model_settings(config, None)
+    if not provider_of(settings.kind).network:
+        return ""
+    levels, evaluate = len(config.levels), config.evaluate
+    instructions = levels * config.instructions_per_level
+    asked = Estimate().plus(HYPOTHESIS, instructions)
+    if until not in ("hypothesize", "verify"):
+        rehearsed = levels * config.induce.rehearsals * config.cycles
+        asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
+    if until in ("solve", "run"):
+        compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
+        asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
+    return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
+
+
+def planner_of(
+    config: RunConfig, run: Path | None, library: Path, *, agent: str, stage: str = "solve"
+) -> players.PlannerRecipe:
+    """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
+    return players.PlannerRecipe(
+        agent,
+        library,
+        model=model_settings(config, run),
+        sampling=Sampling(temperature=config.model.temperature, max_tokens=config.model.max_tokens, stage=stage),
+        settings=config.deduce,
+        domain=config.world,
+        guards=config.deduce.guards,
+    )
+
+
+def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
+    """sdg, and with `everyone` the agents that the config compares it with."""
+    sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
+    compared = config.evaluate.baselines if everyone else ()
+    return players.recipes(("sdg", *compared), sdg)
+
+
+def explorers_of(config: RunConfig) -> Explorers:
+    """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
+    if not config.verify.explorers:
+        return lambda library, search: search
+    return lambda library, search: SkillSearch(library, search, config.verify.search)
+
+
+def search_of(config: RunConfig) -> Search:
+    """The search that `verify.method` names."""
+    if config.verify.method == "ppo" and domain(config.world).inputs.bounds is not None:
+        from sdg.skills.search.learned_search import LearnedSearch
+
+        return LearnedSearch(config.verify.search, config.induce.train.ppo)
+    if config.verify.method == "ppo":
+        from sdg.skills.search.ppo_search import PPOSearch
+
+        return PPOSearch(config.verify.search)
+    kind = RandomSearch if config.verify.method == "random" else CountSearch
+    return kind(config.verify.search)

@@ -1,0 +1,334 @@
+"""The settings of a run: one YAML file, checked against these classes, with the values of `--set a.b=c` over it.
+
+A section is what the floor below takes, with the few things that only a run decides. The configuration page is written
+from here (`sdg config`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+import yaml
+from annotated_types import Ge, Le, MinLen
+from pydantic import Field, ValidationError
+
+import sdg
+from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.files import read_file
+from sdg.envs.registry import RegistryError
+from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
+from sdg.gate.registry import check_guards
+from sdg.induction.induce import InduceSettings
+from sdg.llm.budget import Limits, Prices
+from sdg.llm.registry import provider_of
+from sdg.llm.secrets import check_address
+from sdg.skills.learning.train import TrainSettings
+from sdg.skills.search.search import SearchSettings
+from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Share, Size
+from sdg.skills.strict_json import validate
+from sdg.storage.files import plain
+from sdg.verification.verify import VerifySettings
+
+MAP = "map"
+"""The preset of perception that every domain has: its own."""
+MAX_FAULTS = 30
+"""Told at once; a file of 19,000 strange keys would take minutes."""
+CONFIGS = Path(sdg.__file__).parent / "configs"
+PPO = TrainSettings().learner
+Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The language model. Keys come from the environment (OPENAI_API_KEY), never from a file that is kept."""
+
+    kind: str = "babylang"
+    """babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay; or a model of your
+    own as module:attribute"""
+    name: str = ""
+    """model name as the server knows it; openai only"""
+    base_url: str | None = None
+    """address of the server, such as http://127.0.0.1:8000/v1; null for OpenAI's own"""
+    transcript: str | None = None
+    """transcript.jsonl of the run to replay; replay only"""
+    temperature: Annotated[float, Ge(0), Le(2)] = 0.0
+    """sampling temperature"""
+    max_tokens: Count = 16_000
+    """longest reply, tokens, thoughts included"""
+    timeout_seconds: Positive = 600.0
+    """longest silence: until a reply begins, and between its pieces"""
+    reply_seconds: Positive = 3600.0
+    """longest time for one reply"""
+    concurrency: Size = 16
+    """questions to a server that may be under way at once"""
+    retries: Natural = 4
+    """how often a request that failed is sent again"""
+    cache: bool = True
+    """answer repeated requests from a cache in the run folder"""
+    fault_rate: Share = 0.0
+    """share of replies that are spoilt on purpose, to exercise repair"""
+
+    def __post_init__(self) -> None:
+        for need in provider_of(self.kind).needs:
+            if not getattr(self, need):
+                raise ValueError(f"kind {self.kind} needs a {need}: add `{need}: ...`")
+        if self.base_url is not None:
+            check_address(self.base_url)
+
+    @property
+    def named_by_user(self) -> bool:
+        """Whether the user typed the address, rather than a file that may come from elsewhere."""
+        return isinstance(self, TypedModelConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedModelConfig(ModelConfig):
+    """A model whose address was typed behind --set."""
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesizeConfig:
+    """Stage 1: instructions to subgoals with check functions (SDG, section 4.2)."""
+
+    repairs: Natural = 2
+    """how often a reply that can't be used is sent back"""
+    retries: Natural = 1
+    """new hypotheses for an instruction whose first wasn't verified"""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyConfig(VerifySettings):
+    """Stage 2: each subgoal is searched until its check fires (SDG, section 4.3)."""
+
+    method: Literal["count", "ppo", "random"] = "count"
+    """count (count-based, learns nothing), ppo (the paper's; where actions are real numbers, a policy of
+    stable-baselines3 that is trained on each check), or random for comparison"""
+    explorers: bool = True
+    """from the second cycle on, search with the skills learned so far as well"""
+    compared: bool = True
+    """whether random search tries every first hypothesis, too, under the same count"""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """how one subgoal is searched"""
+
+
+@dataclass(frozen=True, slots=True)
+class InduceConfig(InduceSettings):
+    __doc__ = InduceSettings.__doc__
+
+    rehearsals: Natural = 30
+    """instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3"""
+    training_layouts: Size = 1000
+    """layouts a level to practise on"""
+    validation_layouts: Size = 300
+    """layouts a level to judge skills on"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeduceConfig(DeductionSettings):
+    __doc__ = DeductionSettings.__doc__
+
+    guards: tuple[str, ...] = ("rules",)
+    """who judges feasibility and completeness: rules, learned, llm, open, or your own as module:attribute"""
+
+    def __post_init__(self) -> None:
+        DeductionSettings.__post_init__(self)
+        check_guards(self.guards)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateConfig:
+    """Unseen instructions, and who is compared on them."""
+
+    instructions: Size = 100
+    """unseen instructions a level"""
+    repeats: Count = 1
+    """runs over them, each under its own seed"""
+    baselines: tuple[Baseline, ...] = get_args(Baseline)
+    """agents compared beside sdg"""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetConfig:
+    """When a run stops cleanly with what it has; null means no limit. A run may go on with more."""
+
+    tokens: Count | None = None
+    """prompt and completion tokens, cached replies not counted"""
+    money: Positive | None = None
+    """price of the tokens, in the unit of the two prices"""
+    minutes: Positive | None = None
+    """time after which a command asks no further question"""
+    prompt_price: NotNegative = 0.0
+    """money for a million prompt tokens"""
+    completion_price: NotNegative = 0.0
+    """money for a million completion tokens"""
+    cached_price: NotNegative | None = None
+    """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
+
+    @property
+    def limits(self) -> Limits:
+        """What may be spent."""
+        return Limits(tokens=self.tokens, money=self.money, minutes=self.minutes)
+
+    @property
+    def prices(self) -> Prices:
+        """What a million tokens cost."""
+        return Prices(self.prompt_price, self.completion_price, self.cached_price)
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """A whole run."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    """names the run and its folder, runs/NAME"""
+    seed: LayoutSeed = 0
+    """decides instructions, layouts, searches and learning"""
+    domain: str = DEFAULT
+    """the kind of world: a key of sdg.envs.domains, or module:attribute"""
+    perception: Annotated[str, Field(pattern=r"^[a-z]{1,20}$")] = MAP
+    """what checks and programs perceive: map (everything seen so far) or paper (babyai: the paper's five functions,
+    what is in view relative to the robot)"""
+    levels: Annotated[tuple[str, ...], MinLen(1)] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open")
+    """levels of the domain, by name or id"""
+    instructions_per_level: Size = 25
+    """grounding instructions a level"""
+    cycles: Count = 1
+    """number of grounding cycles; failed instructions are retried with the skills learned so far"""
+    processes: Size = 2
+    """jobs that run side by side, one thread each"""
+    privacy: str = "off"
+    """off; on: sensitive values of instructions leave this machine as placeholders only; or on with a recogniser of
+    names of your own, as module:attribute"""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """the language model"""
+    hypothesize: HypothesizeConfig = field(default_factory=HypothesizeConfig)
+    """stage 1"""
+    verify: VerifyConfig = field(default_factory=VerifyConfig)
+    """stage 2"""
+    induce: InduceConfig = field(default_factory=InduceConfig)
+    """stage 3"""
+    deduce: DeduceConfig = field(default_factory=DeduceConfig)
+    """stage 4"""
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    """the figures"""
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    """when to stop"""
+
+    @property
+    def world(self) -> str:
+        """The name of the domain under the preset of perception."""
+        return self.domain if self.perception == MAP else f"{self.domain}-{self.perception}"
+
+
+def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) -> RunConfig:
+    """Read, overlay and check a config. Raises `ConfigError` that lists every fault with its file and line."""
+    try:
+        text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"there is no config {path}{_known(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"can't read the config {path}: {error}") from None
+    document = parse(text, source=str(path))
+    for assignment in overlay:
+        assign(document, assignment)
+    if seed is not None:
+        document.value["seed"] = seed
+        document.places[("seed",)] = "--seed"
+    config = check(document)
+    if document.place(("model", "base_url")).startswith("--set"):
+        typed = {each.name: getattr(config.model, each.name) for each in fields(config.model)}
+        config = replace(config, model=TypedModelConfig(**typed))
+    return config
+
+
+def find_config(name: str) -> Path:
+    """A config by path, or by its name in configs/ here or in the repository."""
+    places = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
+    return next((place for place in places if place.is_file()), places[0])
+
+
+def check(document: Document) -> RunConfig:
+    """Check plain values against the settings and the levels against the registry."""
+    try:
+        config = validate(RunConfig, document.value)
+        if config.induce.train.learner == PPO:
+            validate(PPOSettings, config.induce.train.ppo)
+    except ValidationError as error:
+        above = ("induce", "train", "ppo") if error.title == PPOSettings.__name__ else ()
+        found = error.errors()
+        faults = [_fault(document, {**each, "loc": (*above, *each["loc"])}) for each in found[:MAX_FAULTS]]
+        faults += [f"{document.source}: and {len(found) - MAX_FAULTS} more faults"] if len(found) > MAX_FAULTS else []
+        raise ConfigError("\n".join(faults)) from None
+    except ValueError as error:
+        raise ConfigError(f"{document.source}: {error}") from None
+    return replace(config, levels=_level_names(config, document))
+
+
+def dump(config: RunConfig) -> str:
+    """A config as YAML that `load` reads back to the same config, with every default in it."""
+    return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
+
+
+def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
+    try:
+        world = domain(config.domain)
+    except RegistryError as error:
+        raise ConfigError(f"{document.place(('domain',))}: {error}") from None
+    try:
+        domain(config.world)
+    except RegistryError:
+        fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
+        raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
+    names: list[str] = []
+    for index, level in enumerate(config.levels):
+        place = document.place(("levels", index))
+        try:
+            names.append(world.level_name(level))
+        except ValueError as error:
+            raise ConfigError(f"{place}: {error}") from None
+        if names[-1] in names[:-1]:
+            raise ConfigError(f"{place}: the level {names[-1]} is listed twice")
+    return tuple(names)
+
+
+def _fault(document: Document, details: Mapping[str, Any]) -> str:
+    path = tuple(details["loc"])
+    name = ".".join(str(part)[:80] for part in path)
+    place = document.place(path).partition("=")[0]  # not what was given: it may hold a key
+    if details["type"] == "unexpected_keyword_argument":
+        return f"{place}: there is no key {name!r}{_hint(path)}"
+    if details["type"] == "missing":
+        return f"{place}: the key {name!r} is missing"
+    if details["type"] == "value_error":
+        return f"{place}: {name}: {str(details['msg']).removeprefix('Value error, ')}"
+    return f"{place}: {name} {str(details['msg']).removeprefix('Input ')} (it is {details['input']!r:.80})"
+
+
+def _hint(path: tuple[str | int, ...]) -> str:
+    *above, wrong = map(str, path)
+    if "key" in wrong.lower() and path[0] == "model":
+        return "; keys and passwords aren't written into configs, set OPENAI_API_KEY in the environment"
+    places = [*_places(RunConfig), *_places(PPOSettings, ("induce", "train", "ppo"))]
+    near = [place[-1] for place in places if list(place[:-1]) == above]
+    close = difflib.get_close_matches(wrong, near, n=2) or [".".join(each) for each in places if each[-1] == wrong]
+    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(near)}"
+
+
+def _places(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The path of every key."""
+    kinds = get_type_hints(section)
+    for each in fields(section):
+        yield (*path, each.name)
+        if is_dataclass(kinds[each.name]):
+            yield from _places(kinds[each.name], (*path, each.name))
+
+
+def _known(path: Path) -> str:
+    folder = path.parent if path.parent.is_dir() else Path("configs")
+    names = sorted(str(entry) for entry in folder.glob("*.yaml")) if folder.is_dir() else []
+    return f"; there are {', '.join(names[:12])}" if names else ""

@@ -1,0 +1,122 @@
+"""How often the gate's guards are right (ResponsibleTA, Table 1): rules, learned, LLM-based, and the majority.
+
+    sdg bench gate [--world babyai|ui|phone|text] [--rollouts 60] [--seed N] [--json]
+    sdg bench gate --table 2 [--draws 200]                     tasks of a planner that errs (see `tasks.py`)
+    sdg bench gate --world ui --table 2 [--draws 200]          the same for screens (see `screen_tasks.py`)
+    sdg bench gate --draw --llm openai:NAME --base-url URL     asks a model about frozen items and keeps its answers
+
+Held out: layouts of the evaluation split and programs of a real model that nothing was learned from. A row for each
+guard (feasibility, completeness) and kind; both labels are drawn equally often, *infeasible* and *incomplete* are the
+positive ones. `low`, `high` are ends of 95 % intervals of the accuracy over rollouts, `ahead_low`, `ahead_high` of what
+it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers: 60 items a guard.
+
+World `ui`: guards of screens, on frozen pages of kinds of tasks that they never learned from (`screens.py`), ahead of
+`text match`, the plain yardstick. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.
+World `text`: how well private values are masked (`privacy.py`), by hands that nothing was made or learned from but
+those of the set "development".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from sdg.console import UserError
+from sdg.experiments.bench import options
+from sdg.experiments.gate_training import phone_guards, privacy, recorded, screen_guards, screen_tasks, tasks, training
+from sdg.experiments.gate_training.figures import figures
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balanced
+from sdg.experiments.gate_training.training import planned, rolled_out
+from sdg.experiments.table.comparison import find_library
+from sdg.experiments.table.figures import cores
+from sdg.privacy.recognisers import PrivacyError
+
+KINDS = ("rules", "learned")
+WORLDS = ("babyai", "ui", "phone", "text")
+
+
+def rows(
+    *,
+    seed: options.Seed = 0,
+    rollouts: Annotated[int, typer.Option(min=8, help="programs that are played, with mistakes in between")] = 60,
+    library: options.Library = "",
+    table: Annotated[int, typer.Option(min=1, max=2, help="2: tasks without a gate, with half of it, with all")] = 1,
+    draws: Annotated[int, typer.Option(min=12, help="of table 2: draws of mistakes over its 12 tasks")] = 200,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="ask a model about 60 items a guard and keep its answers")
+    ] = False,
+    items: Annotated[int, typer.Option(min=2, help="with --draw: items a guard")] = 60,
+    llm: options.Llm = "",
+    base_url: options.BaseUrl = "",
+    out: options.Out = None,
+    processes: options.Processes = 0,
+    world: Annotated[str, typer.Option(help="babyai, ui, phone or text; all by default")] = "",
+) -> list[Mapping[str, Any]]:
+    """A row for each guard and kind. Raises UserError for a library, a model or guards that aren't there."""
+    if world not in ("", *WORLDS):
+        raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(WORLDS)}")
+    if world == "ui":
+        return screen_tasks.rows(draws=draws, seed=seed) if table == 2 else screen_guards.rows(seed=seed)
+    if world == "phone":
+        return list(phone_guards.judge_rows())
+    if world == "text":
+        return _rows_of_privacy()
+    place = find_library(library)
+    if table == 2:
+        return tasks.rows(place, draws=draws, seed=seed, processes=processes or cores())
+    plan = planned(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS, texts=draw)
+    if draw:
+        if not llm:
+            raise UserError("--draw asks a real model: name one with --llm openai:NAME")
+        recorded.freeze(plan, items, to=out or recorded.PLACE, processes=processes or cores())
+        recorded.ask(out or recorded.PLACE, llm=llm, base_url=base_url)
+        return _rows_of_model(out or recorded.PLACE)
+    parts = [
+        [row | {"rollout": number} for row in part]
+        for number, part in enumerate(rolled_out(plan, processes=processes or cores()))
+    ]
+    found: list[Mapping[str, Any]] = []
+    for verb in (FEASIBILITY, COMPLETENESS):
+        held = balanced([row for part in parts for row in part if row["verb"] == verb], seed=seed)
+        labels, groups = np.array([row["label"] for row in held]), np.array([row["rollout"] for row in held])
+        told = {kind: np.array([row["chances"][kind] for row in held]) for kind in KINDS}
+        told["majority"] = np.full(len(held), 0.51)
+        for kind, chances in told.items():
+            about = {"world": "babyai", "guard": verb, "kind": kind}
+            found.append(about | figures(labels, chances, groups, against=told["rules"]))
+    found += _rows_of_model(out or recorded.PLACE)
+    return found if world else [*found, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+
+
+def train(world: str, *, to: Path | None, library: str, rollouts: int, seed: int, processes: int) -> object:
+    """Train the guards of a world and say where they are. Raises UserError for a world without guards."""
+    if world not in WORLDS:
+        raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(sorted(WORLDS))}")
+    if world == "ui":
+        return screen_guards.train(to=to, seed=seed)
+    if world == "phone":
+        return phone_guards.train(to=to, seed=seed, walks=max(rollouts // 6, 10))
+    if world == "text":
+        return privacy.train(to=to, seed=seed, processes=processes)
+    return training.train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes)
+
+
+def _rows_of_privacy() -> list[Mapping[str, Any]]:
+    """Raises UserError where the extra isn't installed."""
+    try:
+        return list(privacy.masking())
+    except (PrivacyError, ImportError) as error:
+        raise UserError(f"{error} (pip install 'sdg[privacy]')") from None
+
+
+def _rows_of_model(place: Path) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for verb, judged in recorded.replayed(place).items():
+        labels, chances = np.array([label for label, _ in judged]), np.array([chance for _, chance in judged])
+        about = {"world": "babyai", "guard": verb, "kind": "llm"}
+        found.append(about | figures(labels, chances, np.arange(len(labels)), against=None))
+    return found

@@ -1,0 +1,83 @@
+"""Data from the embedded phone (AndroidLab, data construction): walks with the screens before and after, judged by the
+learned guard in place of a person, and tasks that a model derives from given ones.
+
+    sdg bench phone-data --walks 50 --out runs/phone-data [--minari] [--llm openai:NAME]
+
+The folder gets `walks.jsonl`, `tasks.json` where a model is named, and with --minari the dataset "phone/walks-v0" in
+Minari's own place. `accepted` are actions whose effect the judge sees; how often it agrees with the phone's state says
+`sdg bench gate --world phone`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
+from sdg.envs.phone.tree import read_dump
+from sdg.experiments.bench import options
+from sdg.experiments.bench.phone.derivation import derive_tasks
+from sdg.experiments.gate_training.exploration import write_lines, write_minari
+from sdg.experiments.gate_training.phone_guards import observed, walk_all
+from sdg.experiments.table.comparison import PlannerSettings
+from sdg.experiments.table.figures import open_folder
+from sdg.gate.phones import LearnedPhoneGuard
+from sdg.gate.verdict import Command
+from sdg.llm.registry import build
+from sdg.storage import atomic_write
+
+FIRST_SEED = 5000
+"""Of the walks: neither those of tasks nor those that guards learn from or are measured on."""
+
+
+def rows(
+    *,
+    walks: Annotated[int, typer.Option(min=1, help="walks of 25 actions")] = 20,
+    llm: Annotated[str, typer.Option(metavar="KIND:NAME", help="a model that derives tasks; none without")] = "",
+    base_url: options.BaseUrl = "",
+    budget: options.Budget = options.NO_BUDGET,
+    minari: Annotated[bool, typer.Option("--minari", help="keep the walks as a Minari dataset, too")] = False,
+    out: options.Out = None,
+) -> list[Mapping[str, Any]]:
+    """A row for each app: actions in it, those whose effect the judge sees, derived tasks. Raises UserError."""
+    folder = Path(out or "runs/phone-data")
+    with open_folder(folder, {"walks": walks, "llm": llm, "base_url": base_url}, seed=0):
+        found, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
+        write_lines(folder / "walks.jsonl", found)
+        if minari:
+            write_minari("phone/walks-v0", [walk for walk in found if walk])
+        acted, accepted = Counter[str](), Counter[str]()
+        for each in (each for walk in found for each in walk):
+            before = observed(each.before)
+            app = read_dump(each.before).package.rpartition(".")[2]
+            acted[app] += 1
+            command = Command(each.name, each.argument)
+            accepted[app] += guard.complete(command, before, observed(each.after)).passed
+        planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
+        derived = _derived(planner, folder) if llm else []
+    tasks = Counter(task.app for task in derived)
+    apps = sorted(acted.keys() | tasks.keys())
+    return [{"app": app, "actions": acted[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]
+
+
+def _derived(planner: PlannerSettings, folder: Path) -> list[PhoneTask]:
+    """New tasks of each app, from those that aren't held out and the app's first screen; kept in the folder."""
+    model, found = build(planner.model(folder)), list[PhoneTask]()
+    seen = [task for task in embedded_tasks() if task.id not in held_out()]
+    with phone_browser() as browser:
+        phone = EmbeddedPhone(browser)
+        for app in sorted({task.app for task in seen}):
+            phone.reset(FIRST_SEED)
+            icon = next(each for each in read_dump(phone.dump()).elements if each.text.lower() == app)
+            phone.tap(icon.middle)
+            given = [task for task in seen if task.app == app]
+            found += derive_tasks(model, given, read_dump(phone.dump()))
+    lines = [{"id": task.id, "instruction": task.instruction} for task in found]
+    atomic_write(folder / "tasks.json", json.dumps(lines, ensure_ascii=False, indent=1) + "\n")
+    return found

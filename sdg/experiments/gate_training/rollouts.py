@@ -1,0 +1,219 @@
+"""Commands as planners give them, mistakes included, and what came of each: what guards learn from and are measured on.
+
+A program is played, the stand-in's or one that a real model wrote, and between its calls stand mistakes: another thing,
+one that was never seen, another skill, in the wrong order, with full hands. What a command came to is what the robot
+perceived: whether the skill's check fired within its attempts. Nothing here looks at a hidden state.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.deduction.deduce import DeductionSettings, Limits
+from sdg.deduction.library_skills import Option, options_of
+from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
+from sdg.deduction.robot import Robot
+from sdg.envs.domain import Domain
+from sdg.envs.domains import domain_of_data
+from sdg.envs.perception import Observation, Perception
+from sdg.experiments.play.parent_model import answer
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
+from sdg.gate.llm import question
+from sdg.gate.registry import gate_of
+from sdg.gate.verdict import Command, Gate, Verdict
+from sdg.llm.provider import ModelSettings
+from sdg.prompts.sources import needed
+from sdg.sandbox.guard import Refused, extract_code
+from sdg.sandbox.guard.errors import GuardError
+from sdg.skills.checks.check import compiled
+from sdg.skills.library.store import load_library
+
+PROGRAMS = Path(__file__).parent / "programs.jsonl.gz"
+"""Programs of a real model over the shipped skills, as it wrote them; set S1 is learned from, P1 is held out."""
+FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
+CALLS, BUDGET = 40, 400_000
+"""Commands of one rollout, and what its program may compute."""
+MISTAKES = ("elsewhere", "unknown", "order", "aimless")
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One program to play on one layout; `reply` is a model's, "" for the stand-in's. `guards` are asked beside."""
+
+    library: Path
+    level: str
+    seed: int
+    reply: str = ""
+    mistakes: float = 0.6
+    guards: tuple[str, ...] = ()
+    texts: bool = False
+
+    def answer(self, request: Any) -> Any:
+        """What the stand-in is asked, answered in the parent."""
+        return answer(ModelSettings(), request)
+
+    def lost(self, reason: str) -> list[dict[str, Any]]:
+        """What is kept of a rollout whose process hung or died: nothing."""
+        return []
+
+
+def real_programs(name: str) -> list[dict[str, Any]]:
+    """The kept programs of a set, with the `instruction` each was written for and its `reply`."""
+    with gzip.open(PROGRAMS, "rt", encoding="utf-8") as lines:
+        return [row for row in map(json.loads, lines) if row["set"] == name]
+
+
+def play(rollout: Rollout) -> list[dict[str, Any]]:
+    """A row for each judgement: verb, skill, source, label, features, the chance that each guard gives, texts."""
+    skills, domain = skills_of(rollout.library)
+    world = domain.open(rollout.level, lift_time_limit=True)
+    world.reset(rollout.seed)
+    rng = np.random.default_rng(rollout.seed)
+    robot = Robot(world, skills, domain=domain, rng=rng)
+    try:
+        reply = rollout.reply or written(rollout, world.mission, skills)
+        source = needed(extract_code(reply), ENTRY)
+    except Refused:
+        return []
+    recorder = Recorder(robot, rollout, guards_of(rollout, skills, domain), rng)
+    scope = Scope(robot, recorder)
+    run_program(source, scope, budget=BUDGET)
+    return recorder.rows
+
+
+def written(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
+    """The stand-in's reply to a mission."""
+    planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
+    limits = Limits(500, DeductionSettings().interactions, BUDGET)
+    asked = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
+    return str(planner.write(asked).text)
+
+
+@lru_cache(maxsize=2)
+def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
+    """A library's skills by name, and its domain; loaded once a process."""
+    stored = load_library(library)
+    return options_of(stored), domain_of_data(stored.domain)
+
+
+def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, Gate]:
+    """The rollout's guards by name, each behind a chain of its own."""
+    usages = {name: skill.usage for name, skill in skills.items()}
+    facts = {"usages": usages, "resolve": domain.language.resolve, "affordances": domain.affordances}
+    return {name: gate_of([name], **facts) for name in rollout.guards}  # type: ignore[arg-type]
+
+
+class Recorder(GatedExecutor):
+    """Carries out what a program says and mistakes in between, all without a gate, and keeps what came of each."""
+
+    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], rng: np.random.Generator) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._robot, self._rollout, self._guards, self._rng = robot, rollout, guards, rng
+        self._source = "real program" if rollout.reply else "stand-in"
+        self._made = 0
+
+    def execute(self, command: Command) -> Outcome:
+        """Perhaps a mistake or two, then the command itself. Raises EpisodeOver when enough was seen."""
+        while self._rng.random() < self._rollout.mistakes:
+            kind = str(self._rng.choice(MISTAKES))
+            if mistake := self._mistake(kind, command):
+                self._carry_out(mistake, source=kind)
+        return self._carry_out(command, source=self._source)
+
+    def _carry_out(self, command: Command, *, source: str) -> Outcome:
+        if self._made >= CALLS or self._is_over():
+            raise EpisodeOver
+        self._made += 1
+        before = self._robot.observe()
+        try:
+            result = self._robot.perform(command)
+        except IllegalCommand as error:
+            return Outcome(command, False, error=str(error))
+        if not result.reached and self._is_over():
+            raise EpisodeOver
+        if result.steps:
+            after = self._robot.observe()
+            self._keep(FEASIBILITY, command, source, result.reached, before, None)
+            self.rows[-1]["steps"] = result.steps
+            self._keep(COMPLETENESS, command, source, result.reached, before, after)
+            for other in self._others(command):
+                if (came_about := self._holds(other, after.perception)) is not None:
+                    self._keep(COMPLETENESS, other, "swapped", came_about, before, after)
+        return Outcome(command, result.reached, result.steps)
+
+    def _is_over(self) -> bool:
+        return self._robot.ending.over
+
+    def _keep(
+        self, verb: str, command: Command, source: str, label: bool, before: Observation, after: Observation | None
+    ) -> None:
+        usage, seen = self._robot.skills[command.name].usage, after.perception if after is not None else None
+        features = self._robot.domain.affordances.features(usage.asks, command.argument, before.perception, seen)
+        chances = {
+            name: chance(guard.complete(command, before, after) if after else guard.feasible(command, before))
+            for name, guard in self._guards.items()
+        }
+        row = {"verb": verb, "skill": command.name, "source": source, "label": label, "features": features.tolist()}
+        if self._rollout.texts:
+            row["question"] = question(command, before, after)
+        self.rows.append(row | {"chances": chances})
+
+    def _others(self, command: Command) -> Iterator[Command]:
+        """The same skill about something else, and another skill: the parts of a triple swapped."""
+        for kind in ("elsewhere", "order"):
+            if other := self._mistake(kind, command, same_skill=kind == "elsewhere"):
+                yield other
+
+    def _holds(self, command: Command, seen: Perception | None) -> bool | None:
+        skill = self._robot.skills[command.name]
+        try:
+            check = skill.check(command.argument)
+            return None if check is None or seen is None else compiled(check, self._robot.domain)(seen)
+        except (ValueError, Refused, GuardError):
+            return None
+
+    def _mistake(self, kind: str, command: Command, *, same_skill: bool = False) -> Command | None:
+        language, rng = self._robot.domain.language, self._rng
+        takers = [name for name, skill in self._robot.skills.items() if skill.takes_argument]
+        if kind == "aimless":
+            return Command(str(rng.choice([name for name in self._robot.skills if name not in takers] or [""])))
+        things = [each for each in self._robot.perception().elements() if not each.held]
+        if kind == "unknown":
+            argument = " ".join(str(rng.choice(words)) for words in language.parts.values())
+        elif kind == "order" and command.argument:
+            argument = command.argument
+        elif things:
+            argument = language.name_of(things[rng.integers(len(things))])
+        else:
+            return None
+        if same_skill:
+            return Command(command.name, argument) if command.argument else None
+        apt = [name for name in takers if self._suits(name, argument)] or takers
+        return Command(str(rng.choice(apt)), argument)
+
+    def _suits(self, name: str, argument: str) -> bool:
+        """Whether a skill was learned about such things: nobody opens a ball."""
+        kind, stored = self._robot.domain.language.kind, getattr(self._robot.skills[name], "stored", None)
+        return stored is None or kind(argument) in {kind(example) for example in stored.argument_examples}
+
+
+def chance(verdict: Verdict) -> float:
+    """How likely a guard thinks yes to be, in [0, 1]."""
+    return verdict.confidence if verdict.passed else 1 - verdict.confidence
+
+
+def balanced(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]]:
+    """As many rows of each label, drawn from the larger part."""
+    rng = np.random.default_rng(seed)
+    parts = [[row for row in rows if row["label"] is label] for label in (False, True)]
+    least = min(map(len, parts))
+    return [part[i] for part in parts for i in sorted(rng.permutation(len(part))[:least])]

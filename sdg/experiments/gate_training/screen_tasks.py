@@ -1,0 +1,148 @@
+"""ResponsibleTA's Table 2 for screens: twelve tasks of many steps on pages of several apps by a planner that errs.
+
+An expert's steps (`bench/screens/pages/apps.json`) as commands in words; one in four is replaced by a mistake, which
+follows from the draw's seed alone: what another page has, another thing of this page, or nothing at all. The executor
+acts on what it takes the words to mean most likely on the parsed screenshot. Without a gate the planner believes that
+each command was carried out. With feasibility a refused one is planned again, which gives the one that was meant; with
+completeness one that left no trace of what was meant is planned again, too. The page's state at the end judges. In
+tasks 7 and 10 values are placeholders for planner and guards; two more rows have these tasks with and without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sdg.console import UserError, progress
+from sdg.envs.perception import Observation
+from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
+from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.page import Access, PageWorld
+from sdg.experiments.bench.screens.own_pages import PLACE
+from sdg.experiments.gate_training.figures import interval
+from sdg.experiments.gate_training.screen_guards import Parsed
+from sdg.experiments.play.pages import open_page
+from sdg.gate.screens import ScreenGuard
+from sdg.gate.verdict import Command
+from sdg.privacy.memory import Memory
+from sdg.privacy.protector import masked_record
+
+ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
+PLACEHOLDERS, IN_CLEAR = "both, the two tasks with placeholders", "both, the same two in clear"
+RATE, SIZE = 0.25, {"width": 760, "height": 480}
+_CALLED = """selector => { const node = document.querySelector(selector), said = (node.innerText || '').trim();
+  const label = (node.closest('label')?.innerText || node.placeholder || node.ariaLabel || '').trim().split('\\n')[0];
+  const tick = node.type === 'radio' ? 'radio button' : 'checkbox';
+  return /checkbox|radio/.test(node.type) ? `the ${tick} beside '${label}'` :
+    node.matches('input, textarea') ? `the field beside '${label}'` :
+    said ? `the '${said}' ${node.matches('button') ? 'button' : 'link'}` : `the '${label}' icon`; }"""
+
+
+class Draws:
+    """Tasks with draws of mistakes on one page of a browser; every screen is parsed once."""
+
+    def __init__(self, world: PageWorld) -> None:
+        self._world, self._page, self._parsed, self._guard = world, world.page, Parsed(), ScreenGuard()
+
+    def words(self, tasks: Sequence[Mapping[str, Any]]) -> list[list[Command]]:
+        """The expert's commands of each task in words; placeholders where values stay here."""
+        found = []
+        for task in tasks:
+            self._world.open((PLACE / f"{task['page']}.html").as_uri())
+            self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
+            named = [(step, self._page.evaluate(_CALLED, step[1])) for step in task["way"]]
+            typed = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in named]
+            found.append(
+                [
+                    Command(TYPE, f"{text} into {name}") if step[0] == "type" else Command(CLICK, name)
+                    for (step, name), text in zip(named, typed, strict=True)
+                ]
+            )
+        return found
+
+    def play(
+        self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
+    ) -> dict[str, Any]:
+        """One draw: whether the task was done, steps that were carried out as meant, and all that were carried out."""
+        self._world.open((PLACE / f"{task['page']}.html").as_uri())
+        self._memory = Memory({step[3]: step[2] for step in task["way"] if len(step) > 3})
+        rng, valid, executed = np.random.default_rng(seed), 0, 0
+        for command in meant:
+            kind, drawn = int(rng.integers(3)), rng.random()
+            pool = (others, [each for each in meant if each != command], [None])[kind]
+            mistake = pool[int(rng.integers(len(pool)))]
+            said: Command | None = mistake if arm != "expert" and drawn < RATE else command
+            before = self.observe()
+            if arm.startswith("feasibility") and said is not None and not self._guard.feasible(said, before).passed:
+                said = command if said != command and self._guard.feasible(command, before).passed else None
+            executed, valid = executed + (said is not None), valid + (said == command)
+            self._do(said)
+            if arm.endswith("completeness") and not self._guard.complete(command, before, self.observe()).passed:
+                executed, valid = executed + 1, valid + (said != command)
+                self._do(command)
+        return {"success": bool(self._page.evaluate(task["judge"])), "valid": valid, "executed": executed}
+
+    def observe(self) -> Observation:
+        """The screen now, values that stay here masked in its texts."""
+        screen = self._parsed(self._world.screenshot())
+        elements = tuple(masked_record(each, self._memory.mask) for each in screen.parsed)
+        return Observation("\n".join(map(str, elements)), screen.picture, elements)
+
+    def _do(self, command: Command | None) -> None:
+        """Act on the element that the words mean most likely; None: nothing."""
+        if command is None:
+            return
+        phrase, found = asked_for({command.name}, command.argument, self.observe().elements)  # type: ignore[arg-type]
+        if found:
+            x, y = found[0].element.middle
+            self._world.step("CLICK_COORDS", f"{x},{y}")
+            if phrase.typed is not None:
+                for key in ("C-a", "<Delete>"):
+                    self._world.step("PRESS_KEY", key)
+                self._world.step("TYPE_TEXT", self._memory.fill(phrase.typed))
+
+
+def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
+    """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws. Raises UserError."""
+    if missing := what_is_missing():
+        raise UserError(f"screens need {missing}")
+    tasks = json.loads((PLACE / "apps.json").read_text("utf-8"))
+    clear = [task | {"way": [step[:3] for step in task["way"]]} for task in tasks]
+    found: list[Mapping[str, Any]] = []
+    access = Access((PLACE / "mail.html").as_uri(), (str(PLACE),))
+    with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
+        page.set_viewport_size(SIZE)
+        player = Draws(world)
+        commands, cleared = player.words(tasks), player.words(clear)
+        secret = [n for n, task in enumerate(tasks) if any(len(step) > 3 for step in task["way"])]
+        for arm in (*ARMS, IN_CLEAR):
+            among = secret if arm == IN_CLEAR else list(range(len(tasks)))
+            ways, words = (clear, cleared) if arm == IN_CLEAR else (tasks, commands)
+            count = len(among) if arm == "expert" else draws * len(among) // len(tasks)
+            played = []
+            with progress().stage(arm, total=count, unit="draw") as stage:
+                for number in range(count):
+                    n = among[number % len(among)]
+                    away = [m for m, task in enumerate(tasks) if task["page"] != tasks[n]["page"]]
+                    others = [each for m in away for each in cleared[m]]
+                    own = seed * 100_003 + n + len(tasks) * (number // len(among))
+                    name = ARMS[-1] if arm == IN_CLEAR else arm
+                    played.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
+                    stage.advance()
+            found.append(_row(arm, played))
+            if arm == ARMS[-1]:
+                found.append(_row(PLACEHOLDERS, [each for each in played if each["task"] in secret]))
+    return found
+
+
+def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    success = np.array([row["success"] for row in played], float)
+    low, high = interval(success, np.arange(len(played)))
+    return {
+        "world": "ui", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4), "low": round(low, 4),
+        "high": round(high, 4), "valid_steps": sum(row["valid"] for row in played),
+        "executed_steps": sum(row["executed"] for row in played),
+    }  # fmt: skip

@@ -1,0 +1,377 @@
+"""What guards for screens learn from and are measured on: pages, worded commands on them, and what came of each.
+
+Made the paper's way (ResponsibleTA, section 4.1): feasible commands are written from captions of the page, infeasible
+ones from captions that other pages of the same task have and this one hasn't; a triple (command, before, after) is
+complete where `after` came of this command and not where it came of the same act on another element of the page. The
+DOM says what is on a page and where; guards are shown the screenshots, parsed.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.ui.affordances import CLICK, TYPE
+from sdg.envs.ui.boxes import TrueElement, true_elements
+from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
+from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.parser.detector import ICONS, overlap
+from sdg.envs.ui.parser.lively import LIVELY
+from sdg.envs.ui.parser.pages import WORDS, made_up_page
+from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
+from sdg.envs.ui.tasks import SEEN
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
+
+
+def family(task: str) -> str:
+    """The kind of a task, which its variants share: `click-checkboxes-large` is of the kind `click-checkboxes`."""
+    return "-".join(task.split("-")[:2])
+
+
+HELD_OUT: tuple[str, ...] = tuple(
+    task for task in SEEN if family(task) in random.Random(18).sample(sorted({family(each) for each in SEEN}), 14)
+)
+"""Kinds of tasks, with all their variants, that no guard learns from."""
+LEARNED: tuple[str, ...] = tuple(task for task in SEEN if task not in HELD_OUT)
+TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
+PLACE = Path(__file__).parent / "screens.jsonl.gz"
+"""Pages of the held-out kinds, frozen by `python -m sdg.experiments.gate_training.screens`."""
+PAGES, TRIES, TRANSITIONS, COMMANDS = 8, 10, 6, 4
+MADE_UP = "made up"
+MOST_WORDS = 40
+"""Characters of a caption that commands are written from; longer ones are prose."""
+FORMS = {
+    "button": ("the '{}' button", "the button '{}'", "the button that says '{}'", "'{}'"),
+    "link": ("the '{}' link", "the link '{}'", "'{}'"),
+    "tab": ("the '{}' tab", "the tab '{}'", "'{}'"),
+    "text": ("the text '{}'", "the words '{}'", "'{}'"),
+    "checkbox": ("the checkbox beside '{}'", "the '{}' checkbox"),
+    "radio": ("the radio button beside '{}'", "the option '{}'"),
+    "textbox": ("the textbox beside '{}'", "the '{}' field", "the field '{}'"),
+    "text area": ("the text area '{}'", "the text area beside '{}'"),
+    "dropdown": ("the dropdown showing '{}'", "the '{}' dropdown"),
+    "icon": ("the {} icon", "the icon {}"),
+    "shape": ("the {} shape", "the shape that is {}"),
+}
+"""Templates of what a command names, by kind; one without words is called by its kind alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A caption of a page and the true box [x0, y0, x1, y1] of what has it, in pixels."""
+
+    kind: str
+    words: str
+    look: str
+    box: tuple[int, int, int, int]
+
+    @property
+    def caption(self) -> Caption:
+        """The caption alone."""
+        return Caption(self.kind, self.words, self.look)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A command that was carried out on a page: verb, argument, box of what was acted on, PNG of the screen then and,
+    on made-up pages, the true elements then."""
+
+    verb: str
+    argument: str
+    box: tuple[int, int, int, int]
+    after: bytes
+    elements: tuple[ScreenElement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was seen (PNG), what is on it, and what came of commands there; a made-up one has its true elements,
+    which aren't saved: it needn't be parsed to be learned from."""
+
+    task: str
+    seed: int
+    before: bytes
+    named: tuple[Named, ...]
+    texts: str
+    transitions: tuple[Transition, ...]
+    elements: tuple[ScreenElement, ...] = ()
+
+
+def named_of(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Named, ...]:
+    """What commands can name without doubt on a page: captions that only one element has."""
+    screen = as_screen(elements, picture)
+    found = [(each, caption_of(each, screen)) for each in screen]
+    said = [_key(caption) for _, caption in found]
+    return tuple(
+        Named(caption.kind, caption.words, caption.look, each.box)
+        for each, caption in found
+        if said.count(_key(caption)) == 1 and _is_sayable(caption)
+    )
+
+
+def as_screen(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[ScreenElement, ...]:
+    """True elements as a perfect parser would give them, links told apart from text."""
+    found: list[ScreenElement] = []
+    holders = [each for each in elements if each.kind in ("button", "link", "tab")]
+    for each in elements:
+        kind, text, look = each.kind, each.text, ""
+        if kind == "icon":
+            kind, text = (f"{text} icon" if text in ICONS else "icon"), ""
+        elif kind == "shape":
+            letters = not re.match(r"rgb|none|#|url|$", text)
+            kind, text, look = ("text", text, "") if letters else ("shape", "", colour_of(picture, each.box))
+        elif kind == "text" and any(_lies_in(each.box, other.box) for other in holders):
+            continue
+        found.append(ScreenElement(len(found) + 1, kind, text, each.box, each.checked, each.focused, look))
+    return tuple(found)
+
+
+def _lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def _key(caption: Caption) -> tuple[str, str]:
+    if caption.kind in ("icon", "shape"):
+        return caption.kind, caption.words or caption.look
+    kind = "" if caption.kind in ("button", "link", "tab", "text") else caption.kind
+    return kind, alike(caption.words)
+
+
+def _is_sayable(caption: Caption) -> bool:
+    if caption.kind == "icon":
+        return bool(caption.words)
+    if caption.kind == "shape":
+        return caption.look not in ("", "white")
+    if caption.kind in FIELDS[:2] and not caption.words:
+        return True
+    return bool(alike(caption.words)) and len(caption.words) <= MOST_WORDS and "'" not in caption.words
+
+
+def worded(caption: Caption, rng: np.random.Generator) -> str:
+    """A phrase that names what has a caption."""
+    words = caption.look if caption.kind == "shape" else caption.words
+    return str(rng.choice(FORMS[caption.kind])).format(words) if words else f"the {caption.kind}"
+
+
+def gather(
+    browser: Browser, tasks: Sequence[str], *, pages: int = PAGES, made_up: int = 0, seed: int
+) -> Iterator[Page]:
+    """Pages of tasks, then made-up ones, with commands that had a visible effect. Pages that break are left out."""
+    todo = [(task, seed + number) for task in tasks for number in range(pages)]
+    for task, number in (*todo, *((MADE_UP, seed + number) for number in range(made_up))):
+        try:
+            yield _page(browser, task, number)
+        except PageError:
+            continue
+
+
+def _page(browser: Browser, task: str, seed: int) -> Page:
+    rng = np.random.default_rng(seed)
+    first = _shown(browser, task, seed, None)
+    lead = first[int(rng.integers(len(first)))] if first and rng.random() < 0.5 else None
+    _shown(browser, task, seed, lead)
+    if _is_over(browser, task):
+        lead = None
+        _shown(browser, task, seed, lead)
+    before, elements = browser.screenshot(), true_elements(browser)
+    picture = picture_of(before)
+    named = named_of(elements, picture)
+    order = sorted(rng.permutation(len(named)), key=lambda i: named[i].kind == "text")
+    words = str(rng.choice(WORDS))
+    found: dict[Any, Transition] = {}
+    for each in [named[i] for i in order[:TRIES]]:
+        _shown(browser, task, seed, lead)
+        types = each.kind in FIELDS[:2] and rng.random() < 0.7
+        _act(browser, each, words if types else "")
+        after = browser.screenshot()
+        if _is_over(browser, task) or not _shows(picture, picture_of(after), each.box):
+            continue
+        phrase, then = worded(each.caption, rng), true_elements(browser)
+        verb, argument = (TYPE, f"'{words}' into {phrase}") if types else (CLICK, phrase)
+        came = tuple(sorted((new.kind, new.text, new.box, new.checked) for new in then)), _focus(then)
+        if came in found:  # a label does what its tick does: neither can be told to be incomplete
+            continue
+        told = parsed_like(then, picture_of(after)) if task == MADE_UP else ()
+        found[came] = Transition(verb, argument, each.box, after, told)
+        if len(found) == TRANSITIONS:
+            break
+    told = parsed_like(elements, picture) if task == MADE_UP else ()
+    texts = alike_page(as_screen(elements, picture))
+    return Page(task, seed, before, named, texts, tuple(found.values()), told)
+
+
+def _focus(elements: Sequence[TrueElement]) -> tuple[int, ...]:
+    """The box of the field that has the focus."""
+    return next((each.box for each in elements if each.focused and each.kind in FIELDS), ())
+
+
+def parsed_like(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[ScreenElement, ...]:
+    """True elements as the parser gives them: links are text, and ticks and icons have none."""
+    return tuple(
+        replace(each, kind="text")
+        if each.kind == "link"
+        else replace(each, text="")
+        if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")
+        else each
+        for each in as_screen(elements, picture)
+    )
+
+
+def _shown(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[Named, ...]:
+    """A task's page after a first click on `lead`; what can be named on it without one."""
+    if task == MADE_UP:
+        browser.page.mouse.move(0, 0)
+        browser.show(made_up_page(seed))
+        browser.page.evaluate("() => { window.WOB_TASK_READY = true }")  # it is what `settle` waits for
+        browser.page.evaluate(LIVELY, seed + 1)
+    else:
+        browser.begin(task, seed)
+    if lead is not None:
+        _act(browser, lead, "")
+        return ()
+    return named_of(true_elements(browser), np.full((SCREEN, SCREEN, 3), 255, np.uint8))
+
+
+def _is_over(browser: Browser, task: str) -> bool:
+    return task != MADE_UP and bool(browser.state()["done"])
+
+
+def _act(browser: Browser, on: Named, words: str) -> None:
+    x0, y0, x1, y1 = on.box
+    browser.perform(Command("CLICK_COORDS", (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+    if words:
+        browser.perform(Command("TYPE_TEXT", words))
+
+
+def _shows(before: np.ndarray, after: np.ndarray, box: Sequence[int]) -> bool:
+    """Whether an effect is to be seen: at what was acted on, or on a good part of the screen."""
+    changed = (np.abs(before.astype(np.int16) - after) > 24).any(axis=2)
+    x0, y0, x1, y1 = box
+    return bool(changed[max(y0 - 6, 0) : y1 + 6, max(x0 - 6, 0) : x1 + 6].any()) or float(changed.mean()) > 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question to a guard: verb, command, page, the screen after it (None for feasibility), the true answer, the box
+    of what is meant where it is there."""
+
+    guard: str
+    verb: str
+    argument: str
+    page: Page
+    after: bytes | None
+    label: bool
+    box: tuple[int, int, int, int] | None = None
+
+
+def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
+    """Questions about pages, as many of each answer from every page."""
+    rng = np.random.default_rng(seed)
+    pools: dict[str, dict[tuple[str, str], Caption]] = {}
+    for page in pages:
+        for each in page.named:
+            pools.setdefault(page.task, {})[each.kind, alike(each.words) + each.look] = each.caption
+    found: list[Item] = []
+    for page in pages:
+        found += _feasibilities(page, list(pools.get(page.task, {}).values()), rng)
+        found += _completenesses(page, rng)
+    return found
+
+
+def _feasibilities(page: Page, pool: Sequence[Caption], rng: np.random.Generator) -> list[Item]:
+    absent = [caption for caption in pool if _is_absent(caption, page)]
+    count = min(len(page.named), len(absent), COMMANDS)
+    there = [page.named[i] for i in rng.permutation(len(page.named))[:count]]
+    missing = [absent[i] for i in rng.permutation(len(absent))[:count]]
+    return [
+        *(Item(FEASIBILITY, *_command(each.caption, rng), page, None, True, each.box) for each in there),
+        *(Item(FEASIBILITY, *_command(caption, rng), page, None, False) for caption in missing),
+    ]
+
+
+def _is_absent(caption: Caption, page: Page) -> bool:
+    if caption.kind in ("icon", "shape"):
+        return all(_key(each.caption) != _key(caption) for each in page.named) and all(
+            each.kind != caption.kind or (caption.kind == "shape" and each.look != caption.look) or each.words
+            for each in page.named
+        )
+    if not caption.words:
+        return all(each.kind != caption.kind for each in page.named)
+    return alike(caption.words) not in page.texts
+
+
+def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
+    phrase = worded(caption, rng)
+    if caption.kind in FIELDS[:2] and rng.random() < 0.7:
+        return TYPE, f"'{rng.choice(WORDS)}' into {phrase}"
+    return CLICK, phrase
+
+
+def _completenesses(page: Page, rng: np.random.Generator) -> list[Item]:
+    found: list[Item] = []
+    for each in page.transitions:
+        others = [o for o in page.transitions if o is not each and overlap(o.box, each.box) < 0.3]
+        others = [o for o in others if o.after != each.after]
+        if not others:
+            continue
+        same = [o for o in others if o.verb == each.verb] or others
+        other = same[int(rng.integers(len(same)))]
+        found.append(Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box))
+        found.append(Item(COMPLETENESS, each.verb, each.argument, page, other.after, False))
+    return found
+
+
+def save(pages: Sequence[Page], place: Path) -> None:
+    """Write pages, a line each, gzipped without a time."""
+    with gzip.GzipFile(place, "wb", mtime=0) as out:
+        for page in pages:
+            out.write(json.dumps(_plain(_kept(asdict(page)))).encode() + b"\n")
+
+
+def _kept(row: dict[str, Any]) -> dict[str, Any]:
+    transitions = [{key: each[key] for key in each if key != "elements"} for each in row["transitions"]]
+    return {key: row[key] for key in row if key != "elements"} | {"transitions": transitions}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def load(place: Path = PLACE) -> list[Page]:
+    """The pages of a file that `save` wrote."""
+    with gzip.open(place, "rt", encoding="utf-8") as lines:
+        return [_stored(json.loads(line)) for line in lines]
+
+
+def _stored(row: dict[str, Any]) -> Page:
+    named = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
+    transitions = tuple(
+        Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
+        for each in row["transitions"]
+    )
+    return Page(row["task"], row["seed"], base64.b64decode(row["before"]), named, row["texts"], transitions)
+
+
+def main() -> None:
+    """Freeze pages of the held-out kinds, which the figures are drawn from."""
+    with Browser() as browser:
+        save(list(gather(browser, HELD_OUT, seed=EVALUATION_SEED)), PLACE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""ResponsibleTA's Table 2 for BabyAI: tasks of many steps by a planner that errs, without a gate, with half, with all.
+
+The planner is the stand-in; one command in four is replaced by a mistake. Which commands and which mistakes follow from
+the draw's seed alone, so they were settled before any guard was asked; some of them can be carried out from where the
+robot is, and came about (`mistakes_that_came_about`): no guard of feasibility could know those. Without a gate the
+planner believes that each command was carried out. With feasibility each command is asked about, the right ones too: a
+refused one is planned again, which gives the one that was meant; where that is refused as well, the planner is told.
+With completeness one that didn't come about is planned again, too. A task ends after `REPLANS` such plans, or at the
+level's limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
+from sdg.deduction.robot import Robot
+from sdg.envs.instructions import seeds
+from sdg.experiments.gate_training.figures import interval
+from sdg.experiments.gate_training.rollouts import BUDGET, MISTAKES, Recorder, Rollout, guards_of, skills_of, written
+from sdg.experiments.play.parent_model import answer
+from sdg.experiments.workers.workers import Workers
+from sdg.gate.executor import IllegalCommand, Outcome
+from sdg.gate.verdict import Command, Gate
+from sdg.llm.provider import ModelSettings
+from sdg.prompts.sources import needed
+from sdg.sandbox.guard import extract_code
+
+ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
+GUARDS = ("rules", "learned")
+TASKS, RATE, REPLANS, CALLS = 12, 0.25, 40, 400
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One task with one draw of mistakes, in one arm of the table."""
+
+    library: Path
+    level: str
+    seed: int
+    draw: int
+    arm: str
+
+    def answer(self, request: Any) -> Any:
+        """What the stand-in is asked, answered in the parent."""
+        return answer(ModelSettings(), request)
+
+    def lost(self, reason: str) -> dict[str, Any]:
+        """What is kept of a draw whose process hung or died: a failure."""
+        return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
+
+
+def play(draw: Draw) -> dict[str, Any]:
+    """Commands that came about as they were meant, commands that were executed, and whether the task was done."""
+    skills, domain = skills_of(draw.library)
+    world = domain.open(draw.level)
+    world.reset(draw.seed)
+    rollout = Rollout(draw.library, draw.level, draw.seed, guards=GUARDS)
+    robot = Robot(world, skills, domain=domain, rng=np.random.default_rng(draw.draw))
+    erring = Erring(robot, rollout, guards_of(rollout, skills, domain), draw)
+    source = needed(extract_code(written(rollout, world.mission, skills)), ENTRY)
+    run_program(source, Scope(robot, erring), budget=BUDGET)
+    return {"success": robot.ending.done, "valid": erring.valid, "executed": erring.executed,
+            "feasible": erring.feasible}  # fmt: skip
+
+
+class Erring(Recorder):
+    """Carries out a planner's commands, some of them mistaken, behind as much of a gate as the arm has."""
+
+    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], draw: Draw) -> None:
+        super().__init__(robot, rollout, guards, np.random.default_rng(draw.draw))
+        self.valid = self.executed = self.feasible = 0
+        self._arm, self._replans = draw.arm, 0
+
+    def execute(self, command: Command) -> Outcome:
+        """The command or a mistake in its place; what the gate finds wrong is planned again. Raises EpisodeOver."""
+        said = command
+        if self._arm != "expert" and self._rng.random() < RATE:
+            said = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
+        if not self._passes(said):
+            self._plan_again()
+            if said == command or not self._passes(command):
+                return Outcome(command, False, error="the gate refuses it")
+            said = command
+        outcome = self._do(said, meant=command)
+        if outcome is None:
+            self._plan_again()
+            outcome = self._do(command, meant=command)
+        return outcome or Outcome(command, False)
+
+    def _plan_again(self) -> None:
+        self._replans += 1
+        if self._replans > REPLANS:
+            raise EpisodeOver
+
+    def _passes(self, command: Command) -> bool:
+        if self._arm in ("expert", "baseline"):
+            return True
+        now = self._robot.observe()
+        return all(guard.feasible(command, now).passed for guard in self._guards.values())
+
+    def _do(self, command: Command, *, meant: Command) -> Outcome | None:
+        """What the planner is told of it; None where completeness finds that it isn't what was meant."""
+        if self._is_over() or self.executed >= CALLS:
+            raise EpisodeOver
+        before = self._robot.observe()
+        self.executed += 1
+        try:
+            result = self._robot.perform(command)
+        except IllegalCommand as error:
+            return Outcome(command, False, error=str(error))
+        self.valid += result.reached and command == meant
+        self.feasible += result.reached and command != meant
+        if command == meant:
+            return Outcome(command, result.reached, result.steps)
+        if self._arm.endswith("completeness") and not self._is_over():
+            after = self._robot.observe()
+            if not all(guard.complete(meant, before, after).passed for guard in self._guards.values()):
+                return None
+        return Outcome(meant, True, result.steps)
+
+
+def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mapping[str, Any]]:
+    """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws."""
+    layouts = seeds("evaluation", count=TASKS, seed=seed)
+    jobs = [
+        Draw(library, "BossLevel", layouts[number % TASKS], number, arm)
+        for arm in ARMS
+        for number in range(TASKS if arm == "expert" else draws)
+    ]
+    found = dict(Workers(processes)(play, jobs))
+    return [_row(arm, [row for job, row in found.items() if job.arm == arm]) for arm in ARMS]
+
+
+def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    success, numbers = np.array([row["success"] for row in played], float), np.arange(len(played))
+    invalid = np.concatenate([np.arange(row["executed"]) >= row["valid"] for row in played]).astype(float)
+    draws = np.repeat(numbers, [row["executed"] for row in played])
+    ends, wrong = interval(success, numbers), interval(invalid, draws)
+    return {
+        "world": "babyai", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4),
+        "low": round(ends[0], 4), "high": round(ends[1], 4), "valid_steps": sum(row["valid"] for row in played),
+        "executed_steps": sum(row["executed"] for row in played),
+        "mistakes_that_came_about": sum(row["feasible"] for row in played),
+        "invalid_share": round(float(invalid.mean()), 4), "invalid_low": round(wrong[0], 4),
+        "invalid_high": round(wrong[1], 4),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Agents that play: recipes, episodes in parallel, one instruction of the user's."""

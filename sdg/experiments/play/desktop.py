@@ -1,0 +1,214 @@
+"""A task of the screen world as what an agent sits at: its parsed screen and its commands, nothing of its HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from sdg.envs.perception import Observation
+from sdg.envs.ui.browser import PageError
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, CommandError, command_from_json
+from sdg.envs.ui.commands import Command as ScreenCommand
+from sdg.envs.ui.parser.screen import Screen, ScreenElement, marked, painted_over, parse, picture_of, png_of
+from sdg.envs.ui.world import UIWorld
+from sdg.gate.executor import IllegalCommand, SkillResult
+from sdg.gate.verdict import Command
+from sdg.privacy.protector import ProtectedBody, Protector
+from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, Desktop, numbered_lines
+
+COMMANDS: Mapping[str, str] = {
+    "MOVE_COORDS": "move the mouse",
+    "CLICK_COORDS": "click",
+    "DBLCLICK_COORDS": "click twice",
+    "MOUSEDOWN_COORDS": "press the mouse button and hold it: a drag begins",
+    "MOUSEUP_COORDS": "let the mouse button go: a drag ends",
+    "SCROLL_UP_COORDS": "scroll up what lies there",
+    "SCROLL_DOWN_COORDS": "scroll down what lies there",
+    "PRESS_KEY": f"press a key: {', '.join(KEYS)}",
+    "TYPE_TEXT": "type text where the focus is (an open dropdown takes the first letters of an entry)",
+}
+"""What each command does, as a prompt says it."""
+
+
+class LazyObservation(Observation):
+    """A screenshot that is parsed when somebody asks what is on it: gates that look at pixels alone needn't wait."""
+
+    __slots__ = ("_parser", "_screen")
+    _parser: Callable[[np.ndarray], Screen]
+    _screen: Screen | None
+
+    def __init__(self, picture: np.ndarray, parser: Callable[[np.ndarray], Screen]) -> None:
+        object.__setattr__(self, "image", picture)
+        object.__setattr__(self, "perception", None)
+        object.__setattr__(self, "_parser", parser)
+        object.__setattr__(self, "_screen", None)
+
+    @property
+    def screen(self) -> Screen:
+        """The parsed screenshot."""
+        found = self._screen
+        if found is None:
+            found = self._parser(cast(np.ndarray, self.image))
+            object.__setattr__(self, "_screen", found)
+        return found
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The paper's lines."""
+        return str(self.screen)
+
+    @property
+    def elements(self) -> tuple[ScreenElement, ...]:  # type: ignore[override]
+        """The elements."""
+        return self.screen.elements
+
+
+class ScreenDesktop:
+    """A world of the screen (`sdg.screen_agent.agent.Desktop`); each screen is parsed once, by pixels alone.
+
+    `screenshot` is the one, PNG, that was looked at last. `lazy`: parsed when somebody asks, for parsers that need
+    nothing but the picture.
+    """
+
+    size: tuple[int, int] = (SCREEN, SCREEN)
+    prompt, max_completions = "screen", MAX_COMPLETIONS
+
+    def __init__(self, world: UIWorld, *, parser: Callable[[np.ndarray], Screen] = parse, lazy: bool = True) -> None:
+        self._world, self._parser, self._lazy = world, parser, lazy
+        self._seen: Observation | None = None
+        self._stale = False
+        self.screenshot = b""
+
+    @property
+    def instruction(self) -> str:
+        """The task in words."""
+        return self._world.mission
+
+    @property
+    def ending(self) -> bool | None:
+        """Whether the task was solved; None while it goes on."""
+        return self._world.reward > 0 if self._world.done else None
+
+    def commands(self) -> str:
+        """The nine commands, a line each."""
+        return "\n".join(f'{name}: {said}, "args": {_form(ARGUMENTS[name])}' for name, said in COMMANDS.items())
+
+    def command(self, written: object) -> Command:
+        """A command as a model wrote it; a mark stands for the middle of its element."""
+        try:
+            command = command_from_json(self._unmarked(written))
+            argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
+            return Command(command.name, argument)
+        except CommandError as error:
+            raise IllegalCommand(str(error)) from None
+
+    def _unmarked(self, written: object) -> object:
+        arguments = written.get("args") if isinstance(written, dict) else None
+        if not (isinstance(written, dict) and isinstance(arguments, dict) and "mark" in arguments):
+            return written
+        elements = cast(tuple[ScreenElement, ...], self.observe().elements)
+        found = [each for each in elements if str(each.id) == str(arguments["mark"])]
+        if not found:
+            raise CommandError(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
+        return {**written, "args": {"coords": list(found[0].middle)}}
+
+    def observe(self) -> Observation:
+        """The screen now."""
+        if self._seen is None or (self._stale and not self._world.done):
+            try:
+                png = self._world.screenshot()
+            except PageError as error:
+                raise BrokenDesktop(str(error)) from None
+            if self._seen is None or png != self.screenshot:
+                seen = LazyObservation(picture_of(png), self._parser)
+                self._seen, self.screenshot = (
+                    seen if self._lazy else Observation(seen.text, seen.image, seen.elements),
+                    png,
+                )
+            self._stale = False
+        return self._seen
+
+    def numbered(self) -> str:
+        """The elements with their numbers."""
+        return numbered_lines(self.observe().elements)
+
+    def picture(self, *, marks: bool) -> bytes:
+        """The screenshot as PNG, with the elements' numbers where they are asked for."""
+        seen = self.observe()
+        return png_of(marked(seen.image, seen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
+
+    def perform(self, command: Command) -> SkillResult:
+        """Carry a command out; one step, whatever it changed: that is a guard's to judge."""
+        if self._world.done:
+            return SkillResult(False, 0, 1, "the task is over")
+        try:
+            self._world.step(_as_screen(command))
+        except PageError as error:
+            raise BrokenDesktop(str(error)) from None
+        self._stale = True
+        return SkillResult(True, 1, 1)
+
+
+class ProtectedDesktop:
+    """A desktop whose task is full of values that stay here: what is asked, seen and told of it has placeholders in
+    their place, and commands get the values on their way to it (ResponsibleTA's security protector)."""
+
+    def __init__(self, desktop: Desktop, protector: Protector) -> None:
+        self._desktop, self._body, self._mask = desktop, ProtectedBody(desktop, protector), protector.mask
+        self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
+        self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
+
+    @property
+    def ending(self) -> bool | None:
+        """Whether the task was solved; None while it goes on."""
+        return self._desktop.ending
+
+    def commands(self) -> str:
+        """The commands that there are."""
+        return self._desktop.commands()
+
+    def command(self, written: object) -> Command:
+        """A command as a model wrote it, placeholders in it."""
+        return self._desktop.command(written)
+
+    def observe(self) -> Observation:
+        """The screen now, values masked in its texts and painted over in its picture."""
+        seen = self._desktop.observe()
+        return replace(
+            self._body.observe(), image=painted_over(cast(np.ndarray, seen.image), self._secret_places(seen))
+        )
+
+    def numbered(self) -> str:
+        """The elements with their numbers, values masked."""
+        return self._mask(self._desktop.numbered())
+
+    def picture(self, *, marks: bool) -> bytes:
+        """The screenshot as PNG, values painted over."""
+        seen = self.observe()
+        picture = cast(np.ndarray, seen.image)
+        return png_of(marked(picture, cast(tuple[ScreenElement, ...], seen.elements)) if marks else picture)
+
+    def _secret_places(self, seen: Observation) -> list[tuple[int, int, int, int]]:
+        elements = cast(tuple[ScreenElement, ...], seen.elements)
+        return [each.box for each in elements if self._mask(each.text) != each.text]
+
+    def perform(self, command: Command) -> SkillResult:
+        """Carry a command out with its values."""
+        try:
+            return self._body.perform(command)
+        except RuntimeError as error:
+            raise BrokenDesktop(str(error)) from None
+
+
+def _form(kind: str) -> str:
+    return {"coords": '{"coords": [x, y]}', "key": '{"key": "<Enter>"}', "text": '{"text": "..."}'}[kind]
+
+
+def _as_screen(command: Command) -> ScreenCommand:
+    if ARGUMENTS.get(command.name) != "coords":
+        return ScreenCommand(command.name, command.argument)
+    x, y = map(int, command.argument.split(","))
+    return ScreenCommand(command.name, (x, y))

@@ -1,0 +1,133 @@
+"""Many episodes, in parallel processes, one journal row each: what is recorded is never played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
+from sdg.deduction.episode import Played
+from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.domains import DEFAULT
+from sdg.envs.instructions import seeds
+from sdg.experiments.play.parent_model import answer
+from sdg.experiments.workers.workers import Workers
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of
+from sdg.storage import Journal
+
+BOT = "bot"
+ALL = "all"
+"""The level's name in rows that summarise all levels of an agent."""
+
+
+RowHeard = Callable[[Played], None]
+
+
+def unheard(row: Played) -> None:
+    """No callback."""
+
+
+class Recipe(Protocol):
+    """How to make an agent, as a small hashable value that travels to worker processes."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        ...
+
+    def build(self) -> Agent:
+        """Make it; called once in each process."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BotRecipe:
+    """minigrid's bot, which sees the hidden state: the redundancy figure's yardstick."""
+
+    agent: str = BOT
+
+    def build(self) -> Agent:
+        """The bot under the common harness."""
+        return ReplayAgent(self.agent, bot_actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode to play by whom."""
+
+    recipe: Recipe
+    task: Task
+    bot_steps: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """Its name in the journal."""
+        return self.task.unit(self.recipe.agent)
+
+    @property
+    def model(self) -> ModelSettings:
+        """The model that its agent asks; for an agent that asks none, one that costs nothing."""
+        return getattr(self.recipe, "model", ModelSettings())
+
+    def answer(self, request: Any) -> Any:
+        """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(self.model, request)
+
+    def lost(self, reason: str) -> dict[str, Any]:
+        """The row of an episode whose worker hung or died: a failure that says so."""
+        return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
+
+
+def evaluation_tasks(
+    levels: Sequence[str], *, instructions: int, repeats: int, seed: int, world: str = DEFAULT
+) -> list[Task]:
+    """`instructions` evaluation tasks a level and repeat; repeats have seeds of their own, so no episode comes twice.
+
+    Raises ValueError for an unknown level or more instructions than the split has.
+    """
+    drawn = {level: seeds("evaluation", count=instructions * repeats, seed=seed, level=level) for level in levels}
+    return [
+        Task(level, layout, number // instructions, domain_name=world)
+        for level in levels
+        for number, layout in enumerate(drawn[level])
+    ]
+
+
+def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:
+    """Play what the journal lacks and give the rows of all jobs in their order; `done` hears of each new row.
+
+    Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
+    """
+    missing = [job for job in jobs if job.unit not in journal]
+    # An episode that waits for a slow model takes no core: then there are more processes than cores.
+    outstanding = max((concurrency_of(job.model) for job in missing), default=1)
+    for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
+        done(Played.from_json(journal.append(row)))
+    return [Played.from_json(journal[job.unit]) for job in jobs]
+
+
+def _play(job: Job) -> dict[str, Any]:
+    return play_task(_agent(job.recipe), job.task, bot_steps=job.bot_steps)
+
+
+@lru_cache(maxsize=8)
+def _agent(recipe: Recipe) -> Agent:
+    return recipe.build()
+
+
+def with_bot_steps(
+    recipe: Recipe, tasks: Sequence[Task], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
+) -> list[Job]:
+    """The tasks as jobs, each with the bot's steps on it; the bot plays those that the journal lacks first. It knows
+    its own world alone: jobs elsewhere have none."""
+    if not all(task.domain_name.startswith(DEFAULT) for task in tasks):
+        return [Job(recipe, task) for task in tasks]
+    bots = run_jobs([Job(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
+    return [
+        Job(recipe, task, bot_steps=row.steps if row.success else None) for task, row in zip(tasks, bots, strict=True)
+    ]

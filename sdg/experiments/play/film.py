@@ -1,0 +1,245 @@
+"""An episode to look at: the world beside the program with its running line, its verdicts and its errors, as a GIF."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from sdg.deduction.episode import Played
+from sdg.deduction.program import ENTRY
+from sdg.envs.domains import DEFAULT, domain
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+WIDTH = 560
+"""Of the text panel, in pixels."""
+MIN_SIDE = 352
+"""Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
+MAX_MOMENTS = 240
+MAX_ACTIONS = 4000
+MIN_HEIGHT = 390
+FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
+WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
+RUNNING, GOOD, BAD = (255, 240, 170), (20, 120, 40), (180, 30, 30)
+
+
+@dataclass(frozen=True)
+class Type:
+    """Sizes of the panel's text: font and line height in pixels, letters that fit on a line."""
+
+    size: int
+    height: int
+    columns: int
+
+
+SMALL, LARGE = Type(10, 13, 88), Type(14, 18, 64)
+LARGE_LINES = 8
+"""A program with no more lines than that is shown in large type."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is shown at one time: the world's picture, the program's line (0: none) and what is told below it."""
+
+    picture: np.ndarray
+    step: int
+    program: str
+    line: int
+    told: tuple[tuple[str, bool], ...]
+    milliseconds: int = FRAME_MS
+
+
+def episode_gif(row: Played) -> bytes:
+    """An episode as a GIF. Raises ValueError when it can't be played again."""
+    try:
+        moments = _thin(list(_moments(row)))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
+    lines = [program.strip().split("\n") for program in ([moment.program for moment in moments])]
+    fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
+    kind = LARGE if fits else SMALL
+    return animate([_draw(moment, row, kind) for moment in moments], [each.milliseconds for each in moments])
+
+
+def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
+    """What actions do from a seed, the world alone, as a GIF."""
+    from PIL import Image
+
+    # Actions that were played before the limit are played again; the world counts them the same way.
+    world = domain(domain_name).open(level, lift_time_limit=True)
+    world.reset(seed)
+    frames = [world.render()]
+    for action in actions:
+        world.step(action)
+        frames.append(world.render())
+    images = [Image.fromarray(frame) for frame in _thin(frames)]
+    return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
+
+
+def png(picture: np.ndarray) -> bytes:
+    """A picture u8 (height, width, 3) as a PNG."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, format="PNG")
+    return out.getvalue()
+
+
+def _moments(row: Played) -> Iterator[Moment]:
+    """Everything that happened, in order: a picture for each step, call and error."""
+    stage = _Stage(row)
+    alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
+    trace = row.trace or (alone,)
+    yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
+    for number, interaction in enumerate(trace):
+        if number and interaction["began"] == 0:
+            stage.reset()
+        told: list[tuple[str, bool]] = []
+        for call in interaction["calls"]:
+            for _ in range(call["began"] - stage.steps + call["steps"]):
+                stage.step()
+                yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
+            told += _told(call)
+            yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told), NOTE_MS)
+        for _ in range(interaction["ended"] - stage.steps):
+            stage.step()
+            yield Moment(stage.picture(), stage.steps, interaction["program"], 0, tuple(told))
+        end = (interaction["error"], False) if interaction["error"] else ("done", True)
+        yield Moment(stage.picture(), stage.steps, interaction["program"], 0, (*told, end), LAST_MS)
+
+
+class _Stage:
+    """The world of a row, played again from its seed by its actions."""
+
+    def __init__(self, row: Played) -> None:
+        if len(row.actions) > MAX_ACTIONS:
+            raise ValueError(f"{len(row.actions)} actions are too many for a film")
+        self._world = domain(DEFAULT).open(row.level, lift_time_limit=True)
+        self._seed, self._actions = row.seed, list(row.actions)
+        self.reset()
+
+    @property
+    def steps(self) -> int:
+        return self._world.steps
+
+    def reset(self) -> None:
+        self._world.reset(self._seed)
+
+    def step(self) -> None:
+        self._world.step(self._actions.pop(0))
+
+    def picture(self) -> np.ndarray:
+        return self._world.render()
+
+
+def _told(call: Row) -> list[tuple[str, bool]]:
+    """A call and its verdicts as lines, each with whether it is good news."""
+    name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
+    result = "refused" if call["refused"] else str(call["success"])
+    lines = [(f"{name} -> {result}, {call['steps']} steps", bool(call["success"]))]
+    for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False):
+        lines.append((f"  {when}, {source}: {'passed' if passed else reason}", bool(passed)))
+    if call["message"] and not call["success"] and all(passed for _, passed, *_ in call["verdicts"]):
+        lines.append((f"  {call['message']}", False))
+    return lines
+
+
+def _thin(moments: Sequence[T]) -> list[T]:
+    if len(moments) <= MAX_MOMENTS:
+        return list(moments)
+    return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
+
+
+def _draw(moment: Moment, row: Played, kind: Type) -> Image.Image:
+    from PIL import Image, ImageDraw
+
+    scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
+    picture = Image.fromarray(np.kron(moment.picture, np.ones((scale, scale, 1), np.uint8)))
+    canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_HEIGHT)), WHITE)
+    canvas.paste(picture, (0, 0))
+    draw = ImageDraw.Draw(canvas)
+    left, room = picture.width + 10, canvas.height // kind.height - 1
+    for number, (text, colour, running) in enumerate(_lines(moment, row, room=room, columns=kind.columns)):
+        top = 6 + number * kind.height
+        if running:
+            draw.rectangle((left - 4, top - 1, canvas.width - 4, top + kind.height - 2), fill=RUNNING)
+        draw.text((left, top), _plain(text[: kind.columns]), fill=colour, font=_font(kind.size))
+    return canvas
+
+
+def _lines(moment: Moment, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+    """The panel's lines: heading, the program around its running line, and the latest news."""
+    head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
+    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction, columns)[:3]]
+    news = [
+        (part, GOOD if good else BAD, False)
+        for text, good in moment.told
+        for part in [part for line in text.split("\n") for part in (textwrap.wrap(line, columns) or [""])]
+    ]
+    news = news[-max(4, room // 3) :]
+    left = max(3, room - len(head) - len(news) - 2)
+    program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
+    # Before the first call the program itself is shown, not the helpers that stand above it.
+    entry = next((number for number, line in enumerate(program) if line[0].startswith(f"def {ENTRY}(")), 0)
+    first = max(0, min(moment.line - left // 2 if moment.line else entry, len(program) - left))
+    blank = ("", BLACK, False)
+    return [*head, blank, *program[first : first + left], blank, *news]
+
+
+def _plain(text: str) -> str:
+    """Latin letters alone, which every font has, and no control characters."""
+    return "".join(c if c.isprintable() else " " for c in text).encode("latin-1", "replace").decode("latin-1")
+
+
+@cache
+def _font(size: int) -> Any:
+    """The monospaced font that comes with matplotlib; Pillow's own bitmap font where it can't be had."""
+    from PIL import ImageFont
+
+    found = importlib.util.find_spec("matplotlib")
+    folder = Path(found.origin).parent if found is not None and found.origin else Path()
+    try:
+        return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSansMono.ttf", size)
+    except OSError:
+        return ImageFont.load_default_imagefont()
+
+
+def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
+    """Pictures of one size as a GIF, each shown for so many milliseconds."""
+    from PIL import Image
+
+    palette = _palette(images).quantize(128, dither=Image.Dither.NONE)
+    frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    out = io.BytesIO()
+    frames[0].save(
+        out, format="GIF", save_all=True, append_images=frames[1:], duration=list(durations), loop=0, optimize=False
+    )
+    return out.getvalue()
+
+
+def _palette(images: Sequence[Image.Image]) -> Image.Image:
+    """Some of the pictures and a stripe of every colour of the panel: what isn't in a palette is painted wrongly."""
+    from PIL import Image
+
+    chosen = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
+    height = images[0].height
+    sheet = Image.new("RGB", (images[0].width, height * len(chosen) + 6 * 40))
+    for number, image in enumerate(chosen):
+        sheet.paste(image, (0, number * height))
+    for number, colour in enumerate((WHITE, BLACK, GREY, RUNNING, GOOD, BAD)):
+        sheet.paste(
+            colour, (0, len(chosen) * height + 40 * number, sheet.width, len(chosen) * height + 40 * number + 40)
+        )
+    return sheet

@@ -1,0 +1,296 @@
+"""A task on a page of a user's own, by the agent that works from screenshots: what `sdg do` and `sdg.Desktop` do.
+
+    with open_page(access) as page:
+        played = do_task(page, "find the price of the blue lamp", model=model, agrees=ask, address="https://example.org")
+
+The gate asks before what can't be undone, the task ends as infeasible after `REPLANS` refusals in a row, and nothing is
+pressed where the screen changed since it was looked at. A folder gets the film and the trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from sdg.envs.perception import Observation
+from sdg.envs.ui.browser import NoBrowser, PageError, opened
+from sdg.envs.ui.commands import MOST_TEXT
+from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
+from sdg.envs.ui.parser.screen import captioned, picture_of
+from sdg.experiments.play.desktop import COMMANDS, ProtectedDesktop, ScreenDesktop
+from sdg.gate.executor import IllegalCommand, SkillResult
+from sdg.gate.registry import gate_of
+from sdg.gate.verdict import Command
+from sdg.llm.model import LanguageModel, ModelError, Sampling
+from sdg.privacy.memory import Memory
+from sdg.privacy.protector import Protected, Protector
+from sdg.privacy.recognisers import recognisers_of
+from sdg.prompts.fill import one_line
+from sdg.screen_agent.agent import BrokenDesktop, UIEpisode, Work
+from sdg.screen_agent.modes import MODES
+from sdg.storage import atomic_write
+
+GUARDS = ("confirm", "screens")
+COMPLETIONS, REPLANS, VIEWPORT = 30, 3, {"width": 1024, "height": 640}
+SAMPLING = Sampling(stage="screen")
+ENDS = (
+    "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so."
+)
+_SAID: Mapping[str, str] = {
+    **COMMANDS,
+    "PRESS_KEY": f"press a key: {', '.join(PAGE_KEYS)}",
+    "GO_BACK": "go back to the page before",
+    "WAIT": "wait two seconds",
+    "FINISH": "the task is done; the text is what was asked for, or what was done",
+    "GIVE_UP": "the task can't be done; the text says why",
+}
+PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
+"""Pixels around a point that must look the same, the difference from which one doesn't, the share that may differ."""
+END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
+"""Ends of an episode whose page judges nothing: it is the model that says so."""
+
+
+class PageDesktop(ScreenDesktop):
+    """A page as what an agent sits at: `ScreenDesktop` with a page's size, commands and notices."""
+
+    def __init__(self, world: PageWorld) -> None:
+        super().__init__(cast(Any, world))
+        self._page, self.size = world, world.size
+        self._asked: np.ndarray | None = None
+
+    def commands(self) -> str:
+        """The commands of a page, a line each. The model is asked now: what it names is on the screen of now."""
+        self._asked = cast(np.ndarray, self.observe().image)
+        forms = {"coords": '{"coords": [x, y]}', "key": '{"key": "<Enter>"}', "text": '{"text": "..."}', "": "{}"}
+        return "\n".join(f'{name}: {said}, "args": {forms[PAGE_ARGUMENTS[name]]}' for name, said in _SAID.items())
+
+    def command(self, written: object) -> Command:
+        """A command as a model wrote it; a mark stands for the middle of its element."""
+        written = self._unmarked(written)
+        name = str(written.get("name")).strip() if isinstance(written, Mapping) else ""
+        if name not in PAGE_ARGUMENTS:
+            raise IllegalCommand(f"{written!r:.80} is no command; there are {', '.join(PAGE_ARGUMENTS)}")
+        arguments, kind = cast(Mapping[str, Any], written).get("args"), PAGE_ARGUMENTS[name]
+        value = arguments.get(kind, "") if isinstance(arguments, Mapping) else ""
+        if kind == "coords":
+            return Command(name, self._point(name, value))
+        if kind and not isinstance(value, str):
+            raise IllegalCommand(f"{name} takes a {kind}, not {value!r:.60}")
+        if kind == "key" and value not in PAGE_KEYS:
+            raise IllegalCommand(f"there is no key {value!r:.40}; there are {', '.join(PAGE_KEYS)}")
+        if len(value) > MOST_TEXT:
+            raise IllegalCommand(f"{name} takes at most {MOST_TEXT} characters, not {len(value)}")
+        return Command(name, value if kind else "")
+
+    def _point(self, name: str, value: object) -> str:
+        try:
+            x, y = (round(float(part)) for part in cast(Any, value))
+        except (TypeError, ValueError, OverflowError):
+            raise IllegalCommand(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
+        if not (0 <= x < self.size[0] and 0 <= y < self.size[1]):
+            raise IllegalCommand(f"{name} {[x, y]} is outside the screenshot, {self.size[0]} by {self.size[1]} pixels")
+        return f"{x},{y}"
+
+    def observe(self) -> Observation:
+        """The screen now, and what the page did beside showing it."""
+        seen = super().observe()
+        if not self._page.notices:
+            return seen
+        told = "\n".join(f"(Notice: {one_line(each)})" for each in self._page.notices)
+        return Observation(f"{told}\n\n{seen.text}", seen.image, seen.elements)
+
+    def press_of(self, command: Command) -> Press:
+        """What a command presses. Raises BrokenDesktop."""
+        with _broken():
+            return self._page.press_of(command.name, command.argument)
+
+    def perform(self, command: Command) -> SkillResult:
+        """Carry a command out. Raises IllegalCommand where its place isn't what it was, or nothing takes its text."""
+        if self._page.done:
+            return SkillResult(False, 0, 1, "the task is over")
+        with _broken():
+            if command.name in POINTING:
+                self._require_same(command.argument)
+            elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
+                raise IllegalCommand("nothing that takes text has the focus: click into a field first")
+            self._page.step(command.name, command.argument)
+        self._stale, self._asked = True, None
+        return SkillResult(True, 1, 1)
+
+    def _require_same(self, place: str) -> None:
+        """A model may think, and a person be asked, for an hour: what lies at the point must still look the same."""
+        x, y = map(int, place.split(","))
+        part = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
+        now = picture_of(self._page.screenshot())[part].astype(np.int16)
+        self._stale = True
+        for then in (self._asked, self._seen.image if self._seen else None):
+            if (
+                then is not None
+                and (np.abs(now - cast(np.ndarray, then)[part]) > CHANGED).any(axis=2).mean() > MOST_CHANGED
+            ):
+                raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
+
+
+class _Filmed:
+    """A desktop whose moments are kept as frames with what was done; values that stay here are painted over."""
+
+    def __init__(self, desktop: Any) -> None:
+        self._desktop = desktop
+        self.frames: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._desktop, name)
+
+    def perform(self, command: Command) -> SkillResult:
+        """Keep what is seen, then carry the command out."""
+        point = command.argument.split(",") if PAGE_ARGUMENTS.get(command.name) == "coords" else ()
+        self.keep(str(command), tuple(map(int, point)))
+        return cast(SkillResult, self._desktop.perform(command))
+
+    def keep(self, words: str, point: tuple[int, ...] = ()) -> None:
+        """Another frame."""
+        with contextlib.suppress(BrokenDesktop):
+            picture = picture_of(self._desktop.picture(marks=False))
+            self.frames.append(captioned(picture, words, cast(Any, point) or None))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlayed:
+    """What became of a task: `done` when the model says so, `end` in a word, `said` its last words, `answers` how often
+    it was asked, `steps` what was done (command, outcome), `address` where the page is now."""
+
+    task: str
+    done: bool
+    end: str
+    said: str
+    answers: int
+    steps: tuple[Mapping[str, Any], ...]
+    tokens: int
+    address: str = ""
+    detail: str = ""
+    asked: tuple[str, ...] = ()
+    folder: str = ""
+
+    def __bool__(self) -> bool:
+        return self.done
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def do_task(
+    page: Any,
+    task: str,
+    *,
+    model: LanguageModel,
+    agrees: Callable[[str], bool],
+    access: Access | None = None,
+    owned: bool = False,
+    address: str = "",
+    guards: Sequence[str] = GUARDS,
+    mode: str = "xml-react",
+    answers: int = COMPLETIONS,
+    folder: Path | None = None,
+    private: bool = True,
+) -> TaskPlayed:
+    """Do a task on a page of Playwright's; `address` is opened first where one is given.
+
+    `agrees` is asked in words before what can't be undone. With `private` sensitive values of the task reach the page
+    alone. Never raises for what a page or a model did wrong: that is an `end`. Raises BudgetExceeded.
+    """
+    asked: list[str] = []
+
+    def asks(question: str) -> bool:
+        asked.append(question)
+        return agrees(question)
+
+    began = time.monotonic()
+    world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
+    protector = Protector(recognisers_of(""), Memory()) if private else None
+    with world:
+        try:
+            if address:
+                world.open(address)
+            desktop = PageDesktop(world)
+            seen = _Filmed(ProtectedDesktop(desktop, protector) if protector else desktop)
+        except PageError as error:
+            return TaskPlayed(one_line(task), False, "page", "", 0, (), 0, detail=str(error), asked=tuple(asked))
+        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=desktop.press_of)
+        work = Work(cast(Any, seen), gate, mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS)
+        spoken = Protected(model, protector.mask) if protector else model
+        while (question := work.question()) is not None:
+            try:
+                work.answer(spoken.complete(question, sampling=SAMPLING))
+            except ModelError as error:
+                work.fail(error)
+        played = work.result()
+        seen.keep(f"{END.get(played.end, played.end)}: {one_line(world.said or played.detail, 200)}")
+        address = "" if played.end == "page" else str(page.url)
+    mask = protector.mask if protector else str
+    found = _summed(played, mask(world.said), mask(address), tuple(map(mask, asked)))
+    return found if folder is None else _kept(found, seen.frames, folder, seconds=time.monotonic() - began)
+
+
+def _summed(played: UIEpisode, said: str, address: str, asked: tuple[str, ...]) -> TaskPlayed:
+    steps = tuple(
+        {"command": each.command, "outcome": each.outcome, "verdicts": [verdict.reason for verdict in each.verdicts]}
+        for each in played.steps
+    )
+    tokens = played.prompt_tokens + played.completion_tokens
+    end = END.get(played.end, played.end)
+    return TaskPlayed(
+        played.instruction, played.success, end, said, played.completions, steps, tokens, address, played.detail, asked
+    )
+
+
+def _kept(found: TaskPlayed, frames: Sequence[Any], folder: Path, *, seconds: float) -> TaskPlayed:
+    """Write film.gif, trace.txt and trace.json to the folder."""
+    from sdg.experiments.play.film import animate
+
+    found = replace(found, folder=str(folder))
+    lines = [f"Task: {found.task}", *(f"Asked: {each}" for each in found.asked), ""]
+    for number, step in enumerate(found.steps, 1):
+        lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {each}" for each in step["verdicts"])]
+    lines += [
+        "",
+        f"End: {found.end} after {found.answers} answers and {seconds:.0f} s. {found.said} {found.detail}".strip(),
+    ]
+    atomic_write(folder / "trace.txt", "\n".join(lines) + "\n")
+    atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
+    if frames:
+        same = [each for each in frames if each.size == frames[0].size]
+        atomic_write(folder / "film.gif", animate(same, [1200] * (len(same) - 1) + [3000]))
+    return found
+
+
+@contextlib.contextmanager
+def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
+    """A page of a browser begun here, or the page that is open in the browser `running` at a debugging address.
+
+    Raises NoBrowser where there is none.
+    """
+    with opened(*flags_for(access), address=running) as browser:
+        if running:
+            pages = [page for context in browser.contexts for page in context.pages]
+            if not pages:
+                raise NoBrowser(f"the browser at {running:.80} shows no page")
+            yield pages[-1]
+            return
+        context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
+        yield context.new_page()
+
+
+@contextlib.contextmanager
+def _broken() -> Iterator[None]:
+    try:
+        yield
+    except PageError as error:
+        raise BrokenDesktop(str(error)) from None

@@ -1,0 +1,99 @@
+"""Who asks the language model: a process without walls; a worker asks its parent, over the narrow line in plain data.
+
+So only who runs no generated code has network, key, transcript and cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sdg.llm import exchange
+from sdg.llm.model import Completion, LanguageModel, Message, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import as_model, build, named
+from sdg.sandbox.process import line
+from sdg.skills.strict_json import decode
+
+Role = Literal["system", "user", "assistant"]
+MAX_CHARACTERS = 4_000_000
+"""Longest conversation that a worker may ask about."""
+
+
+class ParentModel:
+    """What a worker has for a model. It works in workers alone."""
+
+    name = "the parent's model"
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """What the parent's model says. Raises what it raises there."""
+        asked = {"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)}
+        said = line.ask(asked)
+        return exchange.reply_of(said, cached=said["cached"])
+
+
+def model_of(settings: ModelSettings) -> LanguageModel:
+    """The model that this process may ask. Raises ModelError for settings that fit none."""
+    return ParentModel() if line.is_open() else _built(settings)
+
+
+@contextlib.contextmanager
+def lent(model: object) -> Iterator[ModelSettings]:
+    """Settings under which this process answers with `model`: an object with `complete(messages)`, or `--llm`'s text.
+
+    Raises ModelError for an object without that method, RegistryError for a text that names no model.
+    """
+    if isinstance(model, str):
+        chosen = named(model)
+        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
+        yield ModelSettings(chosen["kind"], chosen.get("name", ""), transcript=transcript)
+        return
+    settings = ModelSettings(LENT, name=str(id(model)))
+    _lent[settings] = as_model(model)
+    try:
+        yield settings
+    finally:
+        del _lent[settings]
+
+
+LENT = "lent"
+_lent: dict[ModelSettings, LanguageModel] = {}
+"""Objects of the user's own: they don't travel, workers ask for them here."""
+
+
+def _built(settings: ModelSettings) -> LanguageModel:
+    """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
+    if settings in _lent:
+        return _lent[settings]
+    with _building:
+        return _build_once(settings)
+
+
+_building = threading.Lock()
+_build_once = lru_cache(maxsize=4)(build)
+
+
+def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
+    """A worker's question put to the model, in the parent.
+
+    Raises ValueError for what is no question and ModelError as the model does.
+    """
+    model = _built(settings)
+    if not isinstance(request, dict) or set(request) != {"messages", "sampling"}:
+        raise ValueError("a worker asked something that is no conversation")
+    messages = [_message(each) for each in request["messages"]]
+    if sum(len(message.content) for message in messages) > MAX_CHARACTERS:
+        raise ValueError(f"a worker asked about more than {MAX_CHARACTERS} characters")
+    return exchange.plain_reply(model.complete(messages, sampling=decode(Sampling, request["sampling"])))
+
+
+def _message(plain: Any) -> Message:
+    role, content = plain["role"], plain["content"]
+    if role not in get_args(Role) or not isinstance(content, str):
+        raise ValueError("a worker asked something that is no conversation")
+    return Message(role, content)

@@ -1,0 +1,236 @@
+"""The agents of the benchmarks by name, as recipes that travel to worker processes.
+
+| name | who plays |
+|---|---|
+| sdg | the planner with the library's skills, behind the gate's rules |
+| sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
+| sdg-ungated | the same with an open gate |
+| sdg-action | the same planner with the primitive actions in place of skills |
+| scripted | the planner with skills that walk shortest paths on the robot's map: what learning can't surpass |
+| random-skills | the planner with the library's skills and random weights |
+| chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
+| ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench evidence`) |
+| random | each action with equal chance |
+| random-masked | the same among actions that change something, as far as the robot knows (skills have this mask) |
+| bot | minigrid's bot, which sees the hidden state |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
+from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.deduction.library_skills import options_of, random_options_of
+from sdg.deduction.planner import Prompts
+from sdg.deduction.protocols import Skill, primitive_skills
+from sdg.envs.babyai.levels import level_name
+from sdg.envs.domain import Domain
+from sdg.envs.domains import DEFAULT, domain, domain_of_data
+from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
+from sdg.experiments.play.parent_model import model_of
+from sdg.gate.registry import gate_of
+from sdg.gate.verdict import Gate
+from sdg.llm.fakes import FakeModel
+from sdg.llm.model import Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import is_rule_based
+from sdg.sandbox.guard import Refused
+from sdg.skills.checks.check import compiled
+from sdg.skills.library.composed import ComposedSkill, load_composed, require_fit
+from sdg.skills.library.library import LibraryError
+from sdg.skills.library.store import load_library
+
+if TYPE_CHECKING:
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
+
+FLAT = Path("runs/flat-0")
+"""Where flat policies are looked for."""
+
+LEARNED, RANDOM_WEIGHTS, PRIMITIVES, SCRIPTED = "learned", "random weights", "primitives", "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRecipe:
+    """Each of the primitive actions with equal chance; `masked`: of those that change something."""
+
+    agent: str = "random"
+    masked: bool = False
+
+    def build(self) -> Agent:
+        """The random agent."""
+        return RandomAgent(self.agent, self.masked)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerRecipe:
+    """A planner: which skills it has, which model writes its programs, and how long it may try.
+
+    `skills` is one of LEARNED, RANDOM_WEIGHTS, PRIMITIVES and SCRIPTED; the first two are of the library in `library`.
+    `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
+    """
+
+    agent: str
+    library: Path | None
+    skills: str = LEARNED
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=Sampling)
+    settings: DeductionSettings = field(default_factory=DeductionSettings)
+    guards: tuple[str, ...] = ("rules",)
+    restarts: bool = False
+    domain: str = DEFAULT
+    composed: Path | None = None
+
+    def build(self) -> Agent:
+        """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
+        world = domain(self.domain)
+        model, prompts = model_of(self.model), Prompts(world)
+        sampling = replace(self.sampling, stage=self.sampling.stage or "solve")
+        return PlannerAgent(
+            self.agent,
+            lambda seed: Planner(model, prompts, replace(sampling, seed=seed % 2**31)),
+            self._skills(world),
+            gate_of=partial(gate_by_names, self.guards, self.model),
+            settings=self.settings,
+            restarts=self.restarts,
+            composed=self._composed(),
+        )
+
+    def _composed(self) -> Mapping[str, ComposedSkill]:
+        """The composed skills, where the recipe names a file of them. Raises LibraryError for those that don't fit."""
+        if self.composed is None or self.library is None:
+            return {}
+        found = load_composed(self.composed)
+        learned = hashlib.sha256((self.library / "library.json").read_bytes()).hexdigest()
+        # A replay says again what was said to an author that was looked at when it was drawn.
+        author = found.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
+        require_fit(found, learned=learned, domain=self.domain, rule_based=author)
+        return found.by_name()
+
+    def _skills(self, world: Domain) -> Mapping[str, Skill]:
+        if self.skills == PRIMITIVES:
+            return primitive_skills(world)
+        if self.skills == SCRIPTED:
+            from sdg.experiments.baselines.scripted_skills import room_skills
+
+            return {**primitive_skills(world, beside_skills=True), **room_skills()}
+        if self.library is None:
+            raise ValueError(f"the agent {self.agent} needs a skill library")
+        stored = load_library(self.library)
+        try:
+            for skill in stored.skills:
+                for template in skill.checks:
+                    compiled(template.check, domain_of_data(stored.domain))
+            options = options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+            return {**primitive_skills(world, beside_skills=True), **options}
+        except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
+            raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRecipe:
+    """The model acts directly, one action a turn."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sampling: Sampling = field(default_factory=Sampling)
+    agent: str = "chat"
+
+    def build(self) -> Agent:
+        """The agent. Raises ModelError for a model that can't be used."""
+        from sdg.agents.chat import ChatAgent
+
+        return ChatAgent(model_of(self.model), replace(self.sampling, stage=self.sampling.stage or "solve"), self.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRecipe:
+    """The flat policies that `sdg bench evidence` left in a folder, one a level."""
+
+    folder: Path
+    agent: str = "ppo-flat"
+
+    def build(self) -> Agent:
+        """The agent. It raises ValueError for a level that has no policy in the folder."""
+        from sdg.experiments.baselines.flat_agent import FlatAgent
+
+        return FlatAgent(self.agent, self._policy)
+
+    def _policy(self, level: str) -> PaperPolicy:
+        return _flat_policy(self.folder, level_name(level))
+
+
+@lru_cache(maxsize=32)
+def _flat_policy(folder: Path, level: str) -> PaperPolicy:
+    from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.pipeline.records import load_policy
+
+    policy = load_policy(folder, level, domain(), "paper-model")
+    if not isinstance(policy, PaperPolicy):
+        raise ValueError(f"the policy of {level} in {folder} is none that reads missions")
+    return policy
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRecipe:
+    """Programs over the skills of a library and composed ones, one an interaction."""
+
+    agent: str
+    library: Path
+    sources: tuple[str, ...]
+    domain: str = DEFAULT
+    composed: tuple[ComposedSkill, ...] = ()
+    guards: tuple[str, ...] = ("rules",)
+
+    def build(self) -> Agent:
+        """The agent. Raises LibraryError for a library that can't be used."""
+        world = domain(self.domain)
+        said = FakeModel([f"```python\n{source}\n```" for source in self.sources], name="recorded program")
+        return PlannerAgent(
+            self.agent,
+            lambda seed: Planner(said, Prompts(world)),
+            {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library))},
+            gate_of=partial(gate_by_names, self.guards, ModelSettings()),
+            composed={skill.name: skill for skill in self.composed},
+            settings=DeductionSettings(interactions=len(self.sources)),
+        )
+
+
+def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[str, Skill], world: Domain) -> Gate:
+    """The gate of `guards` over an agent's skills; `model` is asked where one of them is a language model's."""
+    return gate_of(
+        guards,
+        usages={name: skill.usage for name, skill in skills.items()},
+        resolve=world.language.resolve,
+        affordances=world.affordances,
+        model=model_of(model) if "llm" in guards else None,
+        about=world.texts["executor"],
+    )
+
+
+def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
+    """The recipes of agents by name; planners differ from `base` (which is `sdg`) in what their name says.
+
+    `flat` is the folder of the policies of ppo-flat. Raises ValueError for a name that there isn't.
+    """
+    makers: Mapping[str, Callable[[], Recipe]] = {
+        "sdg": lambda: replace(base, agent="sdg"),
+        "sdg-restart": lambda: replace(base, agent="sdg-restart", restarts=True),
+        "sdg-ungated": lambda: replace(base, agent="sdg-ungated", guards=("open",)),
+        "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
+        "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
+        "chat": lambda: ChatRecipe(base.model, base.sampling),
+        "ppo-flat": lambda: FlatRecipe(flat),
+        "scripted": lambda: replace(base, agent="scripted", skills=SCRIPTED, library=None),
+        "random": RandomRecipe,
+        "random-masked": lambda: RandomRecipe("random-masked", masked=True),
+        BOT: BotRecipe,
+    }
+    unknown = [name for name in names if name not in makers]
+    if unknown:
+        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)}")
+    return [makers[name]() for name in names]

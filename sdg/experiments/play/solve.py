@@ -1,0 +1,126 @@
+"""One instruction with a stored library: what `sdg solve --level LEVEL` does, as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sdg.agents.agents import Task, begin, is_judged, open_world
+from sdg.console import UserError
+from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction, Played
+from sdg.deduction.program import NO_PROGRAM
+from sdg.envs.babyai.language import nearest
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.experiments.play.parent_model import answer
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.workers.workers import Workers
+from sdg.privacy.protector import protector_of
+from sdg.privacy.recognisers import PrivacyError
+
+SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
+MAX_SEED = 2**31 - 1
+
+
+def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe) -> tuple[dict[str, Any], Played]:
+    """Play one instruction: the level's own under `seed`, or one's own words in the world of that seed.
+
+    The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED where it can't verify the words (`note`
+    says why), then no success is claimed. `program` is the last one, `calls` has all calls of all programs in order.
+    Beside it is the episode, for a film. Raises UserError for a level, a seed or an instruction that can't be had,
+    LibraryError for a library that is broken and ModelError when the model gives no reply.
+    """
+    instruction = _admitted(instruction, recipe)
+    task = _task(level, seed, instruction)
+    try:
+        name, world = open_world(task)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    if instruction:
+        # What is nearly an instruction isn't sent to a model. Raises UserError that says what was meant.
+        meant = nearest(instruction)
+        if meant is not None:
+            raise UserError(f"{instruction!r} is no instruction; did you mean {meant!r}?")
+    lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
+    head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
+    note = "" if episode.judged else _why_unjudged(task)
+    row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
+    about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
+    return row, Played.from_json(about | episode.row())
+
+
+def _admitted(instruction: str, recipe: PlannerRecipe) -> str:
+    """The user's words as anything but their own machine may see them; nothing past here knows others."""
+    try:
+        protector = protector_of(recipe.model.privacy) if instruction else None
+        return protector.admit(instruction) if protector else instruction
+    except PrivacyError as error:
+        raise UserError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """The episode as a job for a supervised process; `nothing` is what came of it where that hung or died."""
+
+    recipe: PlannerRecipe
+    task: Task
+    nothing: Episode
+
+    def answer(self, request: Any) -> Any:
+        """What the planner asks the model, answered in the parent. Raises ModelError as the model does."""
+        return answer(self.recipe.model, request)
+
+    def lost(self, reason: str) -> Episode:
+        """What came of an episode whose process hung or died."""
+        return self.nothing
+
+
+def _play(job: _Play) -> Episode:
+    return job.recipe.build().play(open_world(job.task)[1], job.task)
+
+
+def outcome(episode: Episode) -> str:
+    """What came of it, in one word."""
+    if not episode.judged:
+        return UNJUDGED
+    return SOLVED if episode.success else FAILED
+
+
+def no_program(row: Mapping[str, Any]) -> bool:
+    """Whether nothing was even tried: no reply of the model held a program."""
+    return bool(row["cause"] == NO_PROGRAM and not row["calls"])
+
+
+def _task(level: str, seed: int, instruction: str) -> Task:
+    if not 0 <= seed <= MAX_SEED:
+        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
+    return Task(level, seed, instruction=instruction)
+
+
+def _told(episode: Episode) -> dict[str, Any]:
+    """The episode for a reader. A program of an unjudged one that came to its end has done nothing wrong."""
+    row = episode.row()
+    well = not episode.judged and episode.cause == UNFINISHED
+    kept = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
+    calls = [
+        told
+        for number, each in enumerate(episode.interactions, 1)
+        for told in _calls(number, each, of=len(row["trace"]))
+    ]
+    judged = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
+    return judged | {key: row[key] for key in kept} | {"calls": calls, "actions": row["actions"]}
+
+
+def _calls(number: int, interaction: Interaction, *, of: int) -> list[str]:
+    program = f"program {number}, " if of > 1 else ""
+    return [f"{program}{call}" for call in interaction.calls]
+
+
+def _why_unjudged(task: Task) -> str:
+    """What the level's verifier says of the words."""
+    try:
+        begin(BabyAIWorld(task.level), task)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,335 @@
+"""What a run folder holds, read with care: a run may be unfinished, and nothing in its files is trusted.
+
+Whatever is missing or broken becomes a line in `gaps` instead of an error, so that there is always a report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sdg.envs.files import has_lines
+from sdg.experiments.play.episodes import ALL
+from sdg.skills.statistics import wilson_interval
+from sdg.storage import RunError, read_artefact, read_description, read_journal, read_metrics
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+OURS = "sdg"
+"""The agent whose episodes are shown."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The files of a run as plain rows."""
+
+    path: Path
+    description: Row
+    verifications: Sequence[Row] = ()
+    episodes: Sequence[Row] = ()
+    metrics: Sequence[Row] = ()
+    skills: Sequence[Row] = ()
+    rehearsals: Sequence[Row] = ()
+    results: Row = field(default_factory=dict)
+    induction: Row = field(default_factory=dict)
+    gaps: Sequence[str] = ()
+
+
+def read_run(path: Path) -> RunData:
+    """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
+    description = read_description(path)
+    gaps: list[str] = []
+
+    def try_read(name: str, read: Callable[[Path], T], nothing: T) -> T:
+        if not (path / name).exists():
+            gaps.append(f"There is no {name} (yet).")
+            return nothing
+        try:
+            return read(path / name)
+        except RunError as error:
+            gaps.append(str(error))
+            return nothing
+
+    none: Sequence[Row] = ()
+    empty: Row = {}
+    return RunData(
+        path,
+        description,
+        verifications=try_read("verifications.jsonl", read_journal, none),
+        episodes=try_read("episodes.jsonl", read_journal, none),
+        metrics=try_read("metrics.jsonl", read_metrics, none),
+        skills=try_read("skills.jsonl", read_journal, none),
+        rehearsals=read_journal(path / "rehearsals.jsonl") if has_lines(path / "rehearsals.jsonl") else none,
+        results=try_read("results.json", read_artefact, empty),
+        induction=try_read("induction.json", read_artefact, empty),
+        gaps=gaps,
+    )
+
+
+def number(row: Row, key: str) -> float | None:
+    """A finite number, or None for anything else."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 else None
+
+
+def text(row: Row, key: str) -> str:
+    """A text, "" for anything else."""
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def list_of(row: Row, key: str) -> list[Any]:
+    """A list, an empty one for anything else."""
+    value = row.get(key)
+    return value if isinstance(value, list) else []
+
+
+def rows_of(row: Row, key: str) -> list[Row]:
+    """The objects in a list, none for anything else."""
+    return [item for item in list_of(row, key) if isinstance(item, Mapping)]
+
+
+def success_rows(data: RunData) -> list[dict[str, Any]]:
+    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far."""
+    rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
+    found = [dict(row) for row in rows if number(row, "success_rate") is not None]
+    if found:
+        return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in found]
+    return list(
+        _summaries(
+            data.episodes, ("level", "agent"), good="success", names=("success_rate", "episodes"),
+            medians={"median_steps": "steps"}, of_good=True,
+        )
+    )  # fmt: skip
+
+
+def verification_rows(data: RunData) -> list[dict[str, Any]]:
+    """Share of verified hypotheses by level, and what the search cost."""
+    medians = {"searched": "searched_steps", "replayed": "replayed_steps"}
+    names = ("verified", "hypotheses")
+    return list(_summaries(data.verifications, ("level",), good="verified", names=names, medians=medians))
+
+
+def _summaries(
+    rows: Sequence[Row],
+    by: tuple[str, ...],
+    *,
+    good: str,
+    names: tuple[str, str],
+    medians: Mapping[str, str],
+    of_good: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """A row for each group `by` some texts: the share that is `good` with its 95 % Wilson interval, how many there are
+    (under these two `names`) and `medians` of numbers by name, `of_good` rows or of all."""
+    import pandas
+
+    read = [
+        {key: text(row, key) for key in by} | {"good": row.get(good) is True}
+        | {name: number(row, key) for name, key in medians.items()}
+        for row in rows
+    ]  # fmt: skip
+    frame = pandas.DataFrame(read, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
+    for key, part in frame.groupby(list(by), sort=False):
+        rate, chosen = wilson_interval(int(part.good.sum()), len(part)), part[part.good] if of_good else part
+        found = {name: value for name, value in chosen[list(medians)].median().items() if value == value}
+        about = {names[0]: rate.value, "low": rate.low, "high": rate.high, names[1]: len(part)}
+        yield dict(zip(by, key, strict=True)) | about | dict.fromkeys(medians) | found
+
+
+def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
+    """Every rate that either run has: what it is `of`, and the rows `here` and `there`, {} where it has none."""
+    pairs: dict[str, tuple[Row, Row]] = {}
+    for place, run in enumerate((data, other)):
+        for name, row in _rates(run):
+            known = pairs.get(name, ({}, {}))
+            pairs[name] = (row, known[1]) if place == 0 else (known[0], row)
+    return [{"of": name, "here": here, "there": there} for name, (here, there) in pairs.items()]
+
+
+def _rates(run: RunData) -> Iterator[tuple[str, Row]]:
+    for row in success_rows(run):
+        yield f"{row['level']}: solved by {row['agent']}", {**row, "rate": row["success_rate"]}
+    for row in verification_rows(run):
+        yield f"{row['level']}: hypotheses verified", {**row, "rate": row["verified"]}
+    for row in cluster_rows(run):
+        yield f"skill {row['name']}", {**row, "rate": row["success_rate"]}
+
+
+def settings_apart(data: RunData, other: RunData) -> list[tuple[str, str, str]]:
+    """The settings in which two runs differ, by their dotted keys: as they are here and there."""
+    here, there = (dict(_flat(run.description["config"])) for run in (data, other))
+    keys = [key for key in {**here, **there} if here.get(key) != there.get(key)]
+    return [(key, here.get(key, "–"), there.get(key, "–")) for key in keys]
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _flat(part, f"{key}.{name}" if key else str(name))
+    else:
+        yield key, str(value)
+
+
+def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:
+    """The commonest causes of failure and how often each came."""
+    return Counter(text(row, "cause") for row in rows if text(row, "cause")).most_common(most)
+
+
+def by_level(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
+    """The levels, and a line for each agent: its name and its rates on them."""
+    levels = list(dict.fromkeys(text(row, "level") for row in rows))
+    rates = {(text(row, "agent"), text(row, "level")): number(row, "success_rate") for row in rows}
+    agents = dict.fromkeys(agent for agent, _ in rates)
+    return levels, [(agent, [rates.get((agent, level)) for level in levels]) for agent in agents]
+
+
+def curves(data: RunData) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Skill -> curve by name -> (environment steps, success in [0, 1]); the rounds of a skill follow one another."""
+    units: dict[str, list[Row]] = {}
+    for row in data.metrics:
+        if number(row, "environment_steps") is not None:
+            units.setdefault(text(row, "unit"), []).append(row)
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    began: Counter[str] = Counter()
+    for unit, rows in units.items():
+        skill = text(rows[0], "skill") or unit
+        lines = found.setdefault(skill, {name: [] for name in CURVES})
+        for row in sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0):
+            steps = number(row, "environment_steps") or 0.0
+            for name, key in CURVES.items():
+                rate = number(row, key)
+                # Before the first step nothing was practised: a success of 0 there would be false.
+                if rate is not None and (steps or name != "training"):
+                    lines[name].append((began[skill] + steps, rate))
+        began[skill] += int(max(number(row, "environment_steps") or 0.0 for row in rows))
+    return found
+
+
+CURVES = {"training": "train_success", "validation": "validation_success"}
+
+
+def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
+    """What our agent's programs called: a row for each skill, and the commonest reasons of refusals."""
+    made = [
+        call
+        for row in data.episodes
+        if text(row, "agent") == OURS
+        for interaction in rows_of(row, "trace")
+        for call in rows_of(interaction, "calls")
+    ]
+    names = Counter(text(call, "name") for call in made)
+    refused = Counter(text(call, "name") for call in made if call.get("refused") is True)
+    failed = Counter(text(call, "name") for call in made if not (call.get("refused") or call.get("success")))
+    rows = [
+        {"skill": name, "calls": count, "failed": failed[name], "refused": refused[name]}
+        for name, count in names.most_common()
+    ]
+    reasons = Counter(
+        str(verdict[2])
+        for call in made
+        if call.get("refused") is True
+        for verdict in list_of(call, "verdicts")
+        if isinstance(verdict, list) and len(verdict) > 2 and verdict[1] is False
+    )
+    return rows, reasons.most_common(8)
+
+
+def spending(data: RunData) -> list[dict[str, Any]]:
+    """Questions to the model and their tokens, by stage and by agent; stages that asked nothing are left out."""
+    parts: dict[str, Sequence[Row]] = {"rehearsals": data.rehearsals}
+    for agent in dict.fromkeys(text(row, "agent") for row in data.episodes):
+        parts[f"episodes of {agent}"] = [row for row in data.episodes if text(row, "agent") == agent]
+    found = [
+        {"stage": name, "calls": _total(rows, "llm_calls"), "tokens": _total(rows, "tokens")}
+        for name, rows in parts.items()
+    ]
+    return [row for row in found if row["tokens"]]
+
+
+def _total(rows: Sequence[Row], key: str) -> float:
+    return sum(number(row, key) or 0.0 for row in rows)
+
+
+def cluster_rows(data: RunData) -> list[dict[str, Any]]:
+    """The clusters, each with its API names, and its skill's validation success (the last round's) with an interval."""
+    learned = {text(row, "name"): row.get("best") for row in data.skills}
+    spent: Counter[str] = Counter()
+    for row in data.skills:
+        spent[text(row, "name")] += int(number(row, "environment_steps") or 0)
+    names = [(cluster, text(cluster, "name")) for cluster in rows_of(data.induction, "clusters")]
+    return [_cluster_row(cluster, learned.get(name), steps=spent[name]) for cluster, name in names]
+
+
+def _cluster_row(cluster: Row, best: object, *, steps: int) -> dict[str, Any]:
+    names, members = cluster.get("api_names"), cluster.get("members")
+    rate, low, high = number(cluster, "success_rate"), number(cluster, "low"), number(cluster, "high")
+    if rate is None and isinstance(best, Mapping):
+        rate, episodes = number(best, "validation_success"), number(best, "episodes")
+        if rate is not None and episodes is not None and 0 <= rate <= 1 and 0 < episodes < 1e9:
+            measured = wilson_interval(round(rate * episodes), round(episodes))
+            low, high = measured.low, measured.high
+    return {
+        "name": text(cluster, "name"),
+        "api_names": ", ".join(map(str, names)) if isinstance(names, list | Mapping) else "",
+        "members": len(members) if isinstance(members, list) else number(cluster, "members"),
+        "success_rate": rate,
+        "low": low,
+        "high": high,
+        "steps": steps or None,
+    }
+
+
+def calinski_scores(data: RunData) -> list[tuple[int, float]]:
+    """(k, Calinski-Harabasz score) for every k that has one."""
+    scores = data.induction.get("scores")
+    if not isinstance(scores, Mapping):
+        return []
+    found = [(int(k), number(scores, k)) for k in scores if str(k).isdecimal() and len(str(k)) < 6]
+    return sorted((k, score) for k, score in found if score is not None)
+
+
+def points_of(cluster: Row) -> list[tuple[float, float]]:
+    """The cluster's members in the plane."""
+    value = cluster.get("points")
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
+    found = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
+    return [(x, y) for x, y in found if x is not None and y is not None]
+
+
+def chosen_episodes(data: RunData) -> list[Row]:
+    """One episode a level to look at: our agent's first success, else its first failure, else anyone's."""
+    levels = dict.fromkeys(text(row, "level") for row in data.episodes)
+
+    def rank(row: Row) -> tuple[bool, bool]:
+        return text(row, "agent") != OURS, row.get("success") is not True
+
+    return [min((row for row in data.episodes if text(row, "level") == level), key=rank) for level in levels]
+
+
+def failures(data: RunData, *, most: int = 12) -> list[Row]:
+    """The first failures of our agent, at most three a level."""
+    seen: Counter[str] = Counter()
+    found = []
+    for row in data.episodes:
+        if text(row, "agent") == OURS and row.get("success") is not True and seen[text(row, "level")] < 3:
+            seen[text(row, "level")] += 1
+            found.append(row)
+    return found[:most]
+
+
+def examples(data: RunData) -> list[Row]:
+    """One verified hypothesis a level, the one with the most subgoals."""
+    best: dict[str, Row] = {}
+    for row in data.verifications:
+        level = text(row, "level")
+        if row.get("verified") is True:
+            known = best.get(level)
+            if known is None or len(rows_of(row, "subgoals")) > len(rows_of(known, "subgoals")):
+                best[level] = row
+    return list(best.values())

@@ -1,0 +1,57 @@
+"""What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.files import has_lines
+from sdg.llm.budget import Prices
+from sdg.llm.model import ModelError
+from sdg.llm.transcript import entries
+
+Row = Mapping[str, Any]
+
+REPAIRS = ("## Program that failed", "## Your answer could not be used", "## What was tried before")
+"""What prompts say that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
+
+
+def exchanges(run: Path, gaps: list[str]) -> list[Row]:
+    """The exchanges of a run's transcript; what can't be read is a gap."""
+    path = run / "transcript.jsonl"
+    if not has_lines(path):
+        return []
+    try:
+        return list(entries(path))
+    except ModelError as error:
+        gaps.append(str(error))
+        return []
+
+
+def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
+    """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in asked:
+        nothing = {"stage": row.get("stage") or "other", "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
+        spent, reply = found.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
+        prompt, completion = int(reply.get("prompt_tokens") or 0), int(reply.get("completion_tokens") or 0)
+        spent["calls"] += 1
+        spent["prompt"] += prompt
+        spent["completion"] += completion
+        if not reply.get("cached"):
+            spent["money"] += prices.of(prompt, completion, cached_tokens=int(reply.get("cached_tokens") or 0))
+    return list(found.values())
+
+
+def samples(asked: Iterable[Row]) -> list[dict[str, str]]:
+    """The first exchange of each stage and the first repair: what was asked last in it, and the reply."""
+    found: dict[str, dict[str, str]] = {}
+    for row in asked:
+        said = [str(message["content"]) for message in row["messages"]]
+        kind = "repair" if any(mark in said[-1] for mark in REPAIRS) else "prompt"
+        name = f"{row.get('stage') or 'other'}: the first {kind}"
+        if name not in found:
+            reply = row["reply"]["text"] if "reply" in row else f"(no reply: {row.get('error')})"
+            found[name] = {"name": name, "prompt": said[-1], "reply": str(reply)}
+    return list(found.values())

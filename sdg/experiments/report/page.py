@@ -1,0 +1,245 @@
+"""`sdg report RUN [--beside OTHER]`: one offline HTML file about a run, finished or not.
+
+No script, nothing loaded from anywhere (a content security policy in the page says so), and every text that came from a
+model, a mission or a file is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sdg.console import readable
+from sdg.experiments.report import data as data_of
+from sdg.experiments.report import panels
+from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
+from sdg.experiments.report.exchanges import exchanges, samples, spending
+from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.llm.budget import Prices
+from sdg.llm.registry import is_rule_based
+from sdg.storage import atomic_write
+
+FAILED_FILMS = 4
+"""Failures that are shown as films beside an episode of each level."""
+MAX_TEXT = 12_000
+"""Characters of a text that are shown."""
+
+
+def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> Path:
+    """Write the report of the run in `run`; returns where it is. The run may still be under way.
+
+    With `beside`, another run, the figures of both stand side by side, too.
+    Raises `RunFolderError` when either is no run of ours, `RunError` when the file can't be written.
+    """
+    path = out or run / "report.html"
+    atomic_write(path, page(read_run(run), read_run(beside) if beside else None))
+    return path
+
+
+def page(data: RunData, other: RunData | None = None) -> str:
+    """The report as HTML, with the other run's figures beside it."""
+    import jinja2
+    from markupsafe import Markup
+
+    templates = resources.files("sdg.experiments") / "templates"
+    style = (templates / "report.css").read_text("utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+    environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
+    template = environment.from_string((templates / "report.html").read_text("utf-8"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    # The style holds no value from outside; as Markup it is kept byte for byte, which its hash in the policy needs.
+    pair: dict[str, Any] = {"beside": str(other.path) if other else None}
+    if other:
+        pair |= {"rates": data_of.beside(data, other), "apart": data_of.settings_apart(data, other)}
+        pair["facts_beside"] = [(key, here, _facts(other).get(key, "")) for key, here in _facts(data).items()]
+    return template.render(style=Markup(style), style_hash=digest, **_content(data), **pair)
+
+
+def _content(data: RunData) -> dict[str, Any]:
+    gaps = list(data.gaps)
+    description = data.description
+    asked = exchanges(data.path, gaps)
+    return {
+        "name": text(description["config"], "name") or data.path.name,
+        "facts": _facts(data),
+        "rule_based": is_rule_based(_model_kind(description)),
+        "config": json.dumps(description["config"], indent=1),
+        "success": data_of.success_rows(data),
+        "by_level": data_of.by_level(data_of.success_rows(data)),
+        "spending": spending(asked, _prices(description)),
+        "samples": samples(asked),
+        "agents_spending": data_of.spending(data),
+        "calls": data_of.calls(data),
+        "stages": _stages(data),
+        "verified": data_of.verification_rows(data),
+        "verify_causes": data_of.causes(data.verifications),
+        "examples": data_of.examples(data),
+        "induction": {key: number(data.induction, key) for key in ("stability", "adjusted_rand")},
+        "chosen_k": _chosen_k(data),
+        "degenerate": bool(data.induction.get("degenerate")),
+        "decisions": rows_of(data.induction, "decisions"),
+        "clusters": data_of.cluster_rows(data),
+        "episode_causes": data_of.causes(row for row in data.episodes if text(row, "agent") == data_of.OURS),
+        "failures": data_of.failures(data),
+        "films": _films(data, gaps),
+        "plots": _plots(data, gaps),
+        "gaps": gaps,
+        "text": text,
+        "number": number,
+        "rows_of": rows_of,
+    }
+
+
+def _facts(data: RunData) -> dict[str, str]:
+    description = data.description
+    versions, machine = description.get("versions"), description.get("machine")
+    command = description.get("command")
+    facts = {
+        "begun": text(description, "created"),
+        "command": " ".join(map(str, command)) if isinstance(command, list) else "",
+        "seed": str(description["seed"]),
+        "source": text(description, "git") or "unknown",
+        "model": _model_kind(description),
+        "machine": ", ".join(f"{k} {v}" for k, v in machine.items()) if isinstance(machine, Mapping) else "",
+        "versions": ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, Mapping) else "",
+    }
+    if description.get("resumed"):
+        facts["resumed"] = f"{len(description['resumed'])} times"
+    return {key: value for key, value in facts.items() if value}
+
+
+def _model_kind(description: Mapping[str, Any]) -> str:
+    model = description["config"].get("model")
+    return text(model, "kind") if isinstance(model, Mapping) else ""
+
+
+def _stages(data: RunData) -> list[tuple[str, float | None]]:
+    stages = data.results.get("stages")
+    if not isinstance(stages, Mapping):
+        return []
+    return [(str(name), number(row, "seconds") if isinstance(row, Mapping) else None) for name, row in stages.items()]
+
+
+def _prices(description: Mapping[str, Any]) -> Prices:
+    """What tokens cost, by the run's own config; nothing where it says nothing usable."""
+    budget = description["config"].get("budget")
+    told = budget if isinstance(budget, Mapping) else {}
+    return Prices(number(told, "prompt_price") or 0.0, number(told, "completion_price") or 0.0)
+
+
+def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
+    from sdg.deduction.episode import Played
+    from sdg.experiments.play.film import episode_gif
+
+    films = []
+    chosen = list(data_of.chosen_episodes(data))
+    for row in (*chosen, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in chosen)):
+        try:
+            films.append({"row": row, "uri": _uri("image/gif", episode_gif(Played.from_json(row)))})
+        except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
+            gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
+    return films
+
+
+def _chosen_k(data: RunData) -> int | None:
+    """The k that the score chose, before clusters were reviewed."""
+    chosen = number(data.induction, "k_means") or number(data.induction, "k")
+    return int(chosen) if chosen is not None else None
+
+
+def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
+
+    found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": "", "quick": []}
+
+    def draw(what: str, act: Callable[[], bytes]) -> str:
+        try:
+            return _uri("image/svg+xml", act())
+        except Exception as error:  # As above: one plot of odd numbers mustn't cost the page.
+            gaps.append(f"The plot of {what} can't be drawn: {error}")
+            return ""
+
+    success = data_of.success_rows(data)
+    if success:
+        found["success"] = draw("success", lambda: _success_plot(success).drawn("svg"))
+    scores = data_of.calinski_scores(data)
+    if scores:
+        found["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
+    clusters = rows_of(data.induction, "clusters")
+    points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
+    if any(points.values()):
+        found["clusters"] = draw("clusters", lambda: panels.cluster_plot(points))
+    learned = data_of.curves(data)
+    long = {name: lines for name, lines in learned.items() if max(map(len, lines.values())) >= LEAST_POINTS}
+    found["quick"] = [name for name in learned if name not in long]
+    if long:
+        found["curves"] = draw("learning curves", lambda: _curves_plot(long).drawn("svg"))
+    return found
+
+
+LEAST_POINTS = 3
+"""Points that a learning curve needs to be drawn."""
+
+
+def _success_plot(rows: Sequence[Mapping[str, Any]]) -> Panels:
+    levels, agents = data_of.by_level(rows)
+    lines: dict[str, list[Mark]] = {agent: [] for agent, _ in agents}
+    for row in rows:
+        rate = float(row["success_rate"])
+        low, high = number(row, "low"), number(row, "high")
+        ends = (rate if low is None else min(low, rate), rate if high is None else max(high, rate))
+        lines[text(row, "agent")].append(Mark(levels.index(text(row, "level")), rate, *ends))
+    return Panels([Panel("", lines)], x="", ticks=levels)
+
+
+def _curves_plot(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Panels:
+    panels = [
+        Panel(name, {title: [Mark.exact(*point) for point in points] for title, points in lines.items()})
+        for name, lines in curves.items()
+    ]
+    return Panels(panels, x="environment steps", note="the rounds of a skill follow one another")
+
+
+def difference(pair: Mapping[str, Any]) -> str:
+    """Points in % by which a rate is higher here than there, "" where one is missing."""
+    here, there = number(pair["here"], "rate"), number(pair["there"], "rate")
+    return "" if here is None or there is None else f"{100 * (here - there) + 0.0:+.1f}"
+
+
+def _uri(kind: str, content: bytes) -> Any:
+    from markupsafe import Markup
+
+    return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
+
+
+def _shown(value: Any) -> Any:
+    """What every expression of the template goes through: printable and of bounded length, before it is escaped."""
+    from markupsafe import Markup
+
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return readable(value.expandtabs(4), most=MAX_TEXT)
+    return value
+
+
+def percent(value: object) -> str:
+    """A rate in [0, 1] as %."""
+    rate = number({"": value}, "")
+    return "–" if rate is None else f"{100 * rate:.1f}"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """A row's interval as %, "" without one."""
+    low, high = number(row, "low"), number(row, "high")
+    return "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def amount(value: object) -> str:
+    """A number with few digits, or a dash."""
+    found = number({"": value}, "")
+    return "–" if found is None else f"{found:,.4g}" if found < 1e4 else f"{found:,.0f}"

@@ -1,0 +1,72 @@
+"""What a library cost: every environment step by what it went into, questions to the model, tokens, processor time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.files import has_lines
+from sdg.experiments.config.config import RunConfig
+from sdg.induction.skill_requests import calls_until
+from sdg.llm.transcript import entries
+from sdg.pipeline.records import SkillRow, Verification
+from sdg.skills.practice.agreement import ROWS
+from sdg.storage import read_journal
+from sdg.storage.journal import read_rows
+
+ACCOUNTS = "accounts"
+"""Where a library's provenance and results.json have what it cost."""
+
+GROUNDING = ("hypothesize", "induce")
+"""What the model is asked for before a library is there; rehearsals belong to the second."""
+
+
+PROCESSOR = "cpu_seconds"
+"""What a clock has measured: it is in results.json alone, since the bytes of a library depend on no clock."""
+
+
+def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
+
+    What only a table asks for (the random search that is compared, unseen instructions) isn't among it.
+    """
+    steps = dict(_steps(run, config))
+    # Each question counts once: a run that was killed asks again what it had no time to use.
+    transcript = run / "transcript.jsonl"
+    said = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
+    exchanges = {each["key"]: each.get("reply") or {} for each in said}
+    replies = exchanges.values()
+    tokens = {
+        name: sum(int(reply.get(name, 0)) for reply in replies) for name in ("prompt_tokens", "completion_tokens")
+    }
+    asked = {"model_calls": len(exchanges)} | tokens
+    seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
+    return {"steps": steps, "all_steps": sum(steps.values())} | asked | {PROCESSOR: round(sum(seconds), 1)}
+
+
+SPENT_IN = ("hypothesize", "verify", "induce")
+"""Stages of a run that work on its library."""
+
+
+def _steps(run: Path, config: RunConfig) -> Counter[str]:
+    spent: Counter[str] = Counter()
+    for tried in read_rows(run / "verifications.jsonl", Verification):
+        spent["search"] += tried.searched_steps
+        spent["replays"] += tried.replayed_steps
+        spent["search"] += config.verify.judged_steps * ROWS if tried.agreement is not None else 0
+        # Once more for each goal that was learned from: what a skill needs is read off the moments that it began in.
+        learned = tried.verified or config.induce.use_unconfirmed
+        ways = [len(goal.restore_actions) + len(goal.actions) for goal in tried.subgoals if goal.reached and learned]
+        spent["replays"] += sum(ways)
+    for skill in read_rows(run / "skills.jsonl", SkillRow):
+        spent["practice"] += skill.environment_steps
+        spent["validation"] += skill.validation_steps
+        spent["roll-ins"] += skill.roll_in_steps
+        spent["replays"] += skill.replayed_steps
+    rehearsed = read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []
+    for episode in rehearsed:
+        spent["rehearsals"] += int(episode["steps"])
+        spent["replays"] += calls_until(episode)
+    return spent

@@ -1,0 +1,232 @@
+"""A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sdg.console import UserError
+from sdg.deduction.episode import Played
+from sdg.experiments.config.assembly import (
+    LIBRARY,
+    explorers_of,
+    language_model,
+    library_of,
+    plan_of,
+    recipes,
+    reserved,
+    search_of,
+    settings_of,
+)
+from sdg.experiments.config.config import RunConfig, find_config, load
+from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
+from sdg.experiments.run.rehearsals import Rehearsals
+from sdg.experiments.table.rows import summarise
+from sdg.experiments.workers import compiled
+from sdg.experiments.workers.workers import BANNED, Workers
+from sdg.llm.babylang.grammar import true_kind
+from sdg.llm.registry import is_rule_based
+from sdg.pipeline.pipeline import Pipeline
+from sdg.pipeline.plan import Progress
+from sdg.pipeline.records import verifications
+from sdg.sandbox.process.bans import Bans
+from sdg.skills.library.card import skill_rows
+from sdg.skills.library.store import load_library, save_library
+from sdg.skills.search.search import RandomSearch
+from sdg.storage import RunError, RunFolder, plain
+from sdg.verification.verify import Verification
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+
+def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
+    """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
+    return _Run(config, folder, progress).until(until)
+
+
+def grounded_run(name: str, place: Path, *, progress: Progress, seed: int | None = None) -> Path:
+    """Ground and learn by a config in a folder of its own, or go on with it; nothing where its library is there.
+
+    Raises UserError when that library was trained with another config than it is now.
+    """
+    config = load(find_config(name), seed=seed)
+    if (place / LIBRARY / "library.json").is_file():
+        if load(place / "config.yaml") != config:
+            raise UserError(f"{place} was trained with another config than {name} is now: name another --out")
+        return place
+    progress.note(f"{name}: {place}")
+    with RunFolder.start(place, settings_of(config)) as folder:
+        run(config, folder, until="induce", progress=progress)
+    return place
+
+
+SHOWN = (
+    *("level", "agent", "success_rate", "low", "high", "episodes"),
+    *("median_steps", "steps_to_bot", "llm_calls", "tokens", "new_texts"),
+)
+"""Columns of the table that is printed; results.json has all."""
+
+
+class _Run:
+    """One run on its way through the stages; seconds of each stage are added up over resumptions."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
+        self.config, self.folder, self.progress = config, folder, progress
+        if not (compiled.in_this_process() or compiled.are_there()):
+            progress.note("compiling kernels, once for this version and machine (about half a minute)")
+            compiled.ensure()
+        self.stages: dict[str, dict[str, Any]] = dict((folder.read_json("results.json") or {}).get("stages", {}))
+        is_known = is_rule_based(config.model.kind)
+        self.pipeline = Pipeline(
+            plan_of(config),
+            folder,
+            model=language_model(config, folder.path),
+            search=search_of(config),
+            progress=progress,
+            parallel=Workers(config.processes, folder=folder.path),
+            kind_of=(lambda item: true_kind(item.subgoal.description, item.call.argument)) if is_known else None,
+            explorers=explorers_of(config),
+            rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
+        )
+
+    def until(self, stage: str) -> list[Row]:
+        """The rows of the stage asked for."""
+        hypotheses = self._timed("hypothesize", self.pipeline.attempts.hypothesize)
+        if stage == "hypothesize":
+            names = ("unit", "instruction", "subgoals", "error")
+            texts = [" | ".join(goal.description for goal in row.subgoals) for row in hypotheses]
+            about = [(row.unit, row.instruction, said, row.error) for row, said in zip(hypotheses, texts, strict=True)]
+            return [dict(zip(names, values, strict=True)) for values in about]
+        self._timed("verify", self.pipeline.ground)
+        verified = self._timed("random search", self._verify)
+        if stage == "verify":
+            return verified
+        rows = self._timed("induce", lambda: self._induce(1))
+        for cycle in range(2, self.config.cycles + 1):
+            self.pipeline.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
+            self._timed(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
+            rows = self._timed(f"induce, cycle {cycle}", partial(self._induce, cycle))
+        return rows if stage == "induce" else self._timed("solve", lambda: self._solve(everyone=stage == "run"))
+
+    def _verify(self, cycle: int = 1) -> list[Row]:
+        """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
+        grounded = self.pipeline.ground(cycle)
+        random = RandomSearch(self.config.verify.search)
+        compared = self.pipeline.attempts.compare(random, "random_search") if self.config.verify.compared else []
+        firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
+        return verification_rows(grounded, firsts=firsts, compared=compared)
+
+    def _timed(self, stage: str, work: Callable[[], T]) -> T:
+        began, spent = time.monotonic(), _cpu_seconds()
+        try:
+            return work()
+        finally:
+            kept = {"seconds": 0.0, PROCESSOR: 0.0} | self.stages.get(stage, {})
+            kept["seconds"] = round(kept["seconds"] + time.monotonic() - began, 2)
+            kept[PROCESSOR] = round(kept[PROCESSOR] + _cpu_seconds() - spent, 2)
+            self.stages[stage] = kept
+            self._write({})
+
+    def _write(self, results: dict[str, Any]) -> None:
+        kept = self.folder.read_json("results.json") or {}
+        description = self.folder.read_json("run.json") or {}
+        banned = Bans(self.folder.path / BANNED).report()
+        about: dict[str, Any] = {"banned": dict(banned)} if banned else {}
+        about |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        rest = {key: value for key, value in kept.items() if key != "schema"}
+        self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
+
+    def _induce(self, cycle: int) -> list[Row]:
+        place = self._library(cycle)
+        if not (place / "library.json").exists():
+            if not (experiences := self.pipeline.experiences(cycle)):
+                raise RunError(
+                    "no subgoal was ever reached, so there is nothing to learn skills from; "
+                    f"`sdg show {self.folder.path}` shows why. "
+                    "A better model, more instructions or a larger verify.t_verify in a new run folder may help."
+                )
+            learning = self.pipeline.learning(cycle)
+            found = learning.discover(experiences)
+            name = "induction.json" if cycle == self.config.cycles else f"induction-{cycle}.json"
+            self.folder.write_json(name, found.to_json())
+            began = _cpu_seconds()
+            learned = learning.learn(found, reserved=reserved(self.config))
+            now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
+            spent = accounts(self.folder.path, self.config, stages=self.stages | now)
+            self._write({ACCOUNTS: spent})
+            lasting = {name: value for name, value in spent.items() if name != PROCESSOR}
+            save_library(replace(learned, provenance={**learned.provenance, ACCOUNTS: lasting}), place)
+        return list(skill_rows(load_library(place)))
+
+    def _library(self, cycle: int) -> Path:
+        """Where a cycle's skills are; those of the last cycle are the run's."""
+        return library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
+
+    def _solve(self, *, everyone: bool) -> list[Row]:
+        config, journal = self.config, self.folder.journal("episodes")
+        tasks = evaluation_tasks(
+            config.levels,
+            instructions=config.evaluate.instructions,
+            repeats=config.evaluate.repeats,
+            seed=config.seed,
+            world=config.world,
+        )
+        played: list[Played] = []
+        for recipe in recipes(config, self.folder.path, everyone=everyone):
+            done = sum(task.unit(recipe.agent) in journal for task in tasks)
+            name = f"episodes of {recipe.agent}"
+            with self.progress.stage(name, total=len(tasks), unit="episode", done=done) as stage:
+                jobs = with_bot_steps(recipe, tasks, journal=journal, processes=config.processes)
+                told = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
+                played += run_jobs(jobs, journal=journal, processes=config.processes, done=told)
+        known = {row.instruction for row in self.pipeline.ground()}
+        rows = [plain(row) for row in summarise(played, known=known)]
+        self._write({"rows": rows, "verification": self._verify(config.cycles)})
+        return [{key: row[key] for key in SHOWN} for row in rows]
+
+
+def verification_rows(
+    rows: Sequence[Verification], *, firsts: Sequence[Verification], compared: Sequence[Verification]
+) -> list[Row]:
+    """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
+    share = lambda part: sum(row.verified for row in part) / len(part) if part else None  # noqa: E731
+    table: list[Row] = []
+    for level in dict.fromkeys(row.level for row in rows):
+        last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
+        judged = [row.agreement for row in last if row.agreement is not None]
+        both = sum(each.both for each in judged)
+        fired, done = both + sum(each.only_check for each in judged), both + sum(each.only_world for each in judged)
+        table.append(
+            {
+                "level": level,
+                "instructions": len(last),
+                "verified": share(last),
+                "first_try": share(first),
+                "random_search": share(other),
+                "searched_steps": sum(row.searched_steps for row in first),
+                "replayed_steps": sum(row.replayed_steps for row in first),
+                "random_search_steps": sum(row.searched_steps for row in other),
+                "check_precision": both / fired if fired else None,
+                "check_recall": both / done if done else None,
+            }
+        )
+    return table
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of this process and of its workers, those that live on for the next stage included."""
+    spent, alive = os.times(), 0
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in children.read_text().split():
+            with suppress(OSError):  # it has just ended
+                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+                alive += int(fields[11]) + int(fields[12])
+    return spent.user + spent.system + spent.children_user + spent.children_system + alive / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,21 @@
+"""The smallest run of all, which compiles what runs need: `sdg.experiments.workers.compiled` starts it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from sdg.console import progress
+from sdg.envs.babyai.world import BabyAIWorld
+from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.run.runs import run
+from sdg.storage import RunFolder
+
+if __name__ == "__main__":
+    world = BabyAIWorld("GoToLocal")
+    world.reset(0)
+    world.forget()  # the one kernel that no small run needs
+    config = load(find_config("tiny"), overlay=["cycles=2"])
+    with tempfile.TemporaryDirectory() as place, RunFolder.start(Path(place, "run"), settings_of(config)) as folder:
+        list(run(config, folder, until="run", progress=progress(quiet=True)))

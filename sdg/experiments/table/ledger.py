@@ -1,0 +1,46 @@
+"""Which seeds of evaluation sets were used, and for what: `sdg/experiments/seeds.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import resources
+
+from sdg.console import UserError
+
+
+def used_seeds(status: str) -> Mapping[int, str]:
+    """Seed -> what it was used for, of the sets with a status ("development", "published" or "screens")."""
+    text = resources.files("sdg.experiments").joinpath("seeds.toml").read_text("utf-8")
+    return {seed: purpose for purpose, seeds in tomllib.loads(text)[status].items() for seed in seeds}
+
+
+def seed_set(seed: int, *, allow_dev_seeds: bool) -> str:
+    """How a row names the instructions that it was measured on.
+
+    Raises UserError for a set that was used in development, unless `allow_dev_seeds` says that nothing is published.
+    """
+    purpose = used_seeds("development").get(seed)
+    if purpose is None:
+        return f"evaluation/{seed}"
+    if not allow_dev_seeds:
+        raise UserError(
+            f"seed {seed} was used in development ({purpose}), so its figures prove nothing: name a fresh --seed, "
+            "or add --allow-dev-seeds for figures that aren't published"
+        )
+    return f"evaluation/{seed} (development)"
+
+
+def markdown() -> Iterator[str]:
+    """The ledger as a page of the documentation, line by line."""
+    yield from ("# Seeds", "", "| seeds | used for | status |", "|---|---|---|")
+    for status in ("development", "published", "screens"):
+        by_purpose: dict[str, list[int]] = {}
+        for seed, purpose in used_seeds(status).items():
+            by_purpose.setdefault(purpose, []).append(seed)
+        for purpose, seeds in by_purpose.items():
+            yield f"| {', '.join(map(str, sorted(seeds)))} | {purpose} | {status} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(markdown()))

@@ -1,0 +1,1 @@
+"""Jobs of runs and benchmarks in supervised local processes."""

@@ -1,0 +1,58 @@
+"""Kernels are compiled before anything runs generated code: workers read the compiled ones and may keep none.
+
+A process without walls plays the smallest run of all, which compiles what runs need, once for every change of our
+source, of numba or of the machine (some 25 seconds). What it missed each worker compiles for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from sdg.envs.files import atomic_write, read_file
+from sdg.envs.kernels import cache_folder, files_kept, fingerprint
+from sdg.sandbox.process.pool import clean_environment
+
+_SMALLEST = "sdg.experiments.run.smallest"
+"""The module that plays the smallest run."""
+_VARIABLE = "SDG_COMPILING"
+"""Set in the process that compiles: its jobs are functions that it calls."""
+
+
+def in_this_process() -> bool:
+    """Whether this is the process that compiles, whose jobs need no workers."""
+    return _VARIABLE in os.environ
+
+
+@cache
+def ensure() -> None:
+    """Have the kernels compiled if they aren't. A failure costs time later and is no error."""
+    if are_there():
+        return
+    marker = _marker()
+    environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", _SMALLEST], env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        with contextlib.suppress(OSError):  # A cache that can't be written to: each command compiles anew.
+            atomic_write(marker, str(files_kept()))
+
+
+def are_there() -> bool:
+    """Whether kernels were compiled, and none of them was deleted since."""
+    try:
+        return files_kept() >= int(read_file(_marker(), most=20))
+    except (OSError, ValueError):
+        return False
+
+
+@cache
+def _marker() -> Path:
+    return cache_folder() / "compiled" / fingerprint()

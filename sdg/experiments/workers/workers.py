@@ -1,0 +1,131 @@
+"""Jobs in supervised local processes; what they lose is banned, told, and the run goes on."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sdg.experiments.workers import compiled
+from sdg.sandbox.process.bans import Bans
+from sdg.sandbox.process.board import digest
+from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
+
+BANNED = "banned.json"
+
+RESULTS = frozenset(
+    {
+        "sdg.deduction.composed:ComposedCall",
+        "sdg.deduction.episode:Episode",
+        "sdg.deduction.episode:Interaction",
+        "sdg.deduction.program:Call",
+        "sdg.gate.verdict:Command",
+        "sdg.gate.verdict:Verdict",
+        "sdg.hypothesis.hypothesis:Hypothesis",
+        "sdg.skills.learning.train:Measured",
+        "sdg.skills.learning.train:Point",
+        "sdg.skills.learning.train:Trained",
+        "sdg.skills.practice.agreement:Agreement",
+        "sdg.skills.subgoal:CheckFunction",
+        "sdg.skills.subgoal:Subgoal",
+        "sdg.verification.verify:SearchedSubgoal",
+        "sdg.verification.verify:Verification",
+    }
+)
+"""Dataclasses that a job may give back: rebuilt here from their fields."""
+
+ERRORS = frozenset(
+    {
+        "sdg.envs.babyai.engine.bank:BankError",
+        "sdg.envs.babyai.engine.layouts:LayoutError",
+        "sdg.console:UserError",
+        "sdg.llm.model:BudgetExceeded",
+        "sdg.llm.model:ModelError",
+        "sdg.storage.files:RunError",
+        "sdg.storage.files:RunFolderError",
+        "sdg.skills.library.library:LibraryError",
+        "sdg.sandbox.guard.errors:Refused",
+    }
+)
+"""Our exceptions that a job may raise here; others are RuntimeErrors that say their names."""
+
+
+class JobLost(RuntimeError):
+    """A job was given up, and nothing can stand for its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
+
+    With a `folder` (a run's) lost jobs and their code are kept in its `banned.json`. Workers write nowhere but below
+    `writes`. What a job asks (`sdg.sandbox.process.line`) its method `answer(request)` answers, in this process.
+    """
+
+    processes: int
+    folder: Path | None = None
+    writes: tuple[Path, ...] = ()
+    patience: Patience = field(default_factory=Patience)
+
+    def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """(job, result) as they finish. What a job raises ends the others and is raised here.
+
+        A job that lost its worker, or that holds banned code, has the result of its `lost(reason)`. Raises `JobLost`
+        for one without that method, BansError for a list of bans that can't be read.
+        """
+        if compiled.in_this_process():
+            yield from ((job, function(job)) for job in jobs)
+            return
+        bans = Bans(self.folder / BANNED if self.folder else None)
+        allowed = []
+        for job in jobs:
+            reason = bans.reason(getattr(job, "sources", ()))
+            if reason:
+                yield job, _lost(job, f"its code is banned: {reason}")
+            else:
+                allowed.append(job)
+        if not allowed:
+            return
+        if function.__module__.startswith("sdg."):
+            compiled.ensure()
+        for number, result in _pool(self).run(function, allowed, answer=_answer):
+            job = allowed[number]
+            if isinstance(result, Lost):
+                bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
+                result = _lost(job, result.reason)
+            yield job, result
+
+
+def _answer(job: Any, request: Any) -> Any:
+    return job.answer(request)
+
+
+def _lost(job: Any, reason: str) -> Any:
+    make = getattr(job, "lost", None)
+    if make is None:
+        raise JobLost(f"a job was given up: {reason}")
+    return make(reason)
+
+
+def _pool(workers: Workers) -> Pool:
+    """Processes are kept for the next stage: what they imported and compiled is worth seconds.
+
+    Those of another run are ended, half a gigabyte each, unless somebody waits for their results.
+    """
+    if workers not in _kept:
+        for other in [other for other, pool in _kept.items() if pool.idle]:
+            _kept.pop(other).close()
+        limits = replace(POOL_LIMITS, writes_below=tuple(str(place.resolve()) for place in workers.writes))
+        _kept[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
+    return _kept[workers]
+
+
+_kept: dict[Workers, Pool] = {}
+
+
+@atexit.register
+def _close() -> None:
+    while _kept:
+        _kept.popitem()[1].close()

@@ -1,0 +1,96 @@
+"""The guard of phones: what can be told for certain of an action from the elements on the screen and the two pictures.
+
+Learned and model guards come after it in a chain; a press that can't be undone is `ConfirmGuard`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.perception import Element, Observation
+from sdg.envs.phone.affordances import PhoneAffordances
+from sdg.gate.learned import SHIPPED, LearnedGuard
+from sdg.gate.rules import Usage
+from sdg.gate.verdict import Command, Verdict
+
+PLACE = SHIPPED.parent / "phone.json"
+"""The learned guards that come with the package; `sdg train-guards --world phone` makes them anew."""
+JUDGED = ("Tap", "Long Press", "Type", "Swipe")
+"""Actions that something was learned of; others pass."""
+ELEMENT = re.compile(r"element (\d{1,4})\b")
+"""How a command names its target: `Tap("element 7 'Save' button")`."""
+_PASSED = Verdict(True, "no rule speaks against it", source="phone")
+
+
+class PhoneGuard:
+    """Feasible: the element is on the screen, is enabled and can be pressed; there is a focused field to type into.
+    Complete: something on the screen changed, or what was typed stands in a field."""
+
+    source = "phone"
+    kind = "rules"
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Refuses what can't succeed on this screen."""
+        if command.name == "Type":
+            fields = [each for each in observation.elements if getattr(each, "kind", "") == "textbox"]
+            if fields and not any(getattr(each, "focused", False) for each in fields):
+                return self._no("no field has the focus: tap the field first")
+            return _PASSED
+        number = ELEMENT.match(command.argument)
+        if number is None or command.name not in ("Tap", "Long Press", "Swipe"):
+            return _PASSED
+        found = element_of(command, observation.elements)
+        if found is None:
+            return self._no(f"there is no element {number[1]} on this screen")
+        if "disabled" in str(getattr(found, "look", "")).split():
+            return self._no(f"{found.name} is disabled")
+        if command.name == "Tap" and getattr(found, "kind", "") in ("text", "list"):
+            return self._no(f"{found.name} can't be pressed: it only shows something")
+        return _PASSED
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Doubts an action after which everything is as it was; Wait and finish are complete by themselves."""
+        if command.name in ("Wait", "finish"):
+            return _PASSED
+        if command.name == "Type" and before.elements:
+            shown = " ".join(str(getattr(each, "text", "")) for each in after.elements)
+            hidden = any("password" in str(getattr(each, "look", "")).split() for each in after.elements)
+            if " ".join(command.argument.split()) not in shown and not hidden:
+                return self._no("what was typed stands in no field")
+        if before.text == after.text and _same(before, after):
+            return self._no("nothing on the screen changed")
+        return _PASSED
+
+    def _no(self, reason: str) -> Verdict:
+        return Verdict(False, reason, source=self.source)
+
+
+def element_of(command: Command, elements: Sequence[Element]) -> Element | None:
+    """The element that a command names by number; None where it names none, or there is none."""
+    number = ELEMENT.match(command.argument)
+    return next((each for each in elements if number is not None and each.id == int(number[1])), None)
+
+
+def _same(before: Observation, after: Observation) -> bool:
+    if before is after:
+        return True
+    return isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image)  # type: ignore[arg-type]
+
+
+class _Usages(dict[str, Usage]):
+    def __missing__(self, name: str) -> Usage:
+        return Usage(asks=frozenset({name}) if name in JUDGED else frozenset())
+
+
+class LearnedPhoneGuard(LearnedGuard):
+    """The learned guards of phones: will an action change the screen, and does the screen look like its effect."""
+
+    source = "phone-learned"
+
+    def __init__(self, *, place: Path = PLACE) -> None:
+        super().__init__({}, PhoneAffordances(), place=place)
+        self.usages = _Usages()

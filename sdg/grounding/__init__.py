@@ -1,1 +1,0 @@
-"""Stages 1 to 3 over a run folder: the plan of a run, its layouts, its journals, what is done and what is left."""

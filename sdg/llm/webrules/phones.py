@@ -1,0 +1,287 @@
+"""A rule-based planner for phones, no language model: it makes the whole system run offline, and is a floor to beat.
+
+It knows no task by name and no app: it reads the prompt `phone`, presses what the task's words name, fills fields by
+their labels, saves, and answers questions with what stands beside the words asked about.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.provider import Provider
+from sdg.llm.webrules.situation import read_situation
+
+NAME = "phonerules (rule-based planner, no language model)"
+MAX_SWIPES = 3
+"""Times that a list is scrolled before it is given up."""
+_ELEMENT = re.compile(r"^\s*\[(\d{1,4})\] (.{0,500}): \[\d+, \d+, \d+, \d+\]$")
+_STATES = ("checked", "focused", "disabled", "selected", "scrollable", "password", "long-press")
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("time", r"\b\d{1,2}:\d\d\b"),
+    ("date", r"\b\d{4}-\d\d-\d\d\b"),
+    ("amount", r"\b\d+\.\d\d\b"),
+    ("budget", r"\b\d+\.\d\d\b"),
+    ("minutes", r"\b(\d+) minutes?\b"),
+    ("phone", r'"([+\d][\d ()-]{2,})"'),
+    ("pin", r'"(\d{4,8})"'),
+)
+"""Words of a field's label, and how its value looks in a task."""
+_VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"\b(delete)\b", ("delete",)),
+    (r"\b(remove)\b", ("remove",)),
+    (r"\b(rename)\b", ("rename",)),
+    (r"\b(change|set|put)\b", ("edit",)),
+    (r"\b(create|add|set an?|record)\b", ("add", "new", "create")),
+    (r"\bsave\b", ("save",)),
+)
+"""Verbs of a task, and how buttons that do such things begin."""
+_TOPICS: tuple[tuple[str, str], ...] = (
+    ("clock", r"\balarms?\b|\btimer\b"),
+    ("calendar", r"\bevents?\b|\breminder\b"),
+    ("notes", r"\bnotes?\b"),
+    ("contacts", r"\bcontacts?\b"),
+    ("settings", r"\bwi-?fi\b|\bbrightness\b|\blanguage\b|\bringtone\b|\bphone\b"),
+    ("maps", r"\bplaces?\b|\bdirections?\b"),
+    ("files", r"\bfiles?\b|\bfolders?\b"),
+    ("music", r"\bsongs?\b|\bplaylists?\b"),
+    ("expenses", r"\bexpenses?\b|\bincome\b|\bbudget\b|\bentry\b"),
+)
+"""What people do with an app of such a name, where the task doesn't name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An element of the prompt: number, kind, its own words, and for a field its label and what is in it."""
+
+    number: int
+    kind: str
+    label: str
+    beside: str
+    states: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the prompt says: the task, the elements now, and the commands so far."""
+
+    task: str
+    elements: tuple[Seen, ...]
+    past: tuple[str, ...]
+
+    @property
+    def fields(self) -> list[Seen]:
+        """What can be typed into."""
+        return [each for each in self.elements if each.kind == "textbox"]
+
+    @property
+    def live(self) -> list[Seen]:
+        """What can be pressed and has words."""
+        return [each for each in self.elements if each.kind in ("button", "checkbox", "radio") and plain(each.label)]
+
+    def was_pressed(self, each: Seen) -> bool:
+        """Whether something with this number and name was pressed already."""
+        return any(row.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in row for row in self.past)
+
+
+class PhoneRules:
+    """A `sdg.llm.model.LanguageModel` made of rules."""
+
+    name = NAME
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The first rule's action as JSON, or in words where the prompt asks for words."""
+        now = read_moment(messages[-1].content)
+        name, arguments = next(rule for rule in _rules(now))
+        if "without JSON" in messages[-1].content:
+            return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", NAME)
+        command = {"name": name, "args": arguments}
+        return Completion(json.dumps({"commands": [command]}, ensure_ascii=False), NAME)
+
+
+def read_moment(prompt: str) -> Moment:
+    """What the user's turn of the prompt `phone` says; lines that can't be read are left out."""
+    situation = read_situation(prompt)
+    shown = prompt.rpartition("\nObservation ")[2].splitlines()
+    return Moment(situation.task, tuple(each for row in shown for each in _element(row)), situation.done)
+
+
+def _element(row: str) -> Iterator[Seen]:
+    match = _ELEMENT.match(row)
+    if match is None:
+        return
+    before, quote, rest = match[2].partition("'")
+    text, _, after = rest.rpartition("'")
+    words = f"{before} {after}".replace("containing the text", "").split()
+    kind = words[-1] if quote == "" or after.strip() else "textbox" if "textbox" in words else "text"
+    states = frozenset(words) & set(_STATES)
+    if "textbox" in words:
+        label = " ".join(word for word in words if word not in (*_STATES, "empty", "textbox"))
+        yield Seen(int(match[1]), "textbox", label, text, states)
+        return
+    label, _, beside = text.partition(" | ")
+    yield Seen(int(match[1]), kind, label, beside, states)
+
+
+Act = tuple[str, dict[str, Any]]
+
+
+def _rules(now: Moment) -> Iterator[Act]:
+    """Actions, the first to be taken; each rule yields where it knows what to do."""
+    yield from _fill(now)
+    yield from _loading(now)
+    asks = now.task.rstrip().endswith("?")
+    if asks:
+        yield from _answer(now, certain=True)
+    if not asks:
+        yield from _hold_named(now)
+    yield from _press_named(now)
+    if not asks:
+        yield from _press_verb(now)
+    yield from _open_topic(now)
+    yield from _press_beside(now)
+    if sum(row.startswith("Swipe(") for row in now.past[-MAX_SWIPES:]) < MAX_SWIPES and any(
+        "scrollable" in each.states for each in now.elements
+    ):
+        yield "Swipe", {"direction": "up", "dist": "medium"}
+    if asks:
+        yield from _answer(now, certain=False)
+    yield "finish", {"message": "I did what I could."}
+
+
+def _fill(now: Moment) -> Iterator[Act]:
+    for each in now.fields:
+        value = value_for(each.label, now.task)
+        if not value or each.beside == value:
+            continue
+        hidden = "password" in each.states
+        if "focused" in each.states and not any(f"Type({value!r})" in row for row in now.past[-1:]):
+            yield "Type", {"text": value}
+        if "focused" not in each.states and not (hidden and any(row.startswith("Type(") for row in now.past)):
+            yield "Tap", {"element": each.number}
+
+
+def value_for(label: str, task: str) -> str:
+    """What a task wants in a field with this label; "" where it says nothing of it."""
+    words = plain(label)
+    if words.startswith("search"):
+        return ""
+    for word, form in _FORMS:
+        if word in words.split() and (match := re.search(form, task)):
+            return match[match.lastindex or 0]
+    quoted = re.findall(r'"([^"]+)"', task)
+    for word in words.split():
+        named = re.search(rf'\b{re.escape(word)}\w*(?: is| of)?[:]? "([^"]+)"', task, re.IGNORECASE)
+        if named and len(word) > 2:
+            return named[1]
+    spoken = [each for each in quoted if re.search(r"[^\W\d]", each)]
+    return spoken[0] if spoken and words.split()[-1:] in (["name"], ["title"]) else ""
+
+
+def _loading(now: Moment) -> Iterator[Act]:
+    if any(plain(each.label).startswith("loading") for each in now.elements):
+        yield "Wait", {"seconds": 2}
+
+
+def _press_named(now: Moment) -> Iterator[Act]:
+    """What the task names, the longest name first; a switch only where it isn't as the task wants it."""
+    task = f" {plain(now.task)} "
+    found = []
+    for each in now.live:
+        name = plain(each.label)
+        if len(name) < 3 or f" {name} " not in task or name in ("save", "back", "cancel"):
+            continue
+        if now.was_pressed(each) or "selected" in each.states:
+            continue
+        if each.kind == "checkbox" and ("checked" in each.states) != bool(re.search(r"\boff\b|doesn t", task)):
+            continue
+        found.append((len(name), each))
+    if found:
+        yield "Tap", {"element": max(found, key=lambda pair: pair[0])[1].number}
+
+
+def _hold_named(now: Moment) -> Iterator[Act]:
+    """What can be pressed long has a menu of what can be done to it."""
+    task = f" {plain(now.task)} "
+    for each in now.live:
+        wanted = f" {plain(each.label)} " in task and "long-press" in each.states and not now.was_pressed(each)
+        if wanted and len(plain(each.label)) > 2 and not re.search(r"\b(play|open|create|folder)\b", task):
+            yield "Long Press", {"element": each.number}
+
+
+def _open_topic(now: Moment) -> Iterator[Act]:
+    for name, words in _TOPICS:
+        if re.search(words, now.task, re.IGNORECASE) and not now.past:
+            yield from (("Tap", {"element": each.number}) for each in now.live if plain(each.label) == name)
+
+
+def _press_beside(now: Moment) -> Iterator[Act]:
+    """What tells in its second line of something that the task names."""
+    task = {word for word in plain(now.task).split() if len(word) > 3}
+    found = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
+    unpressed = [each for each in found if not now.was_pressed(each) and "·" not in each.beside]
+    yield from (("Tap", {"element": each.number}) for each in unpressed)
+
+
+def _press_verb(now: Moment) -> Iterator[Act]:
+    for pattern, starts in _VERBS:
+        if re.search(pattern, now.task, re.IGNORECASE):
+            for each in reversed(now.live):
+                if plain(each.label).split()[0] in starts and not now.was_pressed(each):
+                    yield "Tap", {"element": each.number}
+    save = [each for each in now.live if each.label in ("Save", "Create", "OK") and not now.was_pressed(each)]
+    if save and any(row.startswith(("Type(", "Tap(")) for row in now.past[1:]):
+        yield "Tap", {"element": save[-1].number}
+    if now.fields and not save and any(each.label == "Save" for each in now.live):
+        yield "Back", {}
+
+
+def _answer(now: Moment, *, certain: bool) -> Iterator[Act]:
+    """A question's answer: what stands beside, or below, the words that it asks about."""
+    task = set(plain(now.task).split())
+    rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
+    texts = [each for each in now.elements if each.kind == "text"]
+    beside = [
+        after.label
+        for each, after in pairwise(texts)
+        if len(plain(each.label).split()) <= 2 and set(plain(each.label).split()) <= task and len(now.past) > 1
+    ]
+    if beside:
+        yield "finish", {"message": beside[-1]}
+    if not certain:
+        best = max(rows, key=lambda each: len(set(plain(f"{each.label} {each.beside}").split()) & task), default=None)
+        told = f"{best.label} | {best.beside}".split(" | ") if best else []
+        yield "finish", {"message": ", ".join(part for part in told if not set(plain(part).split()) <= task)}
+
+
+def plain(words: str) -> str:
+    """Letters and digits alone, small."""
+    return " ".join(re.findall(r"\w+", words.lower()))
+
+
+class RandomPresses:
+    """A `sdg.llm.model.LanguageModel` that presses, swipes or goes back by chance: the floor of every figure.
+
+    The chances are drawn from the prompt and the sampling's seed, so equal episodes are equal.
+    """
+
+    name = "phonerandom (random actions, no language model)"
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """One action on an element of the prompt; finish one time in twenty."""
+        now = read_moment(messages[-1].content)
+        rng = random.Random(f"{sampling.seed}\n{messages[-1].content}")
+        presses: list[Act] = [("Tap", {"element": each.number}) for each in now.elements if each.kind != "text"]
+        others: list[Act] = [("Back", {}), ("Swipe", {"direction": "up"}), ("Type", {"text": "a"})]
+        name, arguments = rng.choice([*presses, *others]) if rng.random() < 0.95 else ("finish", {"message": "done"})
+        return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}), self.name)
+
+
+RANDOM = Provider(lambda settings: RandomPresses(), rule_based=True)
+PHONERULES = Provider(lambda settings: PhoneRules(), rule_based=True)

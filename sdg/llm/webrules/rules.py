@@ -1,0 +1,228 @@
+"""The rules: named things are clicked, named checkboxes ticked, texts in quotation marks typed, then the form is sent.
+
+General by construction: each goes by the words of the task and the kinds and words of elements. What solves one task in
+disguise has no place here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.provider import Provider
+from sdg.llm.webrules.situation import FIELDS, Seen, Situation, likeness, plain, read_situation
+
+ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", "forward": "forward", "reply": "reply",
+         "retweet": "retweet", "share": "share", "more": "more", "search": "search", "star": "star",
+         "trash": "trash", "close": "close"}  # fmt: skip
+"""What an icon that does this is called."""
+
+
+def ended(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
+    """A form that is filled, sent off."""
+    button = now.submit()
+    return Plan([*commands, *([click(button)] if button else [])], note)
+
+
+def tick(now: Situation) -> Plan | None:
+    """Select A, B and click Submit: checkboxes and radio buttons by the words beside them."""
+    ticks = now.of_kind("checkbox", "radio")
+    match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
+    if not ticks or match is None:
+        return None
+    wanted = wanted_names(now.task)
+    labels = [(label_right(now, each), each) for each in ticks]
+    commands = []
+    for words in [] if plain(match[1]) in ("nothing", "none") else wanted:
+        scored = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
+        best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        if best[1] is not None and best[0] > 0.6 and not best[1].checked:
+            commands.append(click(best[1]))
+    return ended(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
+
+
+def wanted_names(task: str) -> list[str]:
+    """The names that are to be selected: A and B of "Select words similar to A, B and click Submit"."""
+    match = re.match(r"\w+\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", task)
+    listed = re.sub(r"^(?:all )?(?:words|items|options) similar to ", "", match[1]) if match else ""
+    return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", listed) if part.strip(" .\"'")]
+
+
+def label_right(now: Situation, thing: Seen) -> str:
+    """The words to the right of a small thing."""
+    near = [
+        each
+        for each in now.of_kind("text", "link")
+        if abs(each.y - thing.y) < 22 and 0 <= each.place[0] - thing.place[2] + 8 < 60
+    ]
+    return min(near, key=lambda each: (abs(each.y - thing.y) // 6, each.place[0])).text if near else thing.text
+
+
+def label_of(now: Situation, field: Seen) -> str:
+    """The words beside or above a field."""
+    best, chosen = 1e9, ""
+    for each in now.of_kind("text"):
+        left = field.place[0] - each.place[2]
+        above = field.place[1] - each.place[3]
+        if abs(each.y - field.y) < 18 and -8 <= left < 150:
+            cost = 0.2 * max(left, 0)
+        elif -8 <= above < 50 and each.place[0] < field.place[2] and each.place[2] > field.place[0] - 30:
+            cost = 20.0 + above
+        else:
+            continue
+        if cost < best:
+            best, chosen = cost, each.text
+    return chosen
+
+
+def wanted_values(task: str) -> list[tuple[str, str]]:
+    """What a task wants to stand where, as (word of the label, value): the username "juan"."""
+    return [(label, value) for label, value in re.findall(r'(\w+)\s+"([^"]+)"', task)]
+
+
+def labelled_fields(now: Situation) -> Plan | None:
+    """Several fields, each with a label that the task names."""
+    fields, values = now.of_kind(*FIELDS), wanted_values(now.task)
+    if len(fields) < 2 or len(values) < 2:
+        return None
+    commands: list[Written] = []
+    free = list(fields)
+    for names, value in values:
+        words = plain(names).split()
+        scored: list[tuple[float, int, Seen]] = []
+        for field in free:
+            label = plain(f"{label_of(now, field)} {field.text}").split()
+            score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
+            scored.append((score, -field.y, field))
+        best = max(scored, default=None, key=lambda each: each[:2])
+        if best is not None and best[0] > 0.7:
+            free.remove(best[2])
+            commands += fill(best[2], value)
+    if len(free) == len(fields):
+        for field, (_, value) in zip(sorted(fields, key=lambda each: each.y), values, strict=False):
+            commands += fill(field, value)
+    return ended(now, commands)
+
+
+def entered_text(now: Situation) -> Plan | None:
+    """Type what is quoted into the one field."""
+    fields = now.of_kind(*FIELDS)
+    if not fields or not now.quoted or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
+        return None
+    text = now.quoted[0]
+    text = text.lower() if re.search("lower ?case", now.lower) else text
+    text = text.upper() if re.search("upper ?case", now.lower) else text
+    return ended(now, fill(fields[0], text))
+
+
+def icon(now: Situation, name: str, among: Sequence[Seen] | None = None) -> Seen | None:
+    """An icon that stands for a word."""
+    pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
+    wanted = ICONS.get(name.lower(), name.lower())
+    return next((each for each in pool if wanted in each.look.split()), None)
+
+
+def clicked_in_order(now: Situation) -> Plan | None:
+    """Click what the task names, part by part."""
+    if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
+        return None
+    commands: list[Written] = []
+    for part in re.split(r",?\s*\bthen\b\s*", now.task):
+        found = _meant(now, part)
+        if found is not None:
+            commands.append(click(found))
+    return Plan(commands, "clicked") if commands else None
+
+
+def _meant(now: Situation, part: str) -> Seen | None:
+    quoted = re.findall(r'"([^"]+)"', part)
+    kinds = ("button", "link", "tab", "text", "icon")
+    for words in quoted:
+        found = _exactly(now, words, *kinds) or icon(now, words) or now.named(words, *kinds)
+        if found:
+            return found
+    words_of_part = plain(part)
+    named = [
+        each
+        for each in now.of_kind("button", "tab", "link", "text")
+        if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", words_of_part)
+    ]
+    return max(named, key=lambda each: (each.kind != "text", len(each.text)), default=None)
+
+
+def _exactly(now: Situation, words: str, *kinds: str) -> Seen | None:
+    found = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
+    return min(found, key=lambda each: kinds.index(each.kind), default=None)
+
+
+def only_button(now: Situation) -> Plan | None:
+    """Nothing else is known: the one button that there is."""
+    button = now.submit()
+    return Plan([click(button)], "the only button") if button and not now.done else None
+
+
+def focused_field(now: Situation) -> Plan | None:
+    """Focus into the 2nd textbox."""
+    fields = sorted(now.of_kind(*FIELDS), key=lambda each: (each.y, each.x))
+    if not fields or not re.match(r"(focus|click)\b.*\b(textbox|text ?field|text ?area|input)\b", now.lower):
+        return None
+    number = re.search(r"\b(\d+)(?:st|nd|rd|th)\b", now.lower)
+    return Plan([click(fields[min(int(number[1]) if number else 1, len(fields)) - 1])])
+
+
+RULES: tuple[Callable[[Situation], Plan | None], ...] = (
+    tick, labelled_fields, focused_field, entered_text, clicked_in_order, only_button,
+)  # fmt: skip
+"""In the order in which they are asked; the first that knows what to do answers."""
+
+
+Written = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a rule wants done, and what it wants to be reminded of at the next answer."""
+
+    commands: Sequence[Written]
+    note: str = ""
+
+
+def click(thing: Seen) -> Written:
+    """Click the middle of a thing."""
+    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in thing.middle]}}
+
+
+def fill(field: Seen, text: str) -> list[Written]:
+    """Put a text in place of what a field holds."""
+    keys = ["C-a", "<Backspace>"] if field.text else []
+    emptied: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
+    return [click(field), *emptied, {"name": "TYPE_TEXT", "args": {"text": text}}]
+
+
+NAME = "webrules (rule-based stand-in, no language model)"
+
+
+class WebRules:
+    """A `sdg.llm.model.LanguageModel` made of rules."""
+
+    name = NAME
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The first rule's commands as JSON; prose where no rule knows what to do."""
+        now = read_situation(messages[-1].content)
+        plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
+        if "FINISH:" in messages[0].content and (now.done or plan is None):  # a page of a user's own: nobody judges
+            stuck = (plan is None and not now.done) or (now.done[-1:] and ": refused" in now.done[-1])
+            said = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
+            plan = Plan([{"name": said[0], "args": {"text": said[1]}}])
+        if plan is None:
+            return Completion("No rule of mine knows what to do here.", NAME)
+        thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}
+        return Completion(json.dumps({"thoughts": thoughts, "commands": list(plan.commands)[:30]}), NAME)
+
+
+WEBRULES = Provider(lambda settings: WebRules(), rule_based=True)

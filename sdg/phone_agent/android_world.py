@@ -1,0 +1,139 @@
+"""The screen agent in AndroidWorld (google-research/android_world): `EnvironmentInteractingAgent.step`, a turn a step.
+
+    agent = ScreenAgent(env, model, gate)
+    suite_utils.run(suite, agent, ...)
+
+Optional: it is imported where AndroidWorld is installed, in an environment of its own (it pins numpy 1.26).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from android_world.agents.base_agent import AgentInteractionResult, EnvironmentInteractingAgent
+from android_world.env.json_action import JSONAction
+
+from sdg.envs.phone.actions import ActionError, Point
+from sdg.envs.phone.device import Key
+from sdg.envs.phone.tree import write_dump
+from sdg.envs.ui.parser.screen import png_of
+from sdg.gate.verdict import Gate
+from sdg.llm.model import LanguageModel
+from sdg.phone_agent.desktop import MAX_TURNS, PhoneDesktop
+from sdg.screen_agent.agent import Work
+from sdg.screen_agent.modes import MODES, Mode
+
+_KEYS: dict[Key, str] = {"Enter": "keyboard_enter", "Home": "navigate_home", "Back": "navigate_back"}
+_FLAGS = ("checkable", "checked", "clickable", "enabled", "focusable", "focused", "scrollable", "selected")
+
+
+class ScreenAgent(EnvironmentInteractingAgent):
+    """Works on AndroidWorld's phone, behind a gate; `mode` is one of `sdg.screen_agent.modes.MODES`."""
+
+    def __init__(
+        self, env: Any, model: LanguageModel, gate: Gate, *, mode: Mode = MODES["xml-react"], name: str = "sdg"
+    ) -> None:
+        super().__init__(env, name)
+        self._model, self._gate, self._mode = model, gate, mode
+        self._work: Work | None = None
+        self._desktop: PhoneDesktop | None = None
+
+    def reset(self, go_home: bool = False) -> None:
+        """Begin anew."""
+        super().reset(go_home)
+        self._work = None
+
+    def step(self, goal: str) -> AgentInteractionResult:
+        """One answer of the model, carried out. The episode ends by finish, which AndroidWorld gets as the answer."""
+        if self._work is None:
+            turns = getattr(self, "_max_steps", None) or MAX_TURNS
+            self._desktop = PhoneDesktop(WorldPhone(self), goal, finished=self._finish, max_completions=turns)
+            self._work = Work(self._desktop, self._gate, mode=self._mode)
+        assert self._desktop is not None
+        goes_on = self._work.take_turn(self._model)
+        data: dict[str, Any] = {"message": self._desktop.message, "steps": len(self._desktop.steps)}
+        if not goes_on:
+            data["end"] = self._work.result().end
+        return AgentInteractionResult(not goes_on, data)
+
+    def _finish(self, message: str) -> bool:
+        if message:
+            self.env.execute_action(JSONAction(action_type="answer", text=message))
+        self.env.execute_action(JSONAction(action_type="status", goal_status="complete"))
+        return True
+
+
+class WorldPhone:
+    """AndroidWorld's environment as a device (`sdg.envs.phone.device.Device`). A swipe becomes a scroll of the screen:
+    its ends aren't kept."""
+
+    def __init__(self, agent: EnvironmentInteractingAgent) -> None:
+        self._agent = agent
+        self._state: Any = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        width, height = self._agent.env.logical_screen_size
+        return int(width), int(height)
+
+    def dump(self) -> str:
+        """AndroidWorld's list of elements as a tree without depth."""
+        self._state = self._agent.get_post_transition_state()
+        return write_dump(row for each in self._state.ui_elements if (row := _row(each)) is not None)
+
+    def screenshot(self) -> bytes:
+        """The picture that belongs to the last dump."""
+        state = self._state or self._agent.get_post_transition_state()
+        return png_of(np.asarray(state.pixels, np.uint8)[..., :3])
+
+    def activity(self) -> str:
+        """What is in front."""
+        return str(self._agent.env.foreground_activity_name)
+
+    def tap(self, point: Point) -> None:
+        """Press."""
+        self._act("click", x=point[0], y=point[1])
+
+    def long_press(self, point: Point) -> None:
+        """Press long."""
+        self._act("long_press", x=point[0], y=point[1])
+
+    def swipe(self, start: Point, end: Point) -> None:
+        """Scroll: content comes from where the finger goes away from."""
+        across, down = end[0] - start[0], end[1] - start[1]
+        if abs(across) > abs(down):
+            self._act("scroll", direction="right" if across < 0 else "left")
+        else:
+            self._act("scroll", direction="down" if down < 0 else "up")
+
+    def type_text(self, text: str) -> None:
+        """Type into the focused field, and Enter, which AndroidWorld adds."""
+        if self._state is not None and not any(
+            each.is_focused and each.is_editable for each in self._state.ui_elements
+        ):
+            raise ActionError("no field has the focus: tap the field first, then Type")
+        self._act("input_text", text=text, clear_text=True)
+
+    def press(self, key: Key) -> None:
+        """Press a key."""
+        self._act(_KEYS[key])
+
+    def wait(self, seconds: int) -> None:
+        """Let a moment pass; AndroidWorld chooses how long."""
+        self._act("wait")
+
+    def _act(self, kind: str, **arguments: Any) -> None:
+        self._agent.env.execute_action(JSONAction(action_type=kind, **arguments))
+
+
+def _row(each: Any) -> tuple[str, str, tuple[int, int, int, int], list[str]] | None:
+    place = each.bbox_pixels
+    if place is None or each.is_visible is False:
+        return None
+    flags = [flag for flag in _FLAGS if getattr(each, f"is_{flag}")]
+    flags += ["long-clickable"] if each.is_long_clickable else []
+    words = each.text or each.content_description or each.hint_text or ""
+    kind = "android.widget.EditText" if each.is_editable else each.class_name or "android.view.View"
+    return kind, words, (int(place.x_min), int(place.y_min), int(place.x_max), int(place.y_max)), flags

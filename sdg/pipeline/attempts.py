@@ -1,0 +1,290 @@
+"""Stages 1 and 2 over a run folder: attempts at instructions, each a hypothesis and its verification.
+
+An instruction that isn't verified gets another attempt, told where the last one failed: `Plan.retries` more in a cycle,
+and new ones in the next cycle, when there are skills to make hypotheses with and to search with (`Help`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from sdg.envs.world import ActionValue
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis, SubgoalRow
+from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
+from sdg.llm.asking import in_order
+from sdg.pipeline import records
+from sdg.pipeline.plan import Plan, Run, Task
+from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.search import LearningSearch, ReplaySearch, Search
+from sdg.skills.subgoal import CheckFunction
+from sdg.storage.journal import Rows
+from sdg.verification.verify import Verification, VerifySettings, verify
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a cycle begins with: how subgoals are searched, and what the prompt says of the skills there are."""
+
+    search: Search
+    skills: str = ""
+
+
+WORTH_AN_ATTEMPT = 0.2
+"""Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
+
+
+_GOAL = re.compile(r"goal (\d+)")
+"""Where a verification's cause names the goal that it is about."""
+
+
+class Attempts:
+    """Hypotheses and verifications of one run, in `hypotheses.jsonl` and `verifications.jsonl`."""
+
+    def __init__(self, run: Run, *, help_of: Callable[[int], Help]) -> None:
+        self.run, self.plan, self.worlds, self.help_of = run, run.plan, run.worlds, help_of
+
+    @property
+    def _hypotheses(self) -> Rows[HypothesisRow]:
+        return hypotheses(self.run.folder)
+
+    @property
+    def _tried(self) -> Rows[Verification]:
+        return verifications(self.run.folder)
+
+    def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
+        """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
+        journal = self._hypotheses
+        wanted = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
+        missing = [task for task in wanted if f"{task[0]}/{task[1]}/{attempt}" not in journal]
+        name, done = self._title("hypotheses", attempt), len(wanted) - len(missing)
+        with self.run.progress.stage(name, total=len(wanted), unit="instruction", done=done) as stage:
+            for level, seed in missing:
+                self.worlds.mission(level, seed)  # Layouts are built here: each of several threads would build them.
+            ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
+            for row in in_order(ask, missing, at_once=self.plan.concurrency):
+                journal.append(row)
+                stage.advance()
+        return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
+
+    def verify(self, attempt: int = 0) -> list[Verification]:
+        """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
+        rows = [row for row in self._hypotheses if row.unit.endswith(f"/{attempt}")]
+        jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._tried]
+        return self._search_missing(rows, self._tried, title=self._title("verification", attempt), chains=jobs)
+
+    def compare(self, search: Search, name: str, *, learns: bool = False) -> list[Verification]:
+        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`.
+
+        One that `learns` searches the hypotheses of a level one after the other, and all again when one is missing.
+        """
+        rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
+        journal = verifications(self.run.folder, name)
+        missing = [row for row in rows if row.unit not in journal]
+        levels = dict.fromkeys(row.level for row in missing)
+        by_level = ([row for row in rows if row.level == level] for level in levels)
+        together = by_level if learns else ([row] for row in missing)
+        chains = [_Jobs(tuple(replace(self._job(row), search=search) for row in part)) for part in together]
+        return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
+
+    def _search_missing(
+        self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, chains: Sequence[_Jobs]
+    ) -> list[Verification]:
+        """Verify the hypotheses that the journal lacks; its rows of all of them, in their order."""
+        missing = [row for row in rows if row.unit not in journal]
+        done = len(rows) - len(missing)
+        learns = any(isinstance(job.search, LearningSearch) for chain in chains for job in chain.jobs)
+        verified = self._one_after_the_other(chains) if learns else self.run.parallel(_verify_in_order, chains)
+        with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=done) as stage:
+            for row in missing:
+                if not row.subgoals:
+                    about = (row.unit, row.level, row.seed, row.instruction)
+                    journal.append(Verification(*about, False, 0, 0, f"no hypothesis: {row.error}", None, ()))
+                    stage.advance()
+            for _, results in verified:
+                for result in results:
+                    if result.unit not in journal:
+                        journal.append(result)
+                        stage.advance(steps=result.searched_steps)
+        return [journal[row.unit] for row in rows]
+
+    def _one_after_the_other(self, chains: Sequence[_Jobs]) -> Iterator[tuple[_Jobs, list[Verification]]]:
+        """Each with what the search learned in those before; its policy is kept in the run's folder."""
+        search, folder = copy(chains[0].jobs[0].search), self.run.folder.path
+        assert isinstance(search, LearningSearch)
+        if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # of another command
+            kept = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
+            search.learned = dict(kept.weights), search.learned[1]
+        for chain in chains:
+            jobs = _Jobs(tuple(replace(job, search=search) for job in chain.jobs))
+            for _, done in self.run.parallel(_verify_and_learn, [jobs]):
+                results, search.learned = (done, search.learned) if isinstance(done, list) else done
+                if search.learned[0]:
+                    records.save_policy(folder, SEARCH, search.learned[0])
+                yield chain, results
+
+    def best(self, cycle: int) -> list[Verification]:
+        """What every instruction comes to after a cycle, in the order of the instructions (`best_of`)."""
+        return best_of(self._tried.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+
+    def _title(self, name: str, attempt: int) -> str:
+        cycle = self.plan.cycle_of(attempt)
+        number = attempt - self.plan.first_attempt(cycle) + 1
+        parts = [name, *([f"cycle {cycle}"] if cycle > 1 else []), *([f"round {number}"] if number > 1 else [])]
+        return ", ".join(parts)
+
+    def _hypothesis(self, level: str, seed: int, attempt: int) -> HypothesisRow:
+        instruction = self.worlds.mission(level, seed)
+        row = HypothesisRow(f"{level}/{seed}/{attempt}", level, seed, instruction, (), "")
+        try:
+            found = hypothesize(
+                instruction,
+                model=self.run.model,
+                domain=self.plan.domain,
+                sampling=self.plan.sampling("hypothesis", level, seed, attempt),
+                feedback=self._feedback(level, seed, attempt),
+                skills=self.help_of(self.plan.cycle_of(attempt)).skills,
+                repairs=self.plan.repairs,
+            )
+        except HypothesisError as error:
+            return replace(row, error=error.problem)
+        goals = (SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in found.subgoals)
+        return replace(row, subgoals=tuple(goals))
+
+    def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
+        """What the model is given of the last attempt; after the first cycle, of the one that got furthest."""
+        rows = self._earlier(level, seed, range(attempt))[::-1]
+        earlier = rows[0] if rows else None
+        if self.plan.cycle_of(attempt) > 1:
+            earlier = max(rows, key=lambda row: row.reached, default=None)
+        goals = self._hypotheses[earlier.unit].subgoals if earlier else ()
+        named = _GOAL.search(earlier.cause) if earlier else None
+        if earlier is None or named is None or not goals:
+            return None  # a lost worker is no goal's fault
+        failed = int(named[1]) - 1
+        check = goals[failed].check if failed < len(goals) else ""
+        return Feedback(tuple(goal.description for goal in goals), failed, earlier.cause, check, earlier.seen)
+
+    def _job(self, row: HypothesisRow) -> _Job:
+        """The cycle's search; after the first cycle it plays again what reached the same checks in earlier attempts."""
+        level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
+        cycle = self.plan.cycle_of(attempt)
+        search = self.help_of(cycle).search
+        return _Job(
+            unit=row.unit,
+            hypothesis=row.hypothesis(),
+            start=self.worlds.start(level, seed),
+            level=level,
+            seed=seed,
+            settings=self.plan.verify.less(self._spent(level, seed, attempt)),
+            search=search if cycle == 1 else ReplaySearch(_known(self._earlier(level, seed, range(attempt))), search),
+            random_seed=self.plan.seed_of("verify", row.unit),
+        )
+
+    def _still_open(self, level: str, seed: int, attempt: int) -> bool:
+        """Whether another attempt is worth it: the one before failed, and left enough of T_verify in its cycle."""
+        cycle = self.plan.cycle_of(attempt)
+        begins_cycle = attempt == self.plan.first_attempt(cycle)
+        rows = self._earlier(level, seed, range(attempt) if begins_cycle else range(attempt - 1, attempt))
+        if attempt == 0 or not rows or rows[-1].verified:
+            return attempt == 0
+        needed = 0 if cycle == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
+        return begins_cycle or self._spent(level, seed, attempt) + needed < self.plan.verify.t_verify
+
+    def _spent(self, level: str, seed: int, attempt: int) -> int:
+        """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
+        earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
+        return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
+
+    def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
+        rows = (self._tried.get(f"{level}/{seed}/{number}") for number in attempts)
+        return [row for row in rows if row is not None]
+
+
+def best_of(
+    row_of: Callable[[str], Verification | None], tasks: Sequence[Task], *, plan: Plan, cycle: int
+) -> list[Verification]:
+    """What every task comes to after a cycle, in the order of the tasks: what follows depends on it.
+
+    In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified or
+    got at least as far. `row_of` gives the verification of a unit, None for one that there isn't; tasks that were never
+    tried are left out.
+    """
+    found = []
+    for task in tasks:
+        tries = [latest(row_of, task, before=plan.attempts_of(number).stop) for number in range(1, cycle + 1)]
+        rows = [row for row in tries if row is not None]
+        found += rows[:1] and [reduce(lambda a, b: b if b.verified or b.reached >= a.reached else a, rows)]
+    return found
+
+
+def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: int) -> Verification | None:
+    """The verification of the last attempt at a task among those numbered below `before`."""
+    rows = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
+    return next((row for row in rows if row is not None), None)
+
+
+def _known(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
+    """Check -> the lists of actions that reached it in these attempts, the latest first."""
+    known: dict[CheckFunction, dict[tuple[ActionValue, ...], None]] = {}
+    for row in reversed(rows):
+        for goal in row.subgoals:
+            if goal.reached:
+                known.setdefault(goal.subgoal().check, {})[goal.actions] = None
+    return {check: tuple(lists) for check, lists in known.items()}
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What `verify` is called with."""
+
+    unit: str
+    hypothesis: Hypothesis
+    start: Starts
+    level: str
+    seed: int
+    settings: VerifySettings
+    search: Search
+    random_seed: int
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """Verifications as a job for any process: one after the other with one search, which may learn from each."""
+
+    jobs: tuple[_Job, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The generated code that they run: a banned check isn't asked again."""
+        return tuple(goal.check.source for job in self.jobs for goal in job.hypothesis.subgoals)
+
+    @property
+    def unit(self) -> str:
+        """What they are called where their worker is lost."""
+        return self.jobs[0].unit
+
+    def lost(self, reason: str) -> list[Verification]:
+        """What became of the hypotheses when their worker hung or died."""
+        cause = f"worker lost: {reason}"
+        return [
+            Verification(job.unit, job.level, job.seed, job.hypothesis.instruction, False, 0, 0, cause, None, ())
+            for job in self.jobs
+        ]
+
+
+def _verify_in_order(chain: _Jobs) -> list[Verification]:
+    search = copy(chain.jobs[0].search)  # What it learns in another level of this process stays there.
+    return [verify(**{**vars(job), "search": search}) for job in chain.jobs]
+
+
+def _verify_and_learn(chain: _Jobs) -> tuple[list[Verification], Any]:
+    """What became of the hypotheses, and what their search has learned by then."""
+    search = copy(chain.jobs[0].search)
+    assert isinstance(search, LearningSearch)
+    return [verify(**{**vars(job), "search": search}) for job in chain.jobs], search.learned

@@ -1,0 +1,75 @@
+"""The stages over one run folder: what is finished is never done again, what a kill cut off begins again.
+
+The unit of work is one hypothesis, one verification, one skill in one round. Every unit's randomness comes from the
+run's seed and its own name, so a resumed run and an unbroken one agree.
+
+A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`seed_cycle_with_library`) the next one
+tries again what was not verified, and learns the skills that come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from sdg.deduction.library_skills import options_of
+from sdg.deduction.planner import describe_skill
+from sdg.induction.library_builder import LEFT_OUT
+from sdg.pipeline.attempts import Attempts, Help
+from sdg.pipeline.learning import Learning
+from sdg.pipeline.plan import Run
+from sdg.skills.library.library import LibraryError, SkillLibrary
+from sdg.skills.library.store import load_library
+from sdg.skills.subgoal import Experience
+from sdg.verification.verify import Verification
+
+
+@dataclass(frozen=True)
+class Pipeline(Run):
+    """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library has no skills to begin with."""
+
+    _help: dict[int, Help] = field(default_factory=dict, kw_only=True)
+    _libraries: dict[int, SkillLibrary] = field(default_factory=dict, kw_only=True)
+    _grounded: dict[int, list[Verification]] = field(default_factory=dict, kw_only=True)
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        """Stages 1 and 2."""
+        return Attempts(self, help_of=lambda cycle: self._help.get(cycle, Help(self.search)))
+
+    def learning(self, cycle: int = 1) -> Learning:
+        """Stage 3 of a cycle."""
+        return Learning(self, cycle, self._libraries.get(cycle))
+
+    def seed_cycle_with_library(self, place: Path, *, cycle: int) -> None:
+        """Give a cycle the library in `place`: to hypothesize with, to search with, and to go on learning from.
+
+        Raises LibraryError for a library that can't be used.
+        """
+        library = load_library(place)
+        if library.domain != self.plan.domain.name:
+            raise LibraryError(
+                f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
+            )
+        told = "\n".join(describe_skill(option) for option in options_of(library).values())
+        left_out = library.provenance.get(LEFT_OUT)
+        for name, reason in left_out.items() if isinstance(left_out, Mapping) else ():
+            told += f"\n# There is no skill {name}: {reason}."
+        self._libraries[cycle] = library
+        self._help[cycle] = Help(self.explorers(place, self.search), told)
+
+    def ground(self, cycle: int = 1) -> list[Verification]:
+        """Stages 1 and 2 of a cycle with all their rounds; what every instruction comes to, in their order."""
+        if cycle not in self._grounded:
+            for attempt in self.plan.attempts_of(cycle):
+                self.attempts.hypothesize(attempt)
+                self.attempts.verify(attempt)
+            self._grounded[cycle] = self.attempts.best(cycle)
+        return self._grounded[cycle]
+
+    def experiences(self, cycle: int = 1) -> list[Experience]:
+        """What was grounded up to a cycle. What only a chain of skills could reach is too long to be one skill."""
+        found = [experience for row in self.ground(cycle) for experience in row.experiences()]
+        return [each for each in found if len(each.actions) <= self.plan.induce.train.horizon]

@@ -1,0 +1,117 @@
+"""Rows of a run folder's journals, and the values that they stand for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.domain import Domain
+from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
+from sdg.skills.learning import policy_of
+from sdg.skills.learning.train import HELD_OUT, Measured, Point
+from sdg.skills.policy.network import Policy, packed
+from sdg.storage.files import RunFolderError, atomic_write
+from sdg.storage.folder import RunFolder
+from sdg.storage.journal import Rows
+from sdg.verification.verify import Verification
+
+SEARCH = "search"
+"""The unit under which the policy of a search that learns is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisRow:
+    """A row of `hypotheses.jsonl`: an attempt at an instruction. No subgoals: no reply could be read, see `error`."""
+
+    unit: str
+    level: str
+    seed: int
+    instruction: str
+    subgoals: tuple[SubgoalRow, ...]
+    error: str
+
+    def hypothesis(self) -> Hypothesis:
+        """What the row stands for. Raises ValueError where it has no subgoals."""
+        return Hypothesis(self.instruction, tuple(goal.subgoal() for goal in self.subgoals))
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRow:
+    """A row of `skills.jsonl`: a skill in one round. `skipped` says why it has no policy; `best` is None then.
+
+    `inherited` is the skill of an earlier cycle that it took over as it was. `judged_on` says which starts chose the
+    policy, `measured` what it does from others; None where there were too few. The last three are
+    environment steps beside those of practice.
+    """
+
+    unit: str
+    name: str
+    skipped: str
+    environment_steps: int
+    best: Point | None = None
+    inherited: str | None = None
+    judged_on: str = HELD_OUT
+    measured: Measured | None = None
+    validation_steps: int = 0
+    roll_in_steps: int = 0
+    replayed_steps: int = 0
+
+
+def hypotheses(folder: RunFolder) -> Rows[HypothesisRow]:
+    """The hypotheses of a run."""
+    return Rows(folder.journal("hypotheses"), HypothesisRow)
+
+
+def verifications(folder: RunFolder, name: str = "verifications") -> Rows[Verification]:
+    """The verifications of a run, or what another search made of the same hypotheses (`NAME.jsonl`)."""
+    return Rows(folder.journal(name), Verification)
+
+
+def skills(folder: RunFolder) -> Rows[SkillRow]:
+    """The skills of a run, round by round."""
+    return Rows(folder.journal("skills"), SkillRow)
+
+
+def policy_path(folder: Path, unit: str) -> Path:
+    """Where the weights of a unit of `skills.jsonl` are."""
+    return folder / "skills" / f"{unit.replace('/', '-')}.safetensors"
+
+
+def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> None:
+    """Write a policy's weights in one step."""
+    from safetensors.numpy import save
+
+    arrays = {name: packed(array) for name, array in weights.items()}
+    path = policy_path(folder, unit)
+    path.parent.mkdir(exist_ok=True)
+    atomic_write(path, save(arrays, metadata={"sha256": _digest(arrays)}))
+
+
+def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
+    """Read a policy that `save_policy` wrote.
+
+    Raises RunFolderError when its file is damaged, ValueError when it is none of this learner's in this domain.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = policy_path(folder, unit)
+    try:
+        with safe_open(path, "numpy") as file:
+            arrays, told = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    except (SafetensorError, TypeError, ValueError):
+        arrays, told = {}, {}
+    if told is not None and told.get("sha256") != _digest(arrays):
+        raise RunFolderError(f"{path} is damaged: its checksum doesn't agree. Restore it from a copy, or run anew.")
+    return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """What identifies weights: their names, types, shapes and bytes."""
+    found = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
+    return found.hexdigest()

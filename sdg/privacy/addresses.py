@@ -1,0 +1,69 @@
+"""Addresses in a text: runs of capitalised words and numbers in which a street stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sdg.privacy.recognisers import Span
+from sdg.privacy.words import LISTS, STREET_STEMS, before_word, runs_of
+
+_STREET, _STREET_FIRST, _UNIT, _PARTICLES, _NO_NAMES = (
+    LISTS[name] for name in ("street_last", "street_first", "unit", "particles", "no_names")
+)
+_REGION = re.compile(
+    r"(?: / [A-Z]{2}\b| ?\([A-Z]{2,3}\)"
+    r"|(?: (?:a[mn](?: der)?|im|in der|bei|sur|sous|en|nad|upon|on|le|la|les|de) [A-Z][\w-]+)+)?"
+)
+"""What ends some addresses: a state, a province, a river."""
+_ADDRESS_CUES = re.compile(
+    r"\b(?:address(?:es)?|lives?|living|resid\w+|home|ship\w*|deliver\w*|located|moved?|meet\w*|drive|pick\w*)\b", re.I
+)
+
+
+def addresses(text: str) -> Iterator[Span]:
+    """Runs of capitalised words and numbers in which a street stands, or a number after a word such as "address"."""
+    for run in runs_of(text, _is_address_word, between=" ()-&/"):
+        words = [text[a:b].lower().strip(".") for a, b in run]
+        while run and (words[-1] in _PARTICLES or words[-1] in (",", "no")):
+            run.pop(), words.pop()
+        while run and (
+            words[0] in _NO_NAMES
+            or (words[0] in _PARTICLES and words[0] not in _STREET_FIRST and text[run[0][0]].islower())
+            or words[0] == ","
+        ):
+            run.pop(0), words.pop(0)
+        if (
+            len(run) > 2
+            and not before_word(text, run[0][0])
+            and not words[0][0].isdigit()
+            and not _is_street(words[:2])
+        ):
+            run.pop(0), words.pop(0)
+        if not run or not any(word[0].isdigit() for word in words):
+            continue
+        street = _is_street(words)
+        cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
+        numbers = sum(any(map(str.isdigit, word)) for word in words)
+        listed = numbers > 1 and "," in words and len(words) > 4 and not any(w.isdigit() and len(w) > 6 for w in words)
+        if (street and len(words) > 1) or listed or (cue and len(words) > 2):
+            end = run[-1][1] - (text[run[-1][1] - 1] == ".")
+            yield Span(run[0][0], end + len(_REGION.match(text, end)[0]), "address", 0.85)  # type: ignore[index]
+
+
+def _is_street(words: Sequence[str]) -> bool:
+    return any(
+        word in (_STREET if n else ()) or (word in _STREET_FIRST and n < len(words) - 1) or STREET_STEMS.search(word)
+        for n, word in enumerate(words)
+    )
+
+
+def _is_address_word(word: str) -> bool:
+    plain = word.lower().strip(".")
+    return (
+        word == ","
+        or word[0].isdigit()
+        or word[0] == "#"
+        or word[0].isupper()
+        or plain in _PARTICLES | _UNIT | _STREET_FIRST
+    )

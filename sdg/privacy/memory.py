@@ -1,0 +1,176 @@
+"""The local memory: which placeholder stands for which value, encrypted at rest; the only way from one to the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sdg.envs.files import atomic_write, open_regular, read_file
+from sdg.llm.secrets import replacer
+from sdg.privacy.recognisers import PrivacyError
+
+PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,40})\}")
+SCHEMA = 1
+SHORT = 6
+"""Values of fewer characters are found as whole words alone; "Ann" is no part of "announce"."""
+MAX_VALUES = 2000
+_SERVICE = "sdg"
+_KEY_NAME = "memory-key"
+
+
+class Memory:
+    """Values by the names of their placeholders. A value never leaves by repr, pickle or error."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values: dict[str, str] = {}
+        for name, value in (values or {}).items():
+            self._keep(name, value)
+        self._remask()
+
+    def __repr__(self) -> str:
+        return f"Memory({', '.join(self._values) or 'empty'})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a memory of values doesn't travel")
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the placeholders."""
+        return iter(tuple(self._values))
+
+    def name(self, name: str, value: str) -> None:
+        """Keep a value under a name that its user chose. Raises PrivacyError for what can be no placeholder."""
+        self._keep(name, value)
+        self._remask()
+
+    def _keep(self, name: str, value: str) -> None:
+        if not PLACEHOLDER.fullmatch(f"{{{name}}}"):
+            raise PrivacyError(f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41")
+        if not value.strip() or PLACEHOLDER.search(value):
+            raise PrivacyError(f"the value of {{{name}}} is empty or holds a placeholder itself")
+        if len(self._values) >= MAX_VALUES and name not in self._values:
+            raise PrivacyError(f"the memory holds {MAX_VALUES} values already: empty it")
+        self._values[name] = value
+
+    def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
+        """The name of the value's placeholder, a new one of this kind where it has none, none of `taken`."""
+        for name in (name for name, known in self._values.items() if known == value):
+            return name
+        names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
+        free = next(name for name in names if name not in self._values and name not in taken)
+        self.name(free, value)
+        return free
+
+    def mask(self, text: str) -> str:
+        """The text with each value replaced by its placeholder: in any case, backwards, spaced, as hex or base64.
+
+        A number is found with other blanks and dashes in it, too.
+        """
+        return self._mask(text)
+
+    def fill(self, text: str) -> str:
+        """The text with its placeholders filled in. Raises PrivacyError for one that stands for nothing."""
+        unknown = [name for name in PLACEHOLDER.findall(text) if name not in self._values]
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in self._values) or "none"
+            raise PrivacyError(f"no value is kept for the placeholder {{{unknown[0]}}}; there are: {known}")
+        return PLACEHOLDER.sub(lambda found: self._values[found[1]], text)
+
+    def save(self, path: Path) -> None:
+        """Write it encrypted, for its owner alone. Raises PrivacyError where there is no place or no key."""
+        plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_write_private(path, _cipher(path, create=True).encrypt(plain))
+        except OSError as error:
+            raise PrivacyError(f"the memory {path} can't be written: {error.strerror or error}") from None
+
+    @classmethod
+    def load(cls, path: Path) -> Memory:
+        """The memory in a file; an empty one where there is no file.
+
+        Raises PrivacyError for a file that others may read, that is damaged, or whose key is gone.
+        """
+        if not path.exists() and not path.is_symlink():
+            return cls()
+        data = _read_private(path, what="memory")
+        from cryptography.fernet import InvalidToken
+
+        advice = f"move {path} aside to begin with an empty memory"
+        try:
+            plain = json.loads(_cipher(path, create=False).decrypt(data))
+            if plain["schema"] != SCHEMA:
+                raise PrivacyError(f"the memory {path} has schema {plain['schema']!r:.20}, not {SCHEMA}: {advice}")
+            return cls({str(name): str(value) for name, value in plain["values"].items()})
+        except (InvalidToken, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, PrivacyError):
+                raise
+            raise PrivacyError(f"the memory {path} is damaged or was written under another key: {advice}") from None
+
+    def _remask(self) -> None:
+        self._mask = replacer(
+            {value: f"{{{name}}}" for name, value in self._values.items() if len(value) > 1},
+            whole_below=SHORT,
+            numbers=True,
+        )
+
+
+def atomic_write_private(path: Path, data: bytes) -> None:
+    """Replace a file that only its owner may read. Raises OSError."""
+    mask = os.umask(0o077)
+    try:
+        atomic_write(path, data)
+    finally:
+        os.umask(mask)
+
+
+def _read_private(path: Path, *, what: str) -> bytes:
+    """A file of the user's own that nobody else may read. Raises PrivacyError for any other."""
+    try:
+        descriptor = open_regular(path, os.O_RDONLY)
+        about = os.fstat(descriptor)
+        os.close(descriptor)
+        if about.st_uid != os.getuid():
+            raise PrivacyError(f"the {what} {path} belongs to another user: it isn't used")
+        if stat.S_IMODE(about.st_mode) & 0o077:
+            raise PrivacyError(f"the {what} {path} can be read by others: chmod 600 {path}, and change what was in it")
+        return read_file(path, most=1 << 22)
+    except OSError as error:
+        raise PrivacyError(f"the {what} {path} can't be read: {error.strerror or error}") from None
+
+
+def _cipher(path: Path, *, create: bool) -> Any:
+    """Fernet under the key of a memory: that of a file beside it, else that of the system's keyring."""
+    from cryptography.fernet import Fernet
+
+    beside = path.with_name(f"{path.name}.key")
+    if beside.exists() or beside.is_symlink():
+        key = _read_private(beside, what="key").decode("ascii", "replace")
+    else:
+        key = _keyring(path) or ""
+        if not key and create:
+            key = Fernet.generate_key().decode()
+            if _keyring(path, key) != key:
+                atomic_write_private(beside, key.encode())
+    try:
+        return Fernet(key)
+    except ValueError:
+        raise PrivacyError(f"the key of the memory {path} is gone: move the memory aside to begin anew") from None
+
+
+def _keyring(path: Path, key: str = "") -> str | None:
+    """The key in the system's keyring, set before it is read where one is given; None where there is no keyring."""
+    import keyring
+
+    try:
+        if keyring.get_keyring().priority < 1:  # none, or one that keeps its passwords in plain text
+            return None
+        if key:
+            keyring.set_password(_SERVICE, f"{_KEY_NAME}:{path.resolve()}", key)
+        return keyring.get_password(_SERVICE, f"{_KEY_NAME}:{path.resolve()}")
+    except Exception:  # Keyrings are locked, refused or gone in ways of their own; the file is there for that.
+        return None

@@ -1,0 +1,164 @@
+"""The protector: an instruction is masked where it enters, the model's messages on their way out, and values are filled
+in on the way to the body that acts.
+
+    instruction -> Protector.admit -> everything else sees {password}
+    conversation -> Protected -> retries, budget, cache, transcript, server
+    Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.perception import Observation
+from sdg.gate.executor import Body, IllegalCommand, SkillResult
+from sdg.gate.verdict import Command
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.privacy.memory import PLACEHOLDER, Memory
+from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
+
+OFF, ON = "off", "on"
+MEMORY_VARIABLE = "SDG_MEMORY"
+_NAMED = re.compile(r"\{([a-z][a-z0-9_]{0,40})=([^{}\n]{1,200})\}")
+
+
+class Protector:
+    """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
+
+    def __init__(self, recognisers: Sequence[Recogniser], memory: Memory, *, path: Path | None = None) -> None:
+        self.memory = memory
+        self._recognisers, self._path = tuple(recognisers), path
+
+    def admit(self, instruction: str) -> str:
+        """An instruction of the user's with placeholders in place of what is sensitive in it.
+
+        `{wifi_code=4711}` names a value; a placeholder that stands in it already must have one. Raises PrivacyError
+        where that isn't so, and for a text in which nothing can be looked for.
+        """
+        known = len(tuple(self.memory))
+        for name, value in _NAMED.findall(instruction):
+            self.memory.name(name, value)
+        text = self.memory.mask(_NAMED.sub(r"{\1}", instruction))
+        self.memory.fill(text)
+        taken = frozenset(PLACEHOLDER.findall(text))
+        pieces, end = [], 0
+        for span in find(text, self._recognisers):
+            pieces += [text[end : span.start], self._masked(text[span.start : span.end], span.kind, taken)]
+            end = span.end
+        if self._path is not None and len(tuple(self.memory)) != known:
+            self.memory.save(self._path)
+        return "".join([*pieces, text[end:]])
+
+    def mask(self, text: str) -> str:
+        """A text of whatever origin with placeholders in place of the values that are known."""
+        return self.memory.mask(text)
+
+    def fill(self, text: str) -> str:
+        """A command's argument with its values. Raises PrivacyError for a placeholder that stands for nothing."""
+        return self.memory.fill(text)
+
+    def _masked(self, said: str, kind: str, taken: frozenset[str]) -> str:
+        """What stands in a span, masked; placeholders in it stay what they are."""
+        pieces = re.split(r"(\{[a-z][a-z0-9_]{0,40}\})", said)
+        return "".join(piece if n % 2 else self._placed(piece, kind, taken) for n, piece in enumerate(pieces))
+
+    def _placed(self, piece: str, kind: str, taken: frozenset[str]) -> str:
+        value = piece.strip()
+        if not any(letter.isalnum() for letter in value):
+            return piece
+        name = self.memory.remember(value, kind, taken=taken)
+        return piece.replace(value, f"{{{name}}}", 1)
+
+
+class Protected:
+    """A model whose conversations are masked before it, its cache or its transcript sees them; its replies, too."""
+
+    def __init__(self, model: LanguageModel, mask: Callable[[str], str]) -> None:
+        self._model, self._mask = model, mask
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._model.name
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """What the model says of the masked conversation. Raises what the model does, its words masked."""
+        masked = [replace(message, content=self._mask(message.content)) for message in messages]
+        try:
+            said = self._model.complete(masked, sampling=sampling)
+        except ModelError as error:
+            error.args = (self._mask(str(error)), *error.args[1:])
+            raise
+        extra = {name: self._mask(text) for name, text in said.extra.items()}
+        return replace(said, text=self._mask(said.text), extra=extra)
+
+
+class ProtectedBody:
+    """A body whose commands are filled in on the way to it, and whose observations, notes and errors come back masked.
+
+    A picture can't be masked: it is left out of what is observed.
+    """
+
+    def __init__(self, body: Body, protector: Protector) -> None:
+        self._body, self._protector = body, protector
+
+    def observe(self) -> Observation:
+        """What the body observes, masked."""
+        seen = self._body.observe()
+        elements = tuple(masked_record(each, self._protector.mask) for each in seen.elements)
+        return Observation(self._protector.mask(seen.text), None, elements)
+
+    def perform(self, command: Command) -> SkillResult:
+        """Carry out a command with its values. Raises IllegalCommand for a placeholder that stands for nothing."""
+        done = self._performed(command)
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+    def _performed(self, command: Command) -> SkillResult | Exception:
+        """What came of it; errors are made anew, without the frames and causes whose locals hold values."""
+        mask = self._protector.mask
+        try:
+            done = self._body.perform(replace(command, argument=self._protector.fill(command.argument)))
+        except (PrivacyError, IllegalCommand) as error:
+            return IllegalCommand(mask(str(error)))
+        except Exception as error:
+            return RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
+        return replace(done, note=mask(done.note))
+
+
+def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
+    """A copy of a frozen record with its texts masked; what is no dataclass stays itself."""
+    if not is_dataclass(record) or isinstance(record, type):
+        return record
+    texts = {each.name: getattr(record, each.name) for each in fields(record)}
+    changed = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
+    return replace(record, **changed)
+
+
+def memory_path() -> Path:
+    """Where the memory lies: `$SDG_MEMORY`, or in the user's data folder."""
+    named = os.environ.get(MEMORY_VARIABLE)
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return Path(named) if named else data / "sdg" / "memory"
+
+
+def protected(model: LanguageModel, privacy: str) -> LanguageModel:
+    """The model behind the protector that a config names. Raises PrivacyError."""
+    protector = protector_of(privacy)
+    return Protected(model, protector.mask) if protector else model
+
+
+@lru_cache(maxsize=4)
+def protector_of(privacy: str) -> Protector | None:
+    """The protector that a config names, one a process; None for "off". Raises PrivacyError."""
+    if privacy == OFF:
+        return None
+    path = memory_path()
+    return Protector(recognisers_of("" if privacy == ON else privacy), Memory.load(path), path=path)

@@ -1,0 +1,166 @@
+"""A learned recogniser: how likely each word of a text is a part of something sensitive.
+
+Rules know forms and miss what the next hand writes. Here what they find is but one of the facts about a word; its
+neighbours, its shape, how common it is and who is called so are others, and a logistic regression over all of them
+(`sdg train-guards --world text`) says what they are worth together. A fact is hashed to a weight, so no word of a set
+that it learned from is kept.
+
+    "Tell Bo I'm late"  ->  words (0, 4) (5, 7) (8, 11) (12, 16)
+                        ->  facts of "Bo": {"word ?N Xx", "before tell", "rule person_name", ...}
+                        ->  sum of weights -> chance .97 -> Span(5, 7, "person_name", 0.97)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from sdg.privacy.recognisers import Recogniser, Span, presidio
+from sdg.privacy.rules import context
+from sdg.privacy.words import commonness, lists_of, lowered, names
+
+SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
+"""The weights that come with the package; `sdg train-guards --world text` makes them anew."""
+SIZE = 2**17
+"""Weights, one of them for each hash of a fact."""
+LEAST_CHANCE = 0.3
+"""Chance from which on a word is hidden: to hide too much costs a placeholder, too little a secret."""
+TOLD = 0.7
+"""Chance from which on a word is hidden wherever else it stands in the text, too."""
+SURE = 0.75
+"""Score from which on what a rule finds is hidden whatever was learned; names are never so sure."""
+EVIDENCE: tuple[Recogniser, ...] = (presidio, context, names)
+
+_TOKEN = re.compile(r"[\"“”‘()<>\[\],;:]|[^\s\"“”‘()<>\[\],;:]+")
+_TAIL = re.compile(r"(?:['’]s)?[.!?'’]*$")
+_EDGE = "^"
+ANY = "word"
+"""A fact of every word."""
+
+
+def tokens(text: str) -> list[tuple[int, int]]:
+    """Words and marks of a text as (start, end); what ends a sentence and a genitive's end stand apart."""
+    found: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        cut = start + _TAIL.search(match[0]).start()  # type: ignore[union-attr]
+        found += [(start, cut), (cut, end)] if start < cut < end else [(start, end)]
+    return found
+
+
+def facts(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]) -> list[list[str]]:
+    """What is known of each word; `told` are the spans that rules found."""
+    owner = ["-"] * len(text)
+    for span in told:
+        owner[span.start : span.end] = [span.kind] * (span.end - span.start)
+    rules = _Row([owner[a] if owner[a] != "-" else owner[b - 1] for a, b in words])
+    said = [text[a:b] for a, b in words]
+    lower = [lowered(text, word) for word in words]
+    shape = _Row([_shape(each) for each in said])
+    # A rare word is told by its shape alone: what it is can't be learned, where it stands can.
+    pairs = list(zip(said, lower, strict=True))
+    word = _Row([low if commonness(low) > 3 or not a[0].isalnum() else "#" + _shape(a) for a, low in pairs])
+    kind = _Row([lists_of(low) + _commonness(low) + _shape(a) for a, low in pairs])
+    gaps = ["\n", *(text[a[1] : b[0]] for a, b in pairwise(words))]
+    begins = ["\n" in gap or said[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
+    rows = []
+    for n, a in enumerate(said):
+        known = [ANY, f"length {min(len(a), 12)}", f"digits {min(sum(map(str.isdigit, a)), 9)}"]
+        known += [f"word {word[n]}", f"shape {shape[n]}", f"kind {kind[n]}", f"rule {rules[n]} {kind[n]}"]
+        known += [f"common {commonness(lower[n])}", *(f"list {each}" for each in lists_of(lower[n]))]
+        known += [f"rule{k} {rules.at(n + k)}" for k in (-1, 0, 1)]
+        known += [f"word{k} {word.at(n + k)}" for k in (-3, -2, -1, 1, 2)]
+        known += [f"shape{k} {shape.at(n + k)}" for k in (-2, -1, 1, 2)]
+        known += [f"kind{k} {kind[n]} {kind.at(n + k)}" for k in (-1, 1)]
+        known += [f"beside{k} {kind[n]} {word.at(n + k)}" for k in (-1, 1)]
+        known += [f"two before {word.at(n - 1)} {word.at(n - 2)}", f"between {word.at(n - 1)} {word.at(n + 1)}"]
+        if a[0].isalpha():
+            known += [f"first {lower[n][:3]}", f"last {lower[n][-3:]}", f"end {lower[n][-2:]}"]
+        known += [f"before {each}" for each in word[max(0, n - 7) : n]]
+        known += [f"after {each}" for each in word[n + 1 : n + 4]]
+        known += [f"begins {kind[n]}", "begins"] if begins[n] else []
+        known += [] if gaps[n] else ["joined"]
+        rows.append(known)
+    return rows
+
+
+class _Row(list[str]):
+    """A row that has an edge on both sides."""
+
+    def at(self, n: int) -> str:
+        """The item at n, the edge beyond the ends."""
+        return self[n] if 0 <= n < len(self) else _EDGE
+
+
+def _shape(word: str) -> str:
+    """ "O'Neill-92" is "X'Xx-d": letters and digits by their sort, rows of one sort cut to one sign."""
+    sorts = ("X" if each.isupper() else "x" if each.isalpha() else "d" if each.isdigit() else each for each in word)
+    return re.sub(r"(.)\1+", r"\1+", "".join(sorts))[:12]
+
+
+def _commonness(word: str) -> str:
+    return "?" if commonness(word) <= 0 else "r" if commonness(word) < 3 else "c" if commonness(word) < 5 else "v"
+
+
+def hashed(known: Iterable[str]) -> list[int]:
+    """The weights that facts go by."""
+    return [crc32(each.encode("utf-8", "surrogatepass")) % SIZE for each in known]
+
+
+def evidence(text: str) -> list[Span]:
+    """What the rules find in a text."""
+    return [span for rule in EVIDENCE for span in rule(text)]
+
+
+@lru_cache(maxsize=1)
+def weights() -> np.ndarray:
+    """The shipped weights f32 (SIZE,). Raises OSError or ValueError where they can't be read."""
+    with np.load(SHIPPED, allow_pickle=False) as stored:
+        found = stored["weights"].astype(np.float32)
+    if found.shape != (SIZE,) or not np.isfinite(found).all():
+        raise ValueError(f"{SHIPPED.name} holds no weights: make them with `sdg train-guards --world text`")
+    return found
+
+
+def tagged(text: str) -> Iterator[Span]:
+    """What is likely to be sensitive, and what rules are sure of."""
+    words, told = tokens(text), evidence(text)
+    yield from spans_of(text, words, told, chances_of(text, words, told, weights()))
+    yield from (span for span in told if span.score >= SURE)
+
+
+def chances_of(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], learned: np.ndarray) -> list[float]:
+    """The chance of each word, in [0, 1]; what is likely in one place is so in every other."""
+    sums = np.array([float(learned[hashed(known)].sum()) for known in facts(text, words, told)])
+    found = (1 / (1 + np.exp(-np.clip(sums, -30, 30)))).tolist()
+    said = [text[a:b].lower() for a, b in words]
+    likely = {word: chance for word, chance in sorted(zip(said, found, strict=True)) if chance > TOLD and len(word) > 2}
+    return [max(chance, likely.get(word, 0.0)) for word, chance in zip(said, found, strict=True)]
+
+
+def spans_of(
+    text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], chances: Sequence[float]
+) -> Iterator[Span]:
+    """Words of at least LEAST_CHANCE, those beside each other as one; called as the rules call what they overlap."""
+    start = end = 0
+    most = 0.0
+    for (a, b), chance in [*zip(words, chances, strict=True), ((len(text), len(text)), 0.0)]:
+        likely = chance >= LEAST_CHANCE
+        if end and not (likely and not text[end:a].strip(" ")):
+            yield Span(start, end, _kind(text, start, end, told), most)
+            end = 0
+        if likely:
+            start, end, most = (start if end else a), b, max(chance, most if end else 0.0)
+
+
+def _kind(text: str, start: int, end: int, told: Sequence[Span]) -> str:
+    over = [span for span in told if span.start < end and start < span.end]
+    if over:
+        return max(over, key=lambda span: min(end, span.end) - max(start, span.start)).kind
+    return "person_name" if not any(map(str.isdigit, text[start:end])) else "id_number"

@@ -1,0 +1,253 @@
+"""Words: lists of them, how common they are, names that a census has, rows of words that belong together."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import resources
+
+from sdg.privacy.recognisers import Span
+
+_TEXT = (resources.files(__package__) / "words.txt").read_text("utf-8")
+LISTS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in re.findall(r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _TEXT)
+}
+"""The lists of words.txt by name."""
+_SPLIT = re.compile(r"[-'’]")
+_PLACES = frozenset({"cities", "city_names", "countries", "states", "provinces", "towns", "regions"})
+"""What providers of the package `faker` call their lists of places."""
+_WORD = re.compile(r"#?[^\W_]+(?:['’./-][^\W_]+)*\.?|,", re.UNICODE)
+STREET_STEMS = re.compile(
+    r"(?:stra(?:ß|ss)e|str|weg|gasse|platz|allee|damm|ring|ufer|chaussee|gatan|gata|vägen|väg|gränd|stigen|torget|straat|laan"
+    r"|plein|kade|gracht|singel|steeg|dreef|gade|vej|allé|plads|stræde|katu|tie|kuja|polku|ulica)$"
+)
+
+
+def runs_of(text: str, belongs: Callable[[str], bool], between: str = " ()") -> Iterator[list[tuple[int, int]]]:
+    """Longest rows of words that belong together, with nothing but blanks between them; each as (start, end) pairs."""
+    run: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        gap = text[run[-1][1] : match.start()] if run else ""
+        near = not gap.strip(between) and "\n" not in gap
+        last = text[slice(*run[-1])] if run else ""
+        ended = last.endswith(".") and len(last) > 5 and not STREET_STEMS.search(last.lower().strip("."))
+        if run and (not belongs(match[0]) or not near or ended):
+            yield run
+            run = []
+        if belongs(match[0]) and (run or match[0] != ","):
+            run.append(match.span())
+    if run:
+        yield run
+
+
+def before_word(text: str, start: int) -> str:
+    """The word before, "," for a comma, "" at the beginning of a sentence."""
+    said = text[max(0, start - 30) : start].rstrip(" \"'“‘:(")
+    words = said.lower().replace("check in", "check").split()
+    word = words[-1].lower() if words else ""
+    return "," if word.endswith(",") else word.strip(".\"'“”:()")
+
+
+def lowered(text: str, word: tuple[int, int]) -> str:
+    """Without case, accents and a genitive's end."""
+    return plain(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
+
+
+def plain(word: str) -> str:
+    """Without case and accents."""
+    said = unicodedata.normalize("NFKD", word.lower())
+    return "".join(letter for letter in said if not unicodedata.combining(letter))
+
+
+@lru_cache(maxsize=10_000)
+def frequency(word: str) -> float:
+    """How often English has a word, as the logarithm of how many times in a thousand million words; 0 for never
+    (the 30,000 commonest of the package `wordfreq`, Apache-2.0)."""
+    from wordfreq import zipf_frequency
+
+    return zipf_frequency(word, "en", wordlist="small")
+
+
+def is_unheard_of(word: str) -> bool:
+    """Whether a word, in lower case, is none of the 30,000 commonest of English."""
+    return len(word) > 2 and word not in LISTS["no_names"] and not frequency(word)
+
+
+def commonness(word: str) -> float:
+    """How common a word of English is, in halves on the scale of `frequency` (0 to 8); -1 for what is no word."""
+    return int(2 * frequency(word)) / 2 if word.isalpha() else -1.0
+
+
+def _census(name: str, most: int | None = None) -> frozenset[str]:
+    lines = (resources.files("names") / f"dist.{name}").read_text("ascii").splitlines()
+    return frozenset(line.split()[0].lower() for line in lines[:most])
+
+
+@lru_cache(maxsize=1)
+def popular() -> frozenset[str]:
+    """The 800 commonest first names of women and of men in that census."""
+    return _census("female.first", 800) | _census("male.first", 800)
+
+
+@lru_cache(maxsize=1)
+def census() -> tuple[frozenset[str], frozenset[str]]:
+    """First names and surnames of the census of the United States in 1990, lower case (package `names`, MIT)."""
+    return _census("female.first") | _census("male.first"), _census("all.last")
+
+
+@lru_cache(maxsize=1)
+def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
+    from faker.providers import address, person
+
+    first, last, places = set[str](), set[str](), set[str]()
+    for provider in (person, address):
+        for module in pkgutil.iter_modules(provider.__path__):
+            for name, said in _lists_of(f"{provider.__name__}.{module.name}"):
+                if provider is address:
+                    places |= said if name in _PLACES or "countr" in name else set()
+                elif "first_name" in name:
+                    first |= said
+                elif "last_name" in name or "surname" in name:
+                    last |= said
+    return frozenset(first), frozenset(last), frozenset(places)
+
+
+def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
+    provider = importlib.import_module(module).Provider
+    for name in dir(provider):
+        items = getattr(provider, name)
+        if isinstance(items, list | tuple | dict) and "format" not in name:
+            words = {part for item in items if isinstance(item, str) for part in plain(item).replace("-", " ").split()}
+            yield name, {each for each in words if len(each) > 2}
+
+
+@lru_cache(maxsize=10_000)
+def lists_of(word: str) -> str:
+    """What lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
+    parts, (first, last), world = {word, *_SPLIT.split(word)}, census(), _worldwide()
+    listed = {"F": (first, world[0]), "L": (last, world[1]), "P": (world[2],)}
+    return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
+
+
+_PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES, _NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS = (
+    LISTS[name]
+    for name in (
+        *("particles", "titles", "name_cues", "strong_cues", "no_name_cues", "no_names", "verbs", "small_cues"),
+        "small_words",
+    )
+)
+_COMMON_FIRST = LISTS["common_first"]
+_NO_FIRST = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS
+_NO_LAST = _NO_NAMES | _VERBS | _PARTICLES
+_SMALL_NAME = re.compile(
+    r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
+)
+
+
+def names(text: str) -> Iterable[Span]:
+    """Names of people: by title, by a first name that the census knows, or by where they stand in the sentence."""
+    yield from _small_names(text)
+    for run in runs_of(text, _is_name_word):
+        if not before_word(text, run[0][0]) and not _is_subject(text, run):
+            run.pop(0)
+        for part in _without_common_words(text, run):
+            while len(part) > 1 and lowered(text, part[0]) in _TITLES | {"i'm", "i’m"}:
+                part.pop(0)
+            before = before_word(text, part[0][0])
+            if _is_name([lowered(text, each) for each in part], before):
+                end = part[-1][1] - len("’s") * text[: part[-1][1]].endswith(("'s", "’s"))
+                end -= text[end - 1] == "." and end - part[-1][0] > 2
+                yield Span(part[0][0], end, "person_name", 0.6)
+
+
+def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
+    """Whether a row at the beginning of a sentence is what the sentence is about, and not an order: "Meet Ann"."""
+    first, owns = lowered(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
+    if owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first):
+        return True
+    after = text[run[-1][1] : run[-1][1] + 20].split()
+    return bool(after) and len(run) > 1 and after[0].lower() in _VERBS
+
+
+def _is_name(words: list[str], before: str) -> bool:
+    first, last = census()
+    if before in _TITLES:
+        return True
+    if len(words) > 1:
+        listed = words[0] in first and words[-1] in last and words[-1] not in _NO_NAMES
+        return listed or before not in _NO_NAME_CUES or all(map(is_unheard_of, words))
+    if words[0] in _COMMON_FIRST:
+        return before in _STRONG_CUES | {"with", "for"}
+    cued = before in _STRONG_CUES or (words[0] in last and before in _NAME_CUES)
+    return words[0] in first or cued or (before not in _NO_NAME_CUES and is_unheard_of(words[0]))
+
+
+def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    part: list[tuple[int, int]] = []
+    for word in [*run, None]:
+        common = word is None or (
+            lowered(text, word) in _NO_NAMES
+            and not _is_surname(text, word, part)
+            and not _has_surname(text, word, run)
+            and not (lowered(text, word) in census()[0] and before_word(text, word[0]) in _STRONG_CUES)
+        )
+        if word is not None and not common:
+            part.append(word)
+            continue
+        while part and lowered(text, part[0]) in _PARTICLES:
+            part.pop(0)
+        while part and lowered(text, part[-1]) in _PARTICLES:
+            part.pop()
+        if part:
+            yield part
+        part = []
+
+
+def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -> bool:
+    """Whether a word such as "June" is a first name and the last word behind it a surname that is no common word."""
+    first, last = census()
+    end = lowered(text, run[-1])
+    surname = end in last and end not in _NO_NAMES and frequency(end) < 4.0
+    return surname and word != run[-1] and lowered(text, word) in first
+
+
+def _small_names(text: str) -> Iterator[Span]:
+    """Names in small letters behind words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
+    first, last = census()
+    for match in _SMALL_NAME.finditer(text):
+        cue, one, two = match["cue"].lower(), match["first"], match["last"]
+        listed = one in first and one not in _NO_FIRST
+        if one in _VERBS | _NO_NAME_CUES:
+            continue
+        strange = is_unheard_of(one)
+        surname = bool(two) and ((two in last and two not in _NO_LAST) or (strange and is_unheard_of(two)))
+        if surname and (listed or strange):
+            yield Span(match.start("first"), match.end("last"), "person_name", 0.55)
+        elif cue in _STRONG_CUES and (strange or (listed and frequency(one) <= 4.7)):
+            yield Span(*match.span("first"), "person_name", 0.5)
+        elif cue in _SMALL_CUES and listed and one in popular() and frequency(one) <= 4.7:
+            yield Span(*match.span("first"), "person_name", 0.45)
+
+
+def _is_surname(text: str, word: tuple[int, int], part: list[tuple[int, int]]) -> bool:
+    """Whether a word such as "New" follows a first name directly."""
+    first, last = census()
+    said = lowered(text, word)
+    before = lowered(text, part[-1]) if part else ""
+    return text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST
+
+
+def _is_name_word(word: str) -> bool:
+    letters = word.replace(".", "").replace("-", "").replace("'", "").replace("’", "")
+    # Words in capitals are abbreviations, but for initials.
+    capital = (
+        (letters[:1].isupper() or ("-" in word and word.partition("-")[2][:1].isupper()))
+        and letters.isalpha()
+        and (len(letters) == 1 or not letters.isupper())
+    )
+    return capital or word.lower() in _PARTICLES

@@ -1,0 +1,29 @@
+"""Generated Python behind a whitelist, a woven step budget and a typed border; it knows nothing of any world."""
+
+from sdg.sandbox.guard.guard import (
+    FILENAME,
+    BudgetSpent,
+    GeneratedError,
+    Guard,
+    Guarded,
+    GuardError,
+    HostFault,
+    Refused,
+    Signature,
+    extract_code,
+    reserved_names,
+)
+
+__all__ = [
+    "FILENAME",
+    "BudgetSpent",
+    "GeneratedError",
+    "Guard",
+    "GuardError",
+    "Guarded",
+    "HostFault",
+    "Refused",
+    "Signature",
+    "extract_code",
+    "reserved_names",
+]

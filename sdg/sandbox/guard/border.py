@@ -1,0 +1,165 @@
+"""Where generated code and the host's functions and records meet: exact types go in, fresh plain data comes out.
+
+Exceptions of the host are remembered, so that they leave the generated code as the objects they were; control
+exceptions (those not derived from `Exception`) cannot be swallowed by it and end every further call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
+from typing import Any
+
+from sdg.sandbox.guard.errors import TooLarge
+from sdg.sandbox.guard.helpers import METHODS, Helpers
+from sdg.sandbox.guard.meter import NUMBERS, UNITS_PER_STEP
+
+Functions = Mapping[str, Callable[..., Any]]
+
+ANY, NUMBER = 0, 2
+"""What a host function promises to return: anything, or a number or bool."""
+MAX_ARGUMENT_CHARACTERS = 2_000
+"""Of an argument as text; each of its parts counts for two more."""
+_GIVEN: frozenset[type] = frozenset({list, tuple, dict})
+_RETURNED: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
+_FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
+_TAKEN = frozenset(
+    name
+    for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
+                 FunctionType, BuiltinFunctionType, GeneratorType, MethodType, Counter, defaultdict, deque)
+    for name in dir(kind)
+) - {"name"}  # fmt: skip
+
+
+class HostFault(BaseException):
+    """A host function broke its promise. Not an `Exception`: generated code must not go on with it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Signature:
+    """A function that generated code may call: how many arguments it takes, under which names, and what it returns."""
+
+    name: str
+    least: int = 0
+    most: int = 0
+    returns: int = ANY
+    keywords: frozenset[str] = frozenset()
+    weak: bool = False
+    """Whether a definition of the source's own under this name wins; other names cannot be bound."""
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., object]) -> Signature:
+        """The signature of a Python function, from its parameters."""
+        parameters = list(inspect.signature(function).parameters.values())
+        plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        return cls(
+            name=name,
+            least=sum(p.default is p.empty for p in plain),
+            most=1000 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain),
+            keywords=frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)),
+        )
+
+    def miscounted(self, given: int, named: Iterable[str]) -> str:
+        """What is wrong with a call that gives so many arguments, those `named` among them."""
+        wanted = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        unknown = next((word for word in named if word not in self.keywords), "")
+        told = f"and none is named {unknown}: give arguments by position" if unknown else f"{given} given"
+        return f"{self.name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}"
+
+
+def fields_of(records: Collection[type]) -> tuple[str, ...]:
+    """Names of the fields of all record types.
+
+    Raises `ValueError` for a record that is not a frozen dataclass, and for a field that generated code could misuse:
+    one that is not flat, or whose name is an attribute of a plain value (`format`, `gi_frame`, `mro`, ...).
+    """
+    for record in records:
+        parameters = getattr(record, "__dataclass_params__", None)
+        if parameters is None or not parameters.frozen:
+            raise ValueError(f"{record.__name__} must be a frozen dataclass")
+        if METHODS.intersection(dir(record)):
+            raise ValueError(f"{record.__name__} has attributes named like methods of plain values")
+        for field in dataclasses.fields(record):
+            annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
+            if field.name.startswith("_") or field.name in _TAKEN or not field.name.isascii():
+                raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
+            if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
+                raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
+    return tuple(dict.fromkeys(field.name for record in records for field in dataclasses.fields(record)))
+
+
+class Border(Helpers):
+    """All that generated code can call, with the host's functions, which are exchanged before each run."""
+
+    def start(self, steps: int, functions: Functions) -> None:
+        """Forget the last run and use these functions from now on."""
+        self.begin(steps)
+        self._functions = functions
+        self.raised: list[Exception] = []
+        self.stopped: BaseException | None = None
+
+    def stop(self, error: BaseException) -> BaseException:
+        """The host ends the run: the budget is gone, so that no further call reaches it."""
+        self.stopped, self.left = error, -1
+        return error
+
+    def wrap(self, signature: Signature) -> Callable[..., Any]:
+        """The function under a signature's name, with its arguments and its value checked.
+
+        It costs a step, and therefore can't be called when the budget is spent.
+        """
+        name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
+        safe = NUMBERS if signature.returns == NUMBER else self.flat
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.tick(UNITS_PER_STEP)
+            if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
+                raise TypeError(signature.miscounted(len(arguments) + len(named), named))
+            values = [self.given(argument) for argument in arguments]
+            words_given = {word: self.given(value) for word, value in named.items()}
+            try:
+                value = self._functions[name](*values, **words_given)
+            except (RecursionError, MemoryError):
+                raise  # generated code brings it about in any function: called too deep, or after memory was filled
+            except Exception as error:
+                self.tick(2 * UNITS_PER_STEP)  # it is kept with its frames
+                self.raised.append(error)
+                raise
+            except BaseException as error:
+                self.stop(self.stopped or error)
+                raise
+            return value if type(value) in safe else self._fresh(value, name, safe)
+
+        call.__qualname__ = name
+        return call
+
+    def _fresh(self, value: Any, name: str, safe: frozenset[type]) -> Any:
+        """A value that a function returned, as fresh plain data. Raises `HostFault` for anything that is not."""
+        try:
+            is_flat = type(value) is list and safe.issuperset(map(type, value))
+            return self.made(value.copy() if is_flat else self._copied(value, _RETURNED, safe))
+        except TypeError as error:
+            raise self.stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
+
+    def given(self, value: Any) -> Any:
+        """An argument on its way to the host: plain types or records that came from it; containers are copied."""
+        size = len(value) if type(value) is str else 0
+        if type(value) not in self.flat:
+            self.weigh(value)  # a value that holds itself in many places ends the run here
+            size = self.weigh(value, shown=True)
+        if size > MAX_ARGUMENT_CHARACTERS:
+            raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
+        return self._copied(value, _GIVEN, self.flat)
+
+    def _copied(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
+        kind = type(value)
+        if kind in plain:
+            return value
+        if kind not in containers:
+            raise TypeError(f"a {kind.__name__} cannot be an argument: give plain values or what a function returned")
+        if kind is dict:
+            return {self._copied(k, containers, plain): self._copied(value[k], containers, plain) for k in value}
+        return kind([self._copied(item, containers, plain) for item in value])

@@ -1,0 +1,121 @@
+"""What stands at the top of a source: functions, docstrings and constants, and which function is the entry."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable
+
+from sdg.sandbox.guard.syntax import loads
+
+_CHANGING = frozenset(
+    str.split(
+        "add append appendleft clear difference_update discard extend insert intersection_update pop popitem popleft "
+        "remove reverse setdefault sort subtract symmetric_difference_update update"
+    )
+)
+_CONSTANT = (ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Tuple, ast.Load)
+_LITERAL = (*_CONSTANT, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Call, ast.Name,
+            ast.Attribute)  # fmt: skip
+_MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
+_DEFINITION = (ast.FunctionDef, ast.ClassDef)
+_JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+"""Statements that the whitelist of syntax says more about."""
+_BINDS: dict[type[ast.AST], str] = {
+    ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.ClassDef: "name", ast.ExceptHandler: "name"
+}  # fmt: skip
+Refuse = Callable[[ast.AST | None, str], None]
+
+
+def names_bound(tree: ast.AST) -> frozenset[str]:
+    """Every name that a tree binds anywhere."""
+    nodes = [node for node in ast.walk(tree) if not isinstance(getattr(node, "ctx", None), ast.Load)]
+    return frozenset(filter(None, (getattr(node, _BINDS.get(type(node), ""), None) for node in nodes)))
+
+
+def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
+    """All names that a function reads, those included that what it reads needs."""
+    named = {name: set(loads(node)) for node in definitions for name in names_at_top(node)}
+    reached, new = set[str](), {entry}
+    while new:
+        reached |= new
+        new = {read for name in new for read in named.get(name, ())} - reached
+    return frozenset(reached)
+
+
+def names_at_top(node: ast.stmt) -> list[str]:
+    """What a statement of a module binds."""
+    if isinstance(node, _DEFINITION):
+        return [node.name]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
+def starts(node: ast.stmt) -> str:
+    """`name` for a statement `name()`, also under `if __name__ == "__main__":`, and in `print(name())`."""
+    match node:
+        case ast.If(test, [only], []) if "__name__" in loads(test):
+            return starts(only)
+        case ast.Expr(ast.Call(ast.Name(name), [], [])) | ast.Expr(ast.Call(_, [ast.Call(ast.Name(name), [], [])], [])):
+            return str(name)
+    return ""
+
+
+def entry_of(tree: ast.Module, entry: str, refuse: Refuse) -> str:
+    """The entry function's name, "" where there is none; what it doesn't need and what would only start it is taken out
+    of `tree`, in which nothing but functions and constants may be left, each bound once."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    entry = entry or next(reversed(functions), "")
+    if entry in functions:
+        needed = needed_names(entry, tree.body)
+        tree.body = [node for node in tree.body if not _is_spare(node, entry, needed)]
+        if ast.unparse(functions[entry].args):
+            refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
+        _check_top(tree, refuse, instead="leave this line out, or put it into a function")
+        return entry
+    wanted = f"def {entry}():" if entry else "one function"
+    there = f"define a function named {entry}; there are: {', '.join(functions)}"
+    refuse(None, there if functions else f"there is no function: define {wanted}")
+    _check_top(tree, refuse, instead=f"put the code into {wanted}")
+    return ""
+
+
+def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
+    """Definitions that nothing needs, docstrings, and the line that would start the entry; no spelling of internals."""
+    if isinstance(node, _DEFINITION) and node.name not in needed:
+        return "__" not in ast.unparse(node)
+    return starts(node) == entry or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
+    known: set[str] = set()
+    lasting: set[str] = set()
+    for statement in tree.body:
+        names = names_at_top(statement)
+        aliases = statement.names if isinstance(statement, ast.Import | ast.ImportFrom) else []
+        known.update(alias.asname or alias.name for alias in aliases)
+        if not isinstance(statement, _JUDGED) and not _is_harmless(statement, known):
+            refuse(statement, f"outside functions only constants such as NAME = 'some text' are allowed: {instead}")
+        for name in known.intersection(names):
+            refuse(statement, f"{name} is defined twice: give the second one a name of its own")
+        known.update(names)
+        lasting.update(names if hasattr(statement, "value") and not is_constant(statement.value) else ())
+    told = "is a constant, and nothing lasts from one call to the next: make it inside the function"
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name), attr)) if attr in _CHANGING and name in lasting:
+                refuse(node, f"{name} {told}")
+            case ast.Subscript(ast.Name(name), _, ast.Store() | ast.Del()) if name in lasting:
+                refuse(node, f"{name} {told}")
+
+
+def is_constant(node: ast.AST | None) -> bool:
+    """A value that nothing can change: it is made once."""
+    return node is not None and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
+
+
+def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
+    """Constants bound to names: displays of constants, arithmetic on `known` ones, `float("inf")`, empty containers."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
+        parts = ast.walk(value)
+        return all(isinstance(part, _LITERAL) for part in parts) and {*known, *_MAKERS}.issuperset(loads(value))
+    return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)

@@ -1,0 +1,305 @@
+"""What generated source may contain, as tables: the nodes and their fields, what is refused of a node for its own sake,
+and what a node becomes once its parts are woven.
+
+Everything that is not listed is refused with a message for the model that wrote it, all of it at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sdg.sandbox.guard import advice
+from sdg.sandbox.guard.errors import Refused
+from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
+from sdg.sandbox.guard.operators import BINARY, COMPARE
+
+MAX_SOURCE_BYTES = 8 * 1024
+"""Unless a guard is told otherwise."""
+MAX_NESTING = 60
+MAX_BLOCKS = 16
+"""Loops, comprehensions and handlers inside one another: the compilers of Python 3.12 and 3.13 crash where a
+comprehension is the 21st block that is open."""
+_BLOCKS: dict[type[ast.AST], int] = {
+    ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.With: 2,
+    ast.Try: 3,
+}  # fmt: skip
+
+FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Module: ("body", "type_ignores"),
+    ast.FunctionDef: ("name", "args", "body", "decorator_list", "returns", "type_comment"),
+    ast.arguments: ("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
+    ast.arg: ("arg", "annotation", "type_comment"),
+    ast.Return: ("value",),
+    ast.Delete: ("targets",),
+    ast.Assign: ("targets", "value", "type_comment"),
+    ast.AugAssign: ("target", "op", "value"),
+    ast.AnnAssign: ("target", "annotation", "value", "simple"),
+    ast.For: ("target", "iter", "body", "orelse", "type_comment"),
+    ast.While: ("test", "body", "orelse"),
+    ast.If: ("test", "body", "orelse"),
+    ast.Raise: ("exc", "cause"),
+    ast.Try: ("body", "handlers", "orelse", "finalbody"),
+    ast.ExceptHandler: ("type", "name", "body"),
+    ast.Assert: ("test", "msg"),
+    ast.Match: ("subject", "cases"),
+    ast.match_case: ("pattern", "guard", "body"),
+    ast.MatchValue: ("value",),
+    ast.MatchSingleton: ("value",),
+    ast.MatchOr: ("patterns",),
+    ast.MatchAs: ("pattern", "name"),
+    ast.Nonlocal: ("names",),
+    ast.Expr: ("value",),
+    ast.Pass: (),
+    ast.Break: (),
+    ast.Continue: (),
+    ast.BoolOp: ("op", "values"),
+    ast.NamedExpr: ("target", "value"),
+    ast.BinOp: ("left", "op", "right"),
+    ast.UnaryOp: ("op", "operand"),
+    ast.Lambda: ("args", "body"),
+    ast.IfExp: ("test", "body", "orelse"),
+    ast.Dict: ("keys", "values"),
+    ast.Set: ("elts",),
+    ast.ListComp: ("elt", "generators"),
+    ast.SetComp: ("elt", "generators"),
+    ast.DictComp: ("key", "value", "generators"),
+    ast.GeneratorExp: ("elt", "generators"),
+    ast.comprehension: ("target", "iter", "ifs", "is_async"),
+    ast.Compare: ("left", "ops", "comparators"),
+    ast.Call: ("func", "args", "keywords"),
+    ast.keyword: ("arg", "value"),
+    ast.FormattedValue: ("value", "conversion", "format_spec"),
+    ast.JoinedStr: ("values",),
+    ast.Constant: ("value", "kind"),
+    ast.Attribute: ("value", "attr", "ctx"),
+    ast.Subscript: ("value", "slice", "ctx"),
+    ast.Starred: ("value", "ctx"),
+    ast.Name: ("id", "ctx"),
+    ast.List: ("elts", "ctx"),
+    ast.Tuple: ("elts", "ctx"),
+    ast.Slice: ("lower", "upper", "step"),
+}
+"""Every node that may appear, with the fields that this guard knows. Operators and contexts have none."""
+
+_LEAVES = frozenset({ast.Name, ast.Constant})
+OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
+
+
+def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
+    """The tree of a source text. Raises `Refused` for more bytes than `at_most`, no Python, or deep nesting."""
+    size = len(source.encode(errors="replace"))
+    if size > at_most:
+        shorter = "leave out comments and what isn't called"
+        raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
+    tree: ast.Module = compiled(source, flags=ast.PyCF_ONLY_AST)
+    level: list[tuple[ast.AST, int]] = [(tree, 0)]
+    for _ in range(MAX_NESTING + 1):
+        if not level:
+            return tree
+        if max(blocks for _, blocks in level) > MAX_BLOCKS:
+            break
+        level = [
+            (child, blocks + _BLOCKS.get(type(child), 0))
+            for node, blocks in level
+            for child in ast.iter_child_nodes(node)
+            if type(child) not in _LEAVES and child._fields  # operators and contexts have none
+        ]
+    told = (
+        f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep."
+    )
+    raise Refused(told, line=min(getattr(node, "lineno", 0) for node, _ in level))
+
+
+def compiled(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
+    """What Python makes of a text or a tree. Raises `Refused` for what it makes nothing of."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(code, name, "exec", flags, dont_inherit=True, optimize=0)
+    except SyntaxError as error:
+        raise Refused(advice.syntax(error), line=error.lineno or 0) from None
+    except (ValueError, TypeError, RecursionError, MemoryError, OverflowError) as error:
+        raise Refused(f"This cannot be read as Python: {str(error)[:200] or 'nested too deeply'}.") from None
+
+
+def loads(node: ast.AST) -> Iterator[str]:
+    """Names that are read anywhere in a tree."""
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load))
+
+
+def load(name: str) -> ast.expr:
+    return ast.Name(id=name, ctx=ast.Load())
+
+
+def call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(func=load(name), args=list(arguments), keywords=[])
+
+
+MAX_STARS = 8
+MAX_FORMATTED = 32
+_UNCALLABLE = (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr)
+_PLAIN = (str, bool, float, int, type(None), type(Ellipsis))
+
+_HINT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
+_MATCH = "match is not allowed: use if / elif / else."
+
+Rule = tuple[type[ast.AST] | tuple[type[ast.AST], ...], Callable[[Any], Any], str]
+
+REFUSED: tuple[Rule, ...] = (
+    (ast.FunctionDef, lambda node: node.decorator_list, "decorators are not allowed: write a plain def"),
+    ((ast.FunctionDef, ast.arg, ast.AnnAssign), lambda node: not _is_hint(node), "a type hint must be a plain type"),
+    (ast.comprehension, lambda node: node.is_async, "async is not allowed"),
+    (ast.Expr, lambda node: isinstance(node.value, ast.Starred), "a star cannot stand alone"),
+    (ast.AnnAssign, lambda node: not isinstance(node.target, ast.Name), "only names can have type hints"),
+    (ast.Constant, lambda node: type(node.value) is int and node.value.bit_length() > 64, "the number is too large"),
+    (
+        ast.Constant,
+        lambda node: type(node.value) not in _PLAIN,
+        "constants of bytes and imaginary numbers are not allowed: use plain numbers and texts",
+    ),
+    (ast.Call, lambda node: isinstance(node.func, _UNCALLABLE), "this cannot be called"),
+    (
+        (ast.Call, ast.List, ast.Tuple, ast.Set, ast.Dict),
+        lambda node: _stars(node) > MAX_STARS,
+        f"more than {MAX_STARS} stars in one place",
+    ),
+    (
+        ast.Raise,
+        lambda node: isinstance(node.exc, ast.Call) and (node.exc.keywords or len(node.exc.args) > 1),
+        'an exception takes one text: raise ValueError("...")',
+    ),
+    (
+        ast.JoinedStr,
+        lambda node: sum(isinstance(part, ast.FormattedValue) for part in node.values) > MAX_FORMATTED,
+        f"more than {MAX_FORMATTED} values in one f-string: join a list of texts",
+    ),
+    (ast.FormattedValue, lambda node: not is_short_format(_spec(node)), LONG_FORMAT),
+    (
+        ast.Tuple,
+        lambda node: any(isinstance(item, ast.Slice) for item in node.elts),
+        "a slice stands alone between brackets, as in items[1:2]",
+    ),
+    (
+        ast.Compare,
+        lambda node: len(node.ops) > 1 and any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)),
+        "write := in a line of its own, not inside a chain of comparisons",
+    ),
+    (
+        ast.Try,
+        lambda node: any(getattr(part, "finalbody", []) for inner in node.finalbody for part in ast.walk(inner)),
+        "a finally inside a finally is not allowed: write it in a function of its own",
+    ),
+    (
+        ast.Try,
+        lambda node: any(isinstance(part, ast.Yield) for part in ast.walk(node)),
+        "yield is not allowed inside try: build and return a list.",
+    ),
+    (
+        (ast.Tuple, ast.List),
+        lambda node: (
+            isinstance(node.ctx, ast.Store)
+            and any(is_starred(item) for item in node.elts if isinstance(item, ast.Tuple | ast.List))
+        ),
+        "a star inside a nested pattern is not allowed: unpack it in a line of its own",
+    ),
+    (
+        (ast.For, ast.comprehension),
+        lambda node: any(isinstance(part, ast.Subscript) for part in ast.walk(node.target)),
+        "only names can be bound by a loop: assign to items in its body",
+    ),
+    (ast.MatchAs, lambda node: node.name or node.pattern, _MATCH),
+    (
+        ast.MatchValue,
+        lambda node: not isinstance(node.value, ast.Constant | ast.UnaryOp),
+        _MATCH,
+    ),
+    (
+        ast.Delete,
+        lambda node: not all(isinstance(target, ast.Subscript | ast.Name) for target in node.targets),
+        "del is allowed for variables and items of your own lists and dicts only",
+    ),
+)
+"""Kinds of nodes, what must not be true of them, and what is said when it is."""
+
+NAMES: dict[type[ast.AST], str] = {
+    ast.FunctionDef: "name", ast.arg: "arg", ast.ExceptHandler: "name", ast.Nonlocal: "names", ast.keyword: "arg",
+    ast.Name: "id",
+}  # fmt: skip
+HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
+"""Fields with names, which must be ASCII and none of the interpreter's, and with type hints, judged, never compiled."""
+
+WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
+    ast.BinOp: lambda node: call(f".{BINARY.get(type(node.op).__name__, '')}", node.left, node.right),
+    ast.UnaryOp: lambda node: node
+    if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant)
+    else call(".unary", ast.Constant(value=type(node.op).__name__), node.operand),
+    ast.Subscript: lambda node: ast.Subscript(
+        value=load(".items"), slice=ast.Tuple(elts=[node.value, node.slice], ctx=ast.Load()), ctx=node.ctx
+    ),
+    ast.Slice: lambda node: call(
+        ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
+    ),
+    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=call(".star", node.value))
+    if any(map(is_starred, node.targets))
+    else node,
+    ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
+    ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
+    ast.GeneratorExp: lambda node: call(".lazy", node),
+    ast.SetComp: lambda node: call(".set", ast.ListComp(elt=node.elt, generators=node.generators)),
+    ast.DictComp: lambda node: call(
+        ".dict",
+        ast.ListComp(elt=ast.Tuple(elts=[node.key, node.value], ctx=ast.Load()), generators=node.generators),
+    ),
+    ast.Set: lambda node: call(".set", ast.List(elts=node.elts, ctx=ast.Load())),
+    ast.Dict: lambda node: ast.Dict(
+        keys=[key if key is None or isinstance(key, ast.Constant) else call(".key", key) for key in node.keys],
+        values=[
+            call(".merged", value) if key is None else value
+            for key, value in zip(node.keys, node.values, strict=True)
+        ],
+    ),
+    ast.Starred: lambda node: node
+    if isinstance(node.ctx, ast.Store)
+    else ast.Starred(value=call(".star", node.value), ctx=node.ctx),
+    ast.JoinedStr: lambda node: call(".joined", *node.values),
+    ast.FormattedValue: lambda node: call(
+        ".shown", node.value, ast.Constant(value=node.conversion), *filter(None, [node.format_spec])
+    ),
+    ast.Assert: lambda node: ast.Assert(test=node.test, msg=call(".text", node.msg) if node.msg else None),
+    ast.Expr: lambda node: ast.Pass() if isinstance(node.value, ast.Constant) else node,
+}  # fmt: skip
+"""What stands for a node whose parts are woven."""
+
+
+def compared(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+    """`x is "red"` is meant as ==, and whether it happens to be true is up to the interpreter."""
+    is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in (left, right))
+    if isinstance(op, ast.Is | ast.IsNot) and not is_text:
+        return ast.Compare(left=left, ops=[op], comparators=[right])
+    return call(f".{COMPARE.get(type(op).__name__) or ('eq' if isinstance(op, ast.Is) else 'ne')}", left, right)
+
+
+def is_starred(target: ast.expr) -> bool:
+    """Whether C code would take all there is apart."""
+    return any(isinstance(part, ast.Starred) for part in ast.walk(target))
+
+
+def _is_hint(node: ast.AST) -> bool:
+    """Whether the hint of a node, if it has one, is made of names without underscores in front."""
+    hint = getattr(node, HINTS[type(node)]) or ast.Constant(value=None)
+    names = [getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(hint)]
+    return all(isinstance(part, _HINT) for part in ast.walk(hint)) and not any(n.startswith("__") for n in names)
+
+
+def _stars(node: ast.AST) -> int:
+    merged = node.keys.count(None) if isinstance(node, ast.Dict) else 0
+    return merged + sum(type(child) is ast.Starred for child in ast.iter_child_nodes(node))
+
+
+def _spec(node: ast.FormattedValue) -> str:
+    """A format that is written out; one that is computed is looked at when it is there."""
+    pieces = getattr(node.format_spec, "values", [])
+    return "".join(str(piece.value) for piece in pieces if all(isinstance(each, ast.Constant) for each in pieces))

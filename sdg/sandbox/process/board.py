@@ -1,0 +1,87 @@
+"""What generated code a worker is in, on a page of memory that it shares with its parent.
+
+A worker writes the digest of a source there before it begins, and takes it away when that ended. So the parent knows
+whose code ran when a process dies, hangs in C or fills its memory, with no message sent for the thousands of checks of
+a second. A worker that was taken over can blame another's code; it can't do more with the page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+_DIGEST = 32
+MOST = 60
+"""How deep sources are noted inside one another: a program that calls a function that runs another source is at 2."""
+SIZE = mmap.PAGESIZE
+
+
+@lru_cache(maxsize=4096)
+def digest(source: str) -> str:
+    """What identifies a source, sha256 in hex."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Board:
+    """One page: how many sources are running inside one another, then their digests, the outermost first."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._page = mmap.mmap(descriptor, SIZE)
+        self.calls = 0
+        """How many sources were begun; it tells one call of a check from the next."""
+
+    @classmethod
+    def new(cls) -> Board:
+        """A blank page. Raises OSError where there is no space for it."""
+        with tempfile.TemporaryFile() as file:
+            file.truncate(SIZE)
+            return cls(os.dup(file.fileno()))
+
+    @property
+    def depth(self) -> int:
+        """How many sources are running inside one another."""
+        return self._page[0]
+
+    def running(self) -> str:
+        """The digest of the innermost source, "" when none is running."""
+        depth = min(self.depth, MOST)
+        return self._page[depth * _DIGEST : (depth + 1) * _DIGEST].hex() if depth else ""
+
+    def clear(self) -> None:
+        """Nothing is running."""
+        self._page[0] = 0
+
+    def close(self) -> None:
+        """Give the page back."""
+        self._page.close()
+        os.close(self.descriptor)
+
+    def watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A method that runs its object's `source`, noted here while it does.
+
+        One that ran out of memory stays noted: what fills the memory is to blame, and by then it has ended.
+        """
+
+        def noted(guarded: Any, *arguments: Any, **named: Any) -> Any:
+            page, before = self._page, self._page[0]
+            at = min(before + 1, MOST)
+            page[at * _DIGEST : (at + 1) * _DIGEST] = bytes.fromhex(digest(guarded.source))
+            page[0] = at
+            self.calls += 1
+            try:
+                found = call(guarded, *arguments, **named)
+            except MemoryError:
+                raise
+            except BaseException:
+                page[0] = before
+                raise
+            page[0] = before
+            return found
+
+        return noted

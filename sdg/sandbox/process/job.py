@@ -1,0 +1,121 @@
+"""The inside of a worker: one job at a time, what it asks its parent meanwhile, and a heartbeat.
+
+Started by `sdg.sandbox.process.pool` in a fresh interpreter, with the limits and walls of
+`sdg.sandbox.process.confine`. Nothing that it says is trusted on the other side.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import threading
+import time
+from multiprocessing.spawn import prepare
+from typing import Any
+
+from sdg.sandbox.process.board import Board
+from sdg.sandbox.process.confine import Limits, limit, seal
+from sdg.sandbox.process.line import open_line
+from sdg.sandbox.process.values import BadFrame, encode, name_of, read
+
+BEAT_SECONDS = 0.5
+MAX_ERROR_CHARACTERS = 4000
+
+
+class _Channel:
+    """Requests and answers of the parent come on one descriptor; what is said goes out on another, in turns."""
+
+    def __init__(self, incoming: Any, outgoing: int) -> None:
+        self.incoming = incoming
+        self._outgoing = outgoing
+        self._turn = threading.Lock()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message whole. Raises BadFrame for what can't be sent."""
+        view = memoryview(encode(message))
+        with self._turn:
+            while view:
+                view = view[os.write(self._outgoing, view) :]
+
+    def ask(self, request: Any) -> Any:
+        """The parent's answer. Raises what it raised."""
+        self.send({"ask": request})
+        answer = read(self.incoming)
+        if answer is None:
+            os._exit(1)
+        if isinstance(answer.get("error"), Exception):
+            raise answer["error"]
+        return answer["value"]
+
+
+def main(board: int) -> None:
+    """Do one job after the other: send its result, or what it raised. `board` is the shared page's descriptor."""
+    channel = _begin(board)
+    while (request := read(channel.incoming)) is not None:
+        number = request["id"]
+        try:
+            if request["main"]:
+                prepare(request["main"])
+            function, job = pickle.loads(request["call"])
+            channel.send({"began": number})  # what its modules take to import is not the job's time
+            channel.send({"id": number, "value": function(job)})
+        except MemoryError:
+            channel.send({"id": number, "full": True})
+        except Exception as error:
+            name = "RuntimeError" if isinstance(error, BadFrame) else name_of(type(error))
+            channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
+
+
+def _begin(board: int) -> _Channel:
+    """Walls, limits and heartbeat. Descriptors 0 and 1 are the channel; whatever is printed goes to stderr."""
+    channel = _Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts a run ends its workers himself
+    setup = read(channel.incoming)
+    limits: Limits = setup["limits"]
+    page = Board(board)
+    _watch(page)
+    # Torch asks for the name as it is imported, and looking for a place that can be written fails behind the walls.
+    tempfile.tempdir = tempfile.gettempdir()
+    report = limit(limits) | seal(limits)
+    if os.getppid() != setup["parent"]:  # it died before it could be watched
+        os._exit(1)
+    open_line(channel.ask)
+    threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
+    channel.send({"ready": report})
+    return channel
+
+
+def _watch(page: Board) -> None:
+    """Every call of generated code, whoever makes it, is noted on the page before it begins."""
+    from sdg.sandbox.guard import Guarded
+
+    Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
+
+
+def _beat(channel: _Channel, parent: int, page: Board) -> None:
+    """Say twice a second that the interpreter turns, and how long it has been in the same call of generated code.
+
+    While C code holds the interpreter's lock it can't: that silence is what shows such a hang.
+    """
+    seen, since = 0, time.process_time()
+    while True:
+        if page.calls != seen or not page.depth:
+            seen, since = page.calls, time.process_time()
+        if os.getppid() != parent:
+            os._exit(1)
+        try:
+            channel.send({"beat": time.process_time() - since})
+        except OSError:
+            os._exit(1)
+        time.sleep(BEAT_SECONDS)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

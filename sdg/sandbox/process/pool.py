@@ -1,0 +1,374 @@
+"""Supervised processes for jobs that run generated code: limits, walls, a heartbeat, and a kill from outside.
+
+    with Pool(2) as pool:
+        for number, result in pool.run(function, jobs):       # in any order; result may be a `Lost`
+
+The parent knows which job each worker has in hand and, from a page that they share, which generated code it is in. A
+worker that hangs is killed and its job given up; where one dies or fills its memory, its job is tried once more before
+that. What a job asks its parent (`line.ask`) is answered here, in a thread beside the one that supervises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.spawn import get_preparation_data
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from sdg.sandbox.process.board import Board
+from sdg.sandbox.process.confine import MEGABYTE, Limits, hide_memory
+from sdg.sandbox.process.values import BadFrame, Reader, frame, frames
+
+POOL_LIMITS = Limits(memory_bytes=8192 * MEGABYTE, open_files=256)
+TRIES = 2
+"""How often a job is begun whose worker died: a machine that was short of memory is no fault of the job."""
+MAX_ERROR_CHARACTERS = 4000
+READ_ONLY = "SDG_READ_ONLY"
+"""Set for workers: what is compiled there is kept nowhere (`sdg.envs.kernels`)."""
+_KEPT = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONPATH", "PYTHONWARNINGS"),
+    *("XDG_CACHE_HOME", "SDG_CACHE_DIR", "SDG_DEBUG", "LD_LIBRARY_PATH"),
+)
+_KEPT_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
+"""What a worker's environment keeps: no keys, no tokens, no proxies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """When a worker counts as hung, in seconds.
+
+    `silence`: no beat, because C code holds the interpreter's lock (the first beat of all may take `start`); `code`:
+    processor time inside one call of generated code; `job`: one job in all.
+    """
+
+    start: float = 120.0
+    silence: float = 180.0
+    code: float = 60.0
+    job: float = 4 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A job that was given up: why, the digest of the generated code that was running ("" when none was), and whether
+    its worker was killed because it hung, or had ended."""
+
+    reason: str
+    code: str = ""
+    hung: bool = True
+
+
+@dataclass(eq=False)
+class _Member:
+    """One process and what it has in hand."""
+
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
+    board: Board
+    pending: bytearray = field(default_factory=bytearray)
+    job: int | None = None
+    began: float = 0.0
+    heard: float = field(default_factory=time.monotonic)
+    code_seconds: float = 0.0
+    full: bool = False
+    asking: bool = False
+    report: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pool:
+    """Up to `processes` workers, started when there are jobs for them and kept until `close`.
+
+    `results` names the dataclasses and exceptions that jobs may give back ("module:class"), `environment` is added to
+    the cleaned one, `folder` is where workers run, `tries` how often a job is begun whose worker died. `reports` says
+    which walls each worker has. From its first worker on, other processes can't read this one's memory and environment.
+    """
+
+    def __init__(
+        self, processes: int, *, results: Collection[str] = (), limits: Limits = POOL_LIMITS,
+        patience: Patience = Patience(), environment: Mapping[str, str] = {}, folder: Path | None = None,
+        tries: int = TRIES,
+    ) -> None:  # fmt: skip
+        self.processes, self.limits, self.patience, self.tries = processes, limits, patience, tries
+        self._environment, self._folder = {**clean_environment(), **environment}, folder
+        self._reader = Reader(results)
+        self._members: list[_Member] = []
+        self._runs = 0
+        self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
+        self._bell, self._rings = os.pipe()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        os.close(self._bell)
+        os.close(self._rings)
+
+    @property
+    def reports(self) -> list[Mapping[str, str]]:
+        """Which walls stand around each worker."""
+        return [member.report for member in self._members]
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits for results."""
+        return not self._runs
+
+    def close(self) -> None:
+        """End every worker, at once."""
+        while self._members:
+            self._end(self._members[0])
+
+    def run(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """(number of the job, result) as they finish; `Lost` for jobs that were given up.
+
+        `answer(job, request)` answers what a job asks; it runs in a thread of its own. What a job raises ends the
+        others and is raised here.
+        """
+        waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
+        self._runs += 1
+        try:
+            while waiting or any(member.job is not None for member in self._members):
+                self._hand_out(function, jobs, waiting=waiting, tries=tries)
+                yield from self._look(_Run(jobs, answer, waiting, tries))
+        finally:
+            self._runs -= 1
+            for member in [member for member in self._members if member.job is not None]:
+                self._end(member)
+
+    def _hand_out(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, waiting: deque[int], tries: list[int]
+    ) -> None:
+        while waiting:
+            free = next((member for member in self._members if member.job is None), None)
+            if free is None and len(self._members) >= self.processes:
+                return
+            member = free or self._start()
+            number = waiting.popleft()
+            tries[number] += 1
+            member.job, member.code_seconds, member.full = number, 0.0, False
+            member.board.clear()
+            member.began = member.heard = time.monotonic()
+            self._send(
+                member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
+            )
+
+    def _look(self, run: _Run) -> Iterator[tuple[int, Any]]:
+        """Hear what the workers say for a moment, and judge those that say nothing."""
+        streams = {self._stream(member): member for member in self._members}
+        for stream in select.select([*streams, self._bell], [], [], 0.2)[0]:
+            if stream == self._bell:
+                self._reply()
+            else:
+                yield from self._hear(streams[stream], run)
+        for member in list(self._members):
+            reason = self._hung(member)
+            if reason:
+                yield from self._lose(member, reason)
+
+    def _hear(self, member: _Member, run: _Run) -> Iterator[tuple[int, Any]]:
+        data = os.read(self._stream(member), 1 << 20)
+        member.heard = time.monotonic()
+        member.pending += data
+        try:
+            messages = [dict(self._reader.value(each)) for each in frames(member.pending)]
+            answers = [answer for message in messages if (answer := self._take(member, message, run)) is not None]
+        except (BadFrame, KeyError, TypeError, ValueError) as error:
+            yield from self._lose(member, f"it said {error}")
+            return
+        for number, result in answers:
+            if isinstance(result, _Raised):
+                raise result.error
+            yield number, result
+        if not data or member.full:
+            yield from self._died(member, run)
+
+    def _take(self, member: _Member, message: dict[str, Any], run: _Run) -> tuple[int, Any] | None:
+        """What a message says; the answer, when it is one."""
+        if "ready" in message:
+            member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
+        elif "began" in message:
+            member.began = time.monotonic()
+        elif "beat" in message:
+            member.code_seconds = float(message["beat"])
+        elif member.job is None:
+            return None
+        elif "ask" in message:
+            self._ask(member, message["ask"], run)
+        elif message["id"] == member.job:
+            member.full = message.get("full") is True
+            if not member.full:
+                number, member.job = member.job, None
+                error = message.get("error")
+                text = str(message.get("text"))[:MAX_ERROR_CHARACTERS]
+                return number, message["value"] if error is None else _Raised(self._reader.error(str(error), text))
+        return None
+
+    def _ask(self, member: _Member, request: Any, run: _Run) -> None:
+        """Have a question answered by a thread, which rings when it is done: a model may take minutes."""
+        if member.asking or run.answer is None or member.job is None:
+            raise BadFrame("a question that nobody asked for")
+        answer, job = run.answer, run.jobs[member.job]
+        member.asking = True
+
+        def work() -> None:
+            try:
+                said: dict[str, Any] = {"value": answer(job, request)}
+            except Exception as error:
+                said = {"error": _sendable(error)}
+            self._replies.append((member, said))
+            os.write(self._rings, b".")
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def _reply(self) -> None:
+        os.read(self._bell, 4096)
+        while self._replies:
+            member, said = self._replies.popleft()
+            member.asking = False
+            if member in self._members:
+                self._send(member, said)
+
+    def _hung(self, member: _Member) -> str:
+        """Why a worker counts as hung; "" when it doesn't."""
+        now, patience = time.monotonic(), self.patience
+        if member.job is None:
+            return ""
+        silent = now - member.heard
+        if silent > (patience.silence if member.report else patience.start):
+            return f"it gave no sign of life for {silent:.0f} s"
+        if member.code_seconds > patience.code:
+            return f"one call of generated code ran for {member.code_seconds:.0f} s"
+        if now - member.began > patience.job:
+            return f"it was not done after {now - member.began:.0f} s"
+        return ""
+
+    def _died(self, member: _Member, run: _Run) -> Iterator[tuple[int, Any]]:
+        number = member.job
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            member.process.wait(5.0)
+        reason = "it ran out of memory" if member.full else f"its process {_ending(member.process.poll())}"
+        if number is not None and run.tries[number] < self.tries:
+            run.waiting.append(number)
+            self._end(member)
+        else:
+            times = f", {self.tries} times" if self.tries > 1 else ""
+            yield from self._lose(member, f"{reason}{times}", hung=False)
+
+    def _lose(self, member: _Member, reason: str, *, hung: bool = True) -> Iterator[tuple[int, Any]]:
+        number, code, words = member.job, member.board.running(), _last_words(member.errors)
+        self._end(member)
+        if number is not None:
+            yield number, Lost(f"{reason}{': ' + words if words else ''}", code, hung)
+
+    def _start(self) -> _Member:
+        hide_memory()
+        errors, board = tempfile.TemporaryFile(), Board.new()  # noqa: SIM115  closed with the member
+        paths = [os.path.abspath(path) for path in sys.path]
+        start = f"from sdg.sandbox.process.job import main; main({board.descriptor})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"import sys; sys.path[:] = {paths!r}; {start}"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=errors, env=self._environment, cwd=self._folder, start_new_session=True,
+            bufsize=0, pass_fds=(board.descriptor,),
+        )  # fmt: skip
+        member = _Member(process, errors, board)
+        self._members.append(member)
+        self._send(member, {"limits": self.limits, "parent": os.getpid()})
+        return member
+
+    def _send(self, member: _Member, message: dict[str, Any]) -> None:
+        assert member.process.stdin is not None
+        view = memoryview(frame(pickle.dumps(message, protocol=5)))
+        with contextlib.suppress(BrokenPipeError):  # its end is heard on the other pipe
+            while view:
+                view = view[member.process.stdin.write(view) or 0 :]
+
+    def _stream(self, member: _Member) -> int:
+        assert member.process.stdout is not None
+        return member.process.stdout.fileno()
+
+    def _end(self, member: _Member) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(member.process.pid, signal.SIGKILL)
+        member.process.kill()
+        member.process.wait()
+        for stream in (member.process.stdin, member.process.stdout, member.errors):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        member.board.close()
+        self._members.remove(member)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Jobs under way: who answers what they ask, which wait, and how often each was begun."""
+
+    jobs: Sequence[Any]
+    answer: Callable[[Any, Any], Any] | None
+    waiting: deque[int]
+    tries: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """What a job raised."""
+
+    error: Exception
+
+
+def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
+    """Where the worker finds a function of the script that is being run."""
+    about = get_preparation_data("worker") if function.__module__ == "__main__" else {}
+    return {name: value for name, value in about.items() if name.startswith("init_main")}
+
+
+def clean_environment() -> dict[str, str]:
+    """The variables that a worker needs; one thread each."""
+    kept = {name: text for name, text in os.environ.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)}
+    own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1"}
+    return kept | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def _sendable(error: Exception) -> Exception:
+    """The exception, or a plain one that says the same where it can't travel."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS])
+    return error
+
+
+def _ending(code: int | None) -> str:
+    if code is not None and code < 0:
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with status {code}"
+
+
+def _last_words(errors: IO[bytes]) -> str:
+    """The end of what a worker wrote to stderr, in one printable line."""
+    with contextlib.suppress(OSError, ValueError):
+        size = errors.seek(0, os.SEEK_END)
+        errors.seek(max(0, size - 300))
+        text = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return "".join(c if c.isprintable() else " " for c in text)
+    return ""

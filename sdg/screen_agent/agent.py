@@ -1,0 +1,316 @@
+"""How a model is shown a screen and asked about it: as text, with numbered marks on the picture, in two steps.
+
+`text` is the paper's own. SoM (set of marks) and SeeAct (describe first, ground then) are AndroidLab's, for models that
+see; a screenshot that is sent has the values that are kept here painted over (`Desktop.picture`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from sdg.envs.perception import Element
+from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
+from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
+from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.prompts.fill import fenced, one_line
+from sdg.prompts.replies import MAX_REPLY_CHARS
+from sdg.screen_agent.modes import TEXT, Mode, Shown
+
+MOST_COMMANDS = 30
+MOST_TRIES = 20
+"""Braces at which the object is looked for."""
+
+
+class NoCommands(ValueError):
+    """A reply names no commands; the message says what it lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's thoughts, by the paper's five names, and the commands that it wants, as it wrote them."""
+
+    commands: tuple[Any, ...]
+    thoughts: Mapping[str, str]
+
+
+def read_answer(reply: str) -> Answer:
+    """The last object with "commands" in a reply. Raises NoCommands for prose, a cut-off reply, too many commands."""
+    if len(reply) > MAX_REPLY_CHARS:
+        raise NoCommands(f"the answer has {len(reply)} characters; at most {MAX_REPLY_CHARS} are read")
+    found = [each for each in _objects(reply) if "commands" in each]
+    if not found:
+        raise NoCommands('the answer holds no JSON object with "commands"')
+    commands, thoughts = found[-1]["commands"], found[-1].get("thoughts")
+    if not isinstance(commands, Sequence) or isinstance(commands, str) or not commands:
+        raise NoCommands('"commands" must be a list with at least one command')
+    if len(commands) > MOST_COMMANDS:
+        raise NoCommands(f"{len(commands)} commands at once are too many: at most {MOST_COMMANDS}")
+    kept = thoughts.items() if isinstance(thoughts, Mapping) else ()
+    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in kept})
+
+
+def _objects(reply: str) -> list[dict[str, Any]]:
+    """JSON objects in a text, from the outermost braces; each character is looked at a bounded number of times."""
+    decoder, found, at = json.JSONDecoder(strict=False), [], 0
+    for _ in range(MOST_TRIES):
+        at = reply.find("{", at)
+        if at < 0:
+            break
+        try:
+            value, at = decoder.raw_decode(reply, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+MAX_COMPLETIONS = 10
+"""The paper's limit of completions an episode; a desktop may have another."""
+MOST_THOUGHT = 300
+"""Characters of an answer's plan that the next questions remind the model of."""
+MOST_DESCRIBED = 2000
+"""Characters of a description that are kept."""
+SAMPLING = Sampling(stage="screen")
+
+ENDS = "When the task is done it ends by itself."
+"""How a task ends, as the prompt says it."""
+
+End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
+
+
+class Desktop(Body, Protocol):
+    """A body with a screen: what it is asked to do, whether that is over, and how a model writes its commands."""
+
+    @property
+    def instruction(self) -> str:
+        """The task in words: data, whoever wrote it."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """The prompt that a model is asked with: "screen", "phone"."""
+        ...
+
+    @property
+    def max_completions(self) -> int:
+        """Answers after which an episode is over."""
+        ...
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the screenshot in pixels."""
+        ...
+
+    @property
+    def ending(self) -> bool | None:
+        """Whether the task was solved; None while it goes on."""
+        ...
+
+    def commands(self) -> str:
+        """The commands that there are, a line each, for a prompt."""
+        ...
+
+    def numbered(self) -> str:
+        """The elements that have marks on the picture, a line each with its number."""
+        ...
+
+    def picture(self, *, marks: bool) -> bytes:
+        """The screenshot as PNG, values that are kept here painted over; with the elements' numbers drawn on it."""
+        ...
+
+    def command(self, written: object) -> Command:
+        """A command as a model wrote it. Raises IllegalCommand with what there is instead."""
+        ...
+
+
+def numbered_lines(elements: Iterable[Element]) -> str:
+    """Elements as a model sees them beside a picture with marks: `[7] 'Ok' button: [4, 46, 69, 90]`, a line each."""
+    return "\n".join(f"[{each.id}] {each}" for each in elements)
+
+
+class BrokenDesktop(RuntimeError):
+    """The screen went away in the middle of an episode; the episode is lost, the next is unharmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command that was asked for, as it is told to the model afterwards, and the verdicts on it."""
+
+    command: str
+    outcome: str
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UIEpisode:
+    """How a task ended: `end` says why, `completions` counts the model's answers, `steps` are commands in order."""
+
+    instruction: str
+    end: End
+    steps: tuple[Step, ...]
+    completions: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    detail: str = ""
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was solved."""
+        return self.end == "solved"
+
+
+class UIAgent:
+    """Asks a model what to do on a screen and does it behind a gate; `exemplar` is one worked example, "" for none."""
+
+    def __init__(self, model: LanguageModel, gate: Gate, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT) -> None:
+        self._model, self._gate, self._sampling, self._mode = model, gate, sampling, mode
+
+    def play(self, desktop: Desktop, *, exemplar: str = "") -> UIEpisode:
+        """Work on the desktop's task until it ends, at most its `max_completions` answers. Never raises for what a
+        model, a page or a guard did wrong: that is an `end`. Raises BudgetExceeded when a budget is spent."""
+        work = Work(desktop, self._gate, exemplar=exemplar, mode=self._mode)
+        while work.take_turn(self._model, sampling=self._sampling):
+            pass
+        return work.result()
+
+
+class Work:
+    """One episode, turn by turn, for whoever asks the model: `question`, then `answer` or `fail`, until there is no
+    question left; then `result`. Many may be under way while their models think.
+
+    After `replans` refusals in a row, or one of a person's, the task ends as infeasible; None: it goes on.
+    """
+
+    def __init__(
+        self,
+        desktop: Desktop,
+        gate: Gate,
+        *,
+        exemplar: str = "",
+        mode: Mode = TEXT,
+        completions: int | None = None,
+        replans: int | None = None,
+        ends: str = ENDS,
+    ) -> None:
+        self._desktop, self._exemplar, self._mode = desktop, exemplar, mode
+        self._most, self._replans = completions or desktop.max_completions, replans
+        self._ends, self._refused = ends, 0
+        self._described: str | None = None
+        self._executor = GatedExecutor(desktop, gate)
+        self._steps: list[Step] = []
+        self._told: list[str] = []
+        self._completions = self._prompt_tokens = self._completion_tokens = 0
+        self._end: End | None = None
+        self._detail = ""
+
+    def question(self) -> tuple[Message, ...] | None:
+        """What the model is asked next; None when the episode is over."""
+        if self._end is None and self._desktop.ending is not None:
+            self._stop("solved" if self._desktop.ending else "failed")
+        if self._end is None and self._completions >= self._most:
+            self._stop("out of completions")
+        if self._end is not None:
+            return None
+        try:
+            return self._messages()
+        except BrokenDesktop as error:
+            self._stop("page", str(error))
+            return None
+
+    def answer(self, reply: Completion) -> None:
+        """Carry out what the model said; a description is kept for the question that grounds it."""
+        self._prompt_tokens += reply.prompt_tokens
+        self._completion_tokens += reply.completion_tokens
+        if self._mode.describes and self._described is None:
+            self._described = one_line(reply.text, MOST_DESCRIBED)
+            return
+        self._described = None
+        self._completions += 1
+        try:
+            said = read_answer(reply.text)
+            thoughts = said.thoughts.get("plan") or said.thoughts.get("reasoning") or ""
+            if thoughts:
+                self._told.append(f"Thought {self._completions}: {one_line(thoughts, MOST_THOUGHT)}")
+            for written in said.commands:
+                if not self._do(written) or self._desktop.ending is not None or self._end is not None:
+                    break
+        except NoCommands as error:
+            self._stop("no command", str(error))
+        except BrokenDesktop as error:
+            self._stop("page", str(error))
+
+    def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
+        """Ask for one answer, and for the description before it in modes that have one; False when the episode is
+        over. For harnesses that own the loop. Raises BudgetExceeded."""
+        before = self._completions
+        while self._completions == before:
+            messages = self.question()
+            if messages is None:
+                return False
+            try:
+                self.answer(model.complete(messages, sampling=sampling))
+            except BudgetExceeded:
+                raise
+            except ModelError as error:
+                self.fail(error)
+        return self._end is None and self._desktop.ending is None
+
+    def fail(self, error: ModelError) -> None:
+        """The model gave no answer."""
+        self._stop("model", str(error))
+
+    def result(self) -> UIEpisode:
+        """How it ended. RuntimeError while it goes on."""
+        if self.question() is not None:
+            raise RuntimeError("the episode goes on: ask for its next question")
+        spent = self._completions, self._prompt_tokens, self._completion_tokens
+        assert self._end is not None
+        return UIEpisode(self._desktop.instruction, self._end, tuple(self._steps), *spent, self._detail)
+
+    def _messages(self) -> tuple[Message, ...]:
+        width, height = self._desktop.size
+        seen = self._desktop.observe()
+        values = {
+            "width": str(width),
+            "height": str(height),
+            "most": str(self._most),
+            "ends": self._ends,
+            "commands": self._desktop.commands(),
+            "exemplar": self._exemplar,
+            "task": fenced(one_line(self._desktop.instruction, 1000)),
+            "past": "\n".join(self._told) or "(none)",
+            "number": str(self._completions + 1),
+        }
+        numbered = self._desktop.numbered() if self._mode.marks else ""
+        picture = self._desktop.picture(marks=False) if self._mode.sees and not self._mode.marks else b""
+        marked = self._desktop.picture(marks=True) if self._mode.marks else b""
+        shown = Shown(values, seen.text, numbered, picture, marked, self._desktop.prompt)
+        return self._mode.first(shown) if self._described is None else self._mode.second(shown, self._described)
+
+    def _do(self, written: object) -> bool:
+        """Carry out one command; False: the rest of the answer was meant for another screen."""
+        try:
+            command = self._desktop.command(written)
+        except IllegalCommand as error:
+            self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
+            return False
+        outcome = self._executor.execute(command)
+        told = "done" if outcome.success else f"refused: {outcome.error}" if outcome.error else f"no: {outcome.reason}"
+        self._note(Step(str(command), one_line(told), outcome.verdicts))
+        self._refused = self._refused + 1 if outcome.error else 0
+        declined = bool(outcome.error) and any(each.source == CONFIRMATION for each in outcome.verdicts)
+        if self._replans is not None and (declined or self._refused > self._replans):
+            self._stop("infeasible", outcome.error)
+        return not outcome.error
+
+    def _note(self, step: Step) -> None:
+        self._steps.append(step)
+        self._told.append(f"{len(self._steps)}. {step.command}: {step.outcome}")
+
+    def _stop(self, end: End, detail: str = "") -> None:
+        self._end, self._detail = end, one_line(detail, 500)

@@ -1,0 +1,126 @@
+"""A check that fires for several reasons, cut down to those that held when its subgoal was reached.
+
+Models write goals that are only sometimes needed ("unless a green lamp is known, look into the drawer"),
+and checks that are lenient ("it faces the lamp or holds it"):
+
+    def check():                                     def check():
+        if find("green lamp"):
+            return True                      ->
+        seen = looked_into()                             seen = looked_into()
+        return "drawer" in seen                          return "drawer" in seen
+
+A skill that was practised and asked with the left one would be done before it began wherever a green lamp is known.
+The world has said what the subgoal was reached by: alternatives that didn't hold then are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sdg.skills.checks.template import is_answer, parsed_check
+from sdg.skills.subgoal import CheckFunction
+
+MOST = 12
+"""Alternatives of a check that are asked about; one with more stays as it is."""
+
+
+def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> CheckFunction:
+    """The check without the alternatives that don't fire where it fires: `fires` asks about the moment it was reached.
+
+    Those are ways to `return True` and operands of an `or` that makes the answer true. The check itself is given back
+    where it has but one, doesn't parse, doesn't fire, or nothing is left out.
+    """
+    whole = tree = parsed_check(check.source)
+    if tree is None:
+        return check
+    function = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == check.name), None)
+    ways = list(_ways(function.body)) if function is not None else []
+    if function is None or (len(ways) < 2 and not any(_choices(function))) or not fires(check):
+        return check
+    if 1 < len(ways) <= MOST:
+        failed = [way for way in ways if not fires(_as_check(check, _without(tree, [w for w in ways if w is not way])))]
+        tree = _without(tree, failed) if 0 < len(failed) < len(ways) else tree
+    place = 0
+    while place < MOST and place < len(choices := list(_choices(_function(tree, check.name)))):
+        count = len(choices[place].values)
+        held = [n for n in range(count) if fires(_as_check(check, _with_operands(tree, check.name, place, [n])))]
+        if 0 < len(held) < count:
+            tree = _with_operands(tree, check.name, place, held)
+        place += len(held) != 1  # what is left of an `or` of which one held is looked at in its place
+    reduced = _as_check(check, tree)
+    return check if tree is whole or not fires(reduced) else reduced
+
+
+def _with_operands(tree: ast.Module, name: str, place: int, kept: Sequence[int]) -> ast.Module:
+    """The tree with some operands alone of the `or` at a place."""
+    tree = copy.deepcopy(tree)
+    choice = list(_choices(_function(tree, name)))[place]
+    values = [choice.values[n] for n in kept]
+    return _Replacer({choice: values[0] if len(kept) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
+
+
+def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
+    """The statements by which a function comes to answer yes, in their order."""
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            if statement.value is not None and not isinstance(statement.value, ast.Constant):
+                yield statement
+        elif isinstance(statement, ast.If) and is_answer(statement.body, True):
+            yield statement
+            yield from _ways(statement.orelse)
+        elif isinstance(statement, ast.If | ast.For | ast.While):
+            yield from _ways(statement.body)
+            yield from _ways(statement.orelse)
+
+
+def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Module:
+    """The tree without some ways to say yes: a test is passed over, an answer is no."""
+    known: dict[int, ast.AST] = {}
+    tree = copy.deepcopy(tree, known)  # type: ignore[arg-type]
+    no = {
+        way: (way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways
+    }
+    return _Replacer({known[id(way)]: instead for way, instead in no.items()}).visit(tree)
+
+
+class _Replacer(ast.NodeTransformer):
+    """Puts others in place of some nodes."""
+
+    def __init__(self, others: Mapping[ast.AST, Any]) -> None:
+        self.others = others
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.others[node] if node in self.others else self.generic_visit(node)
+
+
+def _choices(function: ast.FunctionDef) -> Iterator[ast.BoolOp]:
+    """The `or`s that make an answer true: those under `not` or in a call but any(...) don't."""
+    for way in _ways(function.body):
+        asked = way.test if isinstance(way, ast.If) else way.value
+        if asked is not None:
+            yield from _ors(asked)
+
+
+def _ors(asked: ast.expr) -> Iterator[ast.BoolOp]:
+    if isinstance(asked, ast.BoolOp):
+        if isinstance(asked.op, ast.Or):
+            yield asked
+        for value in asked.values:
+            yield from _ors(value)
+    elif isinstance(asked, ast.Call) and isinstance(asked.func, ast.Name) and asked.func.id == "any" and asked.args:
+        if isinstance(asked.args[0], ast.GeneratorExp | ast.ListComp):
+            yield from _ors(asked.args[0].elt)
+            for loop in asked.args[0].generators:
+                for test in loop.ifs:
+                    yield from _ors(test)
+
+
+def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
+    return next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+
+
+def _as_check(check: CheckFunction, tree: ast.Module) -> CheckFunction:
+    return CheckFunction(check.name, ast.unparse(tree))

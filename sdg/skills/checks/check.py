@@ -1,0 +1,124 @@
+"""Check functions behind the guard: compiled once, asked about snapshots, tested for health (SDG, section 4.2).
+
+The paper never tests a generated check for anything but that it fires. Here one that raises or that answers differently
+to the same question is found before anything is trained on it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from sdg.envs.domain import Domain, Language, Perceivable
+from sdg.envs.perception import Perception
+from sdg.sandbox.guard import Guard, Guarded, GuardError
+from sdg.skills.checks.template import Unfit, mentioned, parse_check, rewrite
+from sdg.skills.library.library import Skill
+from sdg.skills.subgoal import CheckFunction
+
+
+@cache
+def guard_of(domain: Domain) -> Guard:
+    """The guard for check functions over a domain's perception functions."""
+    return Guard(domain.perceivable.functions, records=domain.perceivable.records, returns=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedCheck:
+    """A check function that was accepted, ready to be asked. Not for two threads at once."""
+
+    check: CheckFunction
+    guarded: Guarded
+    perceivable: Perceivable
+
+    def __call__(self, perception: Perception) -> bool:
+        """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
+        return self.guarded(self.perceivable.shown(perception).functions())
+
+    def fires(self, perception: Perception) -> bool:
+        """As asking it, but false where it fails on what it sees (an empty list, say), as in training."""
+        try:
+            return self(perception)
+        except GuardError:
+            return False
+
+
+@lru_cache(maxsize=20_000)
+def compiled(check: CheckFunction, domain: Domain) -> GuardedCheck:
+    """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`."""
+    return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
+
+
+def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
+    """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can."""
+    problem: ValueError | None = None
+    for template in skill.checks:
+        try:
+            if not argument:
+                return template.check
+            check = about_one_thing(template.check, template.argument, language)
+            return with_argument(check, template.argument, argument, language=language)
+        except ValueError as error:
+            problem = problem or error
+    raise problem or ValueError(f"{skill.name} has no check")
+
+
+def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
+    """The check with what else it names, by more than its kind, widened to anything.
+
+    A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill
+    takes one. Whatever is carried when it is called, a question about the red one would never be answered with yes.
+    """
+    if not language.anything or not is_description(argument, language):
+        return check
+    own = language.parse(argument)
+    named = (target for target in mentioned(check, language) if target != own)
+    others = [each for each in named if sum(language.part(each, part) is not None for part in language.parts) > 1]
+    try:
+        return rewrite(check, {language.text(each): language.anything for each in others}, language)
+    except Unfit:
+        return check
+
+
+def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
+    """Why a check can't be trusted, "" where nothing speaks against it: it is asked twice about each snapshot.
+
+    It stops at the first state in which the check fails. One that is true everywhere is no fault here.
+    """
+    states = changed = 0
+    for snapshot in snapshots:
+        states += 1
+        try:
+            changed += check(snapshot) is not check(snapshot)
+        except GuardError as error:
+            return f"it failed in a visited state: {error}"
+    return f"it changed its answer about {changed} of {states} states" if changed else ""
+
+
+def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
+    """The same question about something else: what spells `old` in the check's source now spells `new`.
+
+    Descriptions are compared by what they mean ("a red key" is "the red key") and their lone words follow them, see
+    `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that can't
+    be.
+    """
+    return rewrite(check, {old: new}, language) if is_description(old, language) else _replaced(check, old, new)
+
+
+def is_description(text: str, language: Language) -> bool:
+    """Whether a text is a description in a domain's language."""
+    try:
+        language.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _replaced(check: CheckFunction, old: str, new: str) -> CheckFunction:
+    tree = parse_check(check)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == old:
+            node.value = new
+    return CheckFunction(check.name, ast.unparse(tree))

@@ -1,0 +1,355 @@
+"""An interpreter of check functions whose values are arrays over rows.
+
+A check that pays a reward is asked millions of times. What models write is short and alike: quantifiers and loops over
+things, comparisons of fields and positions. That much is evaluated with numpy; anything else is `Unsupported` and is
+asked row by row behind the guard. Every array has three axes (row, thing of the outer loop, thing of the inner loop),
+of length 1 where a value doesn't depend on it. For example, with n rows that know m things at most,
+
+    for thing in find_objects("lamp"):         thing: i64 (1, m, 1); active where a row has such a thing: bool (n, m, 1)
+        if thing.distance == 1:                active &= bool (n, m, 1)
+            return True                        rows in which anything is active here return True
+
+A row in which the interpreted check raises (a field of None, the first of an empty list) is false. In a loop it depends
+on the order of things whether it comes to that: such rows are uncertain, and the guard is asked about these alone. So
+both ways agree in every state.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from sdg.envs.batch import BOOL, INT, NUMBERS, PAIR, THING, Columns
+
+if TYPE_CHECKING:
+    from sdg.skills.checks.vectorized import VectorizedCheck
+
+TEXT, THINGS = "text", "things"
+"""Kinds of values here alone: the number of one of a check's texts, and a list of things."""
+
+MAX_DEPTH = 2
+MAX_INNER_NODES = 60
+"""Nodes of what runs for every pair of things: more could spend the budget that the guard gives a check."""
+MAX_NUMBER = 1_000_000
+_MOST_NUMBERS = 31  # bits of a NUMBERS
+_NOWHERE = np.zeros((1, 1, 1), bool)
+
+_ORDERS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge
+}  # fmt: skip
+
+
+class Unsupported(Exception):
+    """A check isn't evaluated over arrays; it is asked row by row."""
+
+
+class Text(int):
+    """Which of a check's texts stands here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An array, two Values (PAIR), or the number of a text (TEXT).
+
+    A THING that a loop runs over has its `axis`. THINGS are bool (n, m), `nearest_first` or as they were first seen.
+    """
+
+    kind: str
+    data: Any
+    nearest_first: bool = False
+    axis: int = 0
+
+
+NONE = Value(THING, np.full((1, 1, 1), -1))
+
+
+class Evaluation:
+    """One evaluation of one form over n rows."""
+
+    def __init__(
+        self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
+    ) -> None:
+        self.form, self.reader, self.memory, self.columns = form, form.reader, memory, columns
+        self.rows, self.which, self.depth = rows, which, 0
+        self.result = np.zeros((len(rows), 1, 1), bool)
+        self.failed, self.uncertain = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+        self.active = np.ones((len(rows), 1, 1), bool)
+        """Where the code that is evaluated now runs; values mean nothing elsewhere."""
+        self.stopped = _NOWHERE
+        """Where a `return` was met, in this turn of the loop or in the function."""
+        self.loop_answer: bool | None = None
+        """What all returns of a loop say: then it doesn't matter which thing meets one first."""
+        self.variables: dict[str, Value] = {}
+
+    @contextmanager
+    def where(self, here: np.ndarray) -> Iterator[None]:
+        """What is evaluated in this block runs only `here`; what it assigns is gone afterwards."""
+        active, variables = self.active, self.variables
+        self.active, self.variables = active & here, dict(variables)
+        yield
+        self.active, self.variables = active, variables
+
+    def fail(self, here: np.ndarray) -> None:
+        """The interpreted check raises where this is active: in a loop, if it comes so far before it answers."""
+        found = self.uncertain if self.depth else self.failed
+        found |= (self.active & here).any(axis=(1, 2)) & ~self.uncertain
+
+    # Statements ------------------------------------------------------------------------------------------------------
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
+        """Run statements where `active`, until they return."""
+        for statement in body:
+            self.active = self.active & ~self.stopped
+            match statement:
+                case ast.Return(value=ast.expr() as expression):
+                    if self.depth == 0:
+                        is_choice = isinstance(
+                            expression, ast.BoolOp
+                        )  # the guard takes the truth of those, and of nothing else
+                        answer = self.truth(expression) if is_choice else self.array(expression, BOOL)
+                        self.result = np.where(self.active, answer, self.result)
+                    elif not isinstance(expression, ast.Constant) or self.loop_answer is (expression.value is False):
+                        raise Unsupported("a loop returns more than one constant")
+                    else:
+                        self.loop_answer = self.array(expression, BOOL).item()
+                    self.stopped = self.stopped | self.active
+                case ast.If():
+                    holds = self.truth(statement.test)
+                    for part, here in ((statement.body, holds), (statement.orelse, ~holds)):
+                        with self.where(here):
+                            self.run(part)
+                case ast.Assign(targets=[target]):
+                    self._assign(target, self.value(statement.value))
+                case ast.For(orelse=[]):
+                    before, self.stopped = self.stopped, _NOWHERE
+                    with self.each(statement.target, statement.iter, body=statement.body):
+                        self.run(statement.body)
+                        met = self.stopped.any(axis=self.depth, keepdims=True)
+                    self.stopped = before | met
+                    if self.depth == 0 and self.loop_answer is not None:
+                        self.result = np.where(met, self.loop_answer, self.result)
+                        self.loop_answer = None
+                case _ if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+                    raise Unsupported(type(statement).__name__)
+
+    @contextmanager
+    def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
+        """What is evaluated in this block runs for each of some things at once, along one more axis."""
+        is_long = self.depth and sum(1 for part in body for _ in ast.walk(part)) > MAX_INNER_NODES
+        found = self.value(source)
+        if self.depth == MAX_DEPTH or is_long or found.kind != THINGS:
+            raise Unsupported("a loop that is long, deep, or over something else than things")
+        shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
+        with self.where(found.data.reshape(len(found.data), *shape[1:])):
+            self.depth += 1
+            self._assign(target, Value(THING, np.arange(found.data.shape[1]).reshape(shape), axis=self.depth))
+            yield
+            self.depth -= 1
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Tuple) and value.kind == PAIR and len(target.elts) == 2:
+            for each, part in zip(target.elts, value.data, strict=True):
+                self._assign(each, part)
+        elif isinstance(target, ast.Name) and target.id not in self.variables:
+            self.variables[target.id] = value
+        else:
+            raise Unsupported("an assignment to something else than a new name")
+
+    # Expressions -----------------------------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> Value:
+        """What an expression is where `active`."""
+        match node:
+            case ast.Constant(value=Text() as text):
+                return Value(TEXT, int(text))
+            case ast.Constant(value=None):
+                return NONE
+            case ast.Constant(value=int() as number) if abs(number) <= MAX_NUMBER:
+                return Value(BOOL if isinstance(number, bool) else INT, np.full((1, 1, 1), number))
+            case ast.Name(id=name) if name in self.variables:
+                return self.variables[name]
+            case ast.Attribute():
+                thing = self.value(node.value)
+                if thing.kind != THING or node.attr not in self.reader.fields:
+                    raise Unsupported(f"a field of {thing.kind}")
+                self.fail(thing.data < 0)
+                kind, columns = self.reader.fields[node.attr]
+                return _of_kind(kind, [self._look_up(self.columns.things[:, :, column], thing) for column in columns])
+            case ast.Call(func=ast.Name(id=name), keywords=[]):
+                return self._call(name, node.args)
+            case ast.Compare():
+                return Value(BOOL, self._compare(node))
+            case ast.UnaryOp(op=ast.Not()):
+                return Value(BOOL, ~self.truth(node.operand))
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                first, second = self.array(node.left, INT), self.array(node.right, INT)
+                return Value(INT, first + second if isinstance(node.op, ast.Add) else first - second)
+            case ast.Subscript(slice=ast.Constant(value=int() as index)):
+                value = self.value(node.value)
+                if value.kind == PAIR and index in (0, 1):
+                    return cast(Value, value.data[index])
+                if value.kind != THINGS or index != 0:
+                    raise Unsupported(f"item {index} of {value.kind}")
+                self.fail(~value.data.any(axis=1)[:, None, None])
+                return self._first(value)
+            case ast.Tuple(elts=[first, second]):
+                return Value(PAIR, (self.value(first), self.value(second)))
+            case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=item)) as part]):
+                if name == item and self.depth == 0:
+                    here, _ = self._yielded(node, self.value)
+                    return replace(self.value(part.iter), data=here[:, :, 0])
+        raise Unsupported(type(node).__name__)
+
+    def array(self, node: ast.expr, kind: str) -> np.ndarray:
+        """The array of an expression that has to be of this kind."""
+        value = self.value(node)
+        if value.kind != kind:
+            raise Unsupported(f"{value.kind} in place of {kind}")
+        return np.asarray(value.data)
+
+    def truth(self, node: ast.expr) -> np.ndarray:
+        """Where an expression counts as true."""
+        if isinstance(node, ast.BoolOp):
+            is_and = isinstance(node.op, ast.And)
+            found = self.truth(node.values[0])
+            for each in node.values[1:]:
+                with self.where(found if is_and else ~found):
+                    found = found & self.truth(each) if is_and else found | self.truth(each)
+            return found
+        value = self.value(node)
+        if value.kind in (BOOL, INT, NUMBERS):
+            return np.asarray(value.data != 0)
+        if value.kind in (THING, THINGS):
+            return np.asarray(value.data >= 0 if value.kind == THING else value.data.any(axis=1)[:, None, None])
+        raise Unsupported(f"the truth of {value.kind}")
+
+    def _look_up(self, column: np.ndarray, thing: Value) -> np.ndarray:
+        """What an array (n, m) has at the place of a thing; what a loop runs over needn't be looked up."""
+        if thing.axis:
+            return column[:, :, None] if thing.axis == 1 else column[:, None, :]
+        places = np.broadcast_to(thing.data, (len(column), *thing.data.shape[1:]))
+        flat = np.maximum(places, 0).reshape(len(column), -1)
+        return np.take_along_axis(column, flat, axis=1).reshape(places.shape)
+
+    def _first(self, things: Value) -> Value:
+        """The first of some things; None where there is none."""
+        n = things.data.shape[1]
+        far = self.columns.things[:, :, self.reader.distance].astype(np.int64) if things.nearest_first else 0
+        place = np.where(things.data, far * n + np.arange(n), np.iinfo(np.int64).max).argmin(axis=1)
+        return Value(THING, np.where(things.data.any(axis=1), place, -1)[:, None, None])
+
+    def _compare(self, node: ast.Compare) -> np.ndarray:
+        found, left = np.ones((1, 1, 1), bool), node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            with self.where(found):
+                found, left = found & self._holds(op, left, right), right
+        return found
+
+    def _holds(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> np.ndarray:
+        first = self.value(left)
+        if isinstance(op, ast.In | ast.NotIn):
+            found = self._contains(right, first)
+        elif (second := self.value(right)) is NONE and isinstance(op, ast.Is | ast.IsNot) and first.kind == THING:
+            found = first.data < 0
+        elif isinstance(op, ast.Eq | ast.NotEq):
+            found = self._equal(first, second)
+        elif type(op) in _ORDERS and first.kind == second.kind == INT:
+            found = _ORDERS[type(op)](first.data, second.data)
+        else:
+            raise Unsupported(f"{type(op).__name__} of {first.kind}")
+        return ~found if isinstance(op, ast.NotIn | ast.NotEq | ast.IsNot) else found
+
+    def _equal(self, first: Value, second: Value) -> np.ndarray:
+        if first.kind == second.kind == PAIR:
+            one, other = (self._equal(a, b) for a, b in zip(first.data, second.data, strict=True))
+            return one & other
+        if second.kind == TEXT and first.kind in self.reader.texts:
+            return np.asarray(first.data == self.form.encode(second.data, first.kind)[self.which][:, None, None])
+        if first.kind != second.kind or first.kind in (TEXT, THINGS):
+            raise Unsupported(f"whether {first.kind} equals {second.kind}")
+        return np.asarray(first.data == second.data)
+
+    def _contains(self, node: ast.expr, item: Value) -> np.ndarray:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(isinstance(n, ast.Constant) for n in node.elts):
+            return reduce(operator.or_, (self._equal(item, self.value(each)) for each in node.elts), _NOWHERE)
+        value = self.value(node)
+        if value.kind == NUMBERS and item.kind == INT:
+            fits = (item.data >= 0) & (item.data < _MOST_NUMBERS)
+            return fits & (value.data >> np.where(fits, item.data, 0) & 1 == 1)
+        if value.kind == THINGS and item.kind == THING:
+            return self._look_up(value.data, item) & (item.data >= 0)
+        raise Unsupported(f"whether {value.kind} has {item.kind}")
+
+    # Calls -----------------------------------------------------------------------------------------------------------
+
+    def _call(self, name: str, arguments: list[ast.expr]) -> Value:
+        match name, arguments:
+            case _, [] if name in self.reader.facts:
+                return self._fact(*self.reader.facts[name])
+            case self.reader.all_things, []:
+                return Value(THINGS, self.columns.present)
+            case self.reader.find, [one]:
+                description = self.value(one)
+                if description.kind != TEXT:
+                    raise Unsupported("a description that isn't a text of its own")
+                targets = self.form.encode(description.data, THINGS)[self.which]
+                self.fail((targets[:, -1] == 0)[:, None, None])
+                found = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
+                return Value(THINGS, found, nearest_first=True)
+            case self.reader.is_free, [one]:
+                position = self.value(one)
+                if position.kind != PAIR:
+                    raise Unsupported("a place that isn't a pair")
+                x, y, rows = np.broadcast_arrays(*(part.data for part in position.data), self.rows[:, None, None])
+                return Value(
+                    BOOL, self.reader.is_free_at(self.memory, rows.ravel(), x.ravel(), y.ravel()).reshape(x.shape)
+                )
+            case "bool", [one]:
+                return Value(BOOL, self.truth(one))
+            case "abs", [one]:
+                return Value(INT, abs(self.array(one, INT)))
+            case "any" | "all", [ast.GeneratorExp() | ast.ListComp() as node]:
+                here, holds = self._yielded(node, self.truth)
+                axes = tuple(range(self.depth + 1, self.depth + 1 + len(node.generators)))
+                met = (here & (holds if name == "any" else ~holds)).any(axis=axes, keepdims=True)
+                return Value(BOOL, met if name == "any" else ~met)
+            case "len", [one]:
+                value = self.value(one)
+                if value.kind == THINGS:
+                    return Value(INT, value.data.sum(axis=1)[:, None, None])
+                if value.kind == NUMBERS:
+                    return Value(INT, np.bitwise_count(value.data).astype(np.int64))
+            case "next", [ast.GeneratorExp() as node, ast.Constant(value=None)]:
+                return self._first(self.value(ast.ListComp(node.elt, node.generators)))
+        raise Unsupported(f"a call of {name}")
+
+    def _fact(self, kind: str, columns: tuple[int, ...]) -> Value:
+        parts = [self.columns.facts[:, column, None, None] for column in columns]
+        if kind == THING:
+            same = (self.columns.things[:, :, 0] == parts[0][:, :, 0]) & self.columns.present
+            return self._first(Value(THINGS, same))
+        return _of_kind(kind, parts)
+
+    def _yielded(self, node: ast.GeneratorExp | ast.ListComp, read: Callable[[ast.expr], Any]) -> tuple[Any, Any]:
+        """Where something is yielded, and what `read` makes of it, along one more axis for each generator."""
+        with ExitStack() as blocks:
+            for number, part in enumerate(node.generators):
+                rest = [*part.ifs, *node.generators[number + 1 :], node.elt]
+                blocks.enter_context(self.each(part.target, part.iter, body=rest))
+                for test in part.ifs:
+                    blocks.enter_context(self.where(self.truth(test)))
+            return self.active, read(node.elt)
+
+
+def _of_kind(kind: str, parts: Sequence[np.ndarray]) -> Value:
+    """A fact or a field."""
+    if kind == PAIR:
+        return Value(PAIR, tuple(Value(INT, part.astype(np.int64)) for part in parts))
+    return Value(kind, parts[0] != 0 if kind == BOOL else parts[0].astype(np.int64))

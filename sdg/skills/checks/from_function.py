@@ -1,0 +1,132 @@
+"""A check function that a user wrote in Python, as the source that everything else here takes.
+
+    def facing(thing):
+        return get_facing() in find_objects(thing)
+
+The names in it are a domain's perception functions. It isn't called: its source is read, its one parameter (if it has
+one) becomes the argument of the skill, and the guard loads it as it loads what a model wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+
+from sdg.envs.domain import Domain
+from sdg.sandbox.guard import Refused
+from sdg.skills.checks.check import compiled
+from sdg.skills.library.library import CheckTemplate
+from sdg.skills.subgoal import CheckFunction
+
+HOW = "write `def reached(thing): return ...` over perception functions, at the top of a file or a cell"
+
+
+class CheckError(ValueError):
+    """This can't be a check; the message says what to write instead."""
+
+
+def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemplate:
+    """The check as a template over its parameter, or without argument where it has none.
+
+    `check` is a function or its source. Raises CheckError for a lambda, a closure, a method, a function whose source
+    can't be had, descriptions that describe nothing and whatever the guard refuses.
+    """
+    try:
+        found = [
+            node
+            for node in ast.parse(check if isinstance(check, str) else _source(check)).body
+            if not isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+    except (SyntaxError, ValueError) as error:
+        raise CheckError(f"the check doesn't parse ({error}): {HOW}") from None
+    if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
+        raise CheckError(f"a check is one function: {HOW}")
+    definition = found[0]
+    _refuse_misspelt(definition, domain)
+    parameters = [each.arg for each in definition.args.args]
+    if len(parameters) > 1 or definition.args.vararg or definition.args.kwonlyargs or definition.args.defaults:
+        raise CheckError(f"the check {definition.name} takes at most one argument, what the skill is about: {HOW}")
+    argument = domain.language.example if parameters else ""
+    if parameters:
+        definition = _Filled(parameters[0], argument).visit(definition)
+        definition.args.args = []
+    definition.decorator_list, definition.returns = [], None
+    source = ast.unparse(ast.fix_missing_locations(definition))
+    made = CheckFunction(definition.name, source + "\n")
+    try:
+        compiled(made, domain)
+    except Refused as refused:
+        raise CheckError(f"the check {definition.name} can't be used: {' '.join(str(refused).split())}") from None
+    return CheckTemplate(made, argument)
+
+
+def _source(check: object) -> str:
+    if inspect.ismethod(check):
+        raise CheckError(f"a method can't be a check ({check.__qualname__}): {HOW}")
+    if not inspect.isfunction(check):
+        raise CheckError(f"{check!r:.60} is no function: {HOW}")
+    if check.__name__ == "<lambda>":
+        raise CheckError(f"a lambda can't be a check, it has no name: {HOW}")
+    if check.__code__.co_freevars:
+        held = ", ".join(check.__code__.co_freevars)
+        raise CheckError(f"{check.__name__} is a closure over {held}: make that the check's parameter, or {HOW}")
+    try:
+        return textwrap.dedent(inspect.getsource(check))
+    except (OSError, TypeError):
+        raise CheckError(
+            f"the source of {check.__name__} can't be read here (it was typed or made by exec): "
+            "put it into a file, or give the check as text"
+        ) from None
+
+
+def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:
+    """A description that describes nothing makes a check that is false for ever: it is said before anything learns."""
+    for text in _descriptions(definition, domain):
+        try:
+            domain.language.parse(text)
+        except ValueError as error:
+            raise CheckError(f"in the check {definition.name}: {error}") from None
+    for part, text in _compared(definition, domain):
+        words = domain.language.parts[part]
+        if text not in words:
+            close = difflib.get_close_matches(text, words, n=1)
+            meant = f"did you mean {close[0]!r}?" if close else f"it is one of {', '.join(words)}"
+            raise CheckError(f"in the check {definition.name}: nothing has the {part} {text!r}; {meant}")
+
+
+def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
+    """Texts handed to perception functions where these take a description."""
+    for call in (node for node in ast.walk(definition) if isinstance(node, ast.Call)):
+        function = domain.perceivable.functions.get(getattr(call.func, "id", ""))
+        names = [name for name in inspect.signature(function).parameters if name != "self"] if function else []
+        given = [*zip(names, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
+        for name, value in given:
+            if name == "description" and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.value
+
+
+def _compared(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[str, str]]:
+    """(part, text) where a field that holds a part of descriptions is compared with a text: thing.color == "rad"."""
+    for node in (node for node in ast.walk(definition) if isinstance(node, ast.Compare)):
+        sides = [node.left, *node.comparators]
+        parts = [each.attr for each in sides if isinstance(each, ast.Attribute) and each.attr in domain.language.parts]
+        for side in sides:
+            if parts and isinstance(side, ast.Constant) and isinstance(side.value, str):
+                yield parts[0], side.value
+
+
+class _Filled(ast.NodeTransformer):
+    """A parameter replaced by the text of an example."""
+
+    def __init__(self, parameter: str, text: str) -> None:
+        self.parameter, self.text = parameter, text
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self.parameter:
+            return node
+        if not isinstance(node.ctx, ast.Load):
+            raise CheckError(f"the check assigns to its parameter {self.parameter!r}: use another name")
+        return ast.copy_location(ast.Constant(self.text), node)

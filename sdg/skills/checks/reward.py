@@ -1,0 +1,70 @@
+"""Many checks as one batched boolean reward: asked about all rows at once where that can be, row by row elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domain import Domain
+from sdg.sandbox.guard import GuardError
+from sdg.skills.checks.check import compiled
+from sdg.skills.checks.vectorized import Unsupported, VectorizedCheck, vectorize
+from sdg.skills.subgoal import CheckFunction
+
+MIN_ROWS = 8
+"""Fewer rows of one form are sooner asked one by one: a call over arrays has a price, however few there are."""
+
+
+class BatchReward:
+    """Evaluates check `check_of[i]` on memory row i.
+
+    Raises `Refused` for a check that the guard doesn't admit; one that fails while it runs is false there.
+    """
+
+    def __init__(self, checks: Sequence[CheckFunction], domain: Domain) -> None:
+        self.checks, self.domain = tuple(checks), domain
+        self._forms: list[VectorizedCheck] = []
+        self._form_of = np.full(len(self.checks), -1)
+        self._place = np.zeros(len(self.checks), np.int64)
+        """Of each check among those of its form."""
+        numbers: dict[str, int] = {}
+        for number, check in enumerate(self.checks):
+            compiled(check, domain)
+            if domain.column_reader is not None:
+                try:
+                    key, texts, form = vectorize(check, domain.column_reader)
+                except Unsupported:
+                    continue
+                self._form_of[number] = own = numbers.setdefault(key, len(self._forms))
+                self._forms += [form] if own == len(self._forms) else []
+                self._place[number] = len(self._forms[own].texts)
+                self._forms[own].texts.append(texts)
+
+    def __call__(self, memory: Any, check_of: np.ndarray) -> np.ndarray:
+        """bool (n,): whether each row's check is true of what its robot has seen."""
+        fired, certain = np.zeros(len(check_of), bool), np.zeros(len(check_of), bool)
+        forms, reader = self._form_of[check_of], self.domain.column_reader
+        counts = np.bincount(forms[forms >= 0], minlength=len(self._forms))
+        chosen = np.flatnonzero(counts >= MIN_ROWS)
+        if len(chosen) and reader is not None:
+            columns = reader.read(memory)
+            for number in chosen.tolist():
+                rows = np.flatnonzero(forms == number)
+                try:
+                    which = self._place[check_of[rows]]
+                    fired[rows], certain[rows] = self._forms[number].evaluate(memory, columns, rows, which)
+                except Unsupported:  # the next calls leave it alone
+                    self._form_of[self._form_of == number] = -1
+        for i in np.flatnonzero(~certain).tolist():
+            fired[i] = ask(self.checks[check_of[i]], self.domain, memory=memory, row=i)
+        return fired
+
+
+def ask(check: CheckFunction, domain: Domain, *, memory: Any, row: int) -> bool:
+    """The interpreted answer of a check about one row; False where it fails."""
+    try:
+        return compiled(check, domain)(domain.snapshot(memory, row))
+    except GuardError:
+        return False

@@ -1,0 +1,140 @@
+"""A check as a template: the same question about something else.
+
+What is verified for "red key" holds as a question for any other description: the literals that spell the old one are
+replaced in the syntax tree. This is how a skill gets its termination check for a new argument, and how it is practised
+on layouts that no hypothesis was made for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sdg.envs.domain import Language
+from sdg.skills.subgoal import CheckFunction
+
+MAX_SOURCE = 16_384
+"""Characters of source that are looked at; the guard admits no more than 8 KB of code."""
+
+
+@lru_cache(maxsize=4096)
+def parsed_check(source: str) -> ast.Module | None:
+    """The tree of a check's source that all who only read it share; None as in `parse_source`."""
+    return parse_source(source)
+
+
+def parse_source(source: str) -> ast.Module | None:
+    """A new tree, for the caller to change; None for what is too long or doesn't parse.
+
+    It isn't cached because to copy a tree takes longer than to parse its source again; readers share `parsed_check`.
+    """
+    if len(source) > MAX_SOURCE:
+        return None
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # hostile nesting ends in any of the four
+        return None
+
+
+@lru_cache(maxsize=4096)
+def string_constants(source: str) -> tuple[str, ...]:
+    """The string constants of some source, in the order in which they stand; () when it doesn't parse."""
+    tree = parsed_check(source)
+    nodes = ast.walk(tree) if tree is not None else ()
+    found = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return tuple(str(node.value) for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)))
+
+
+def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
+    """Whether all that statements do is to return this constant."""
+    only = body[0] if len(body) == 1 else None
+    return isinstance(only, ast.Return) and isinstance(only.value, ast.Constant) and only.value.value is answer
+
+
+class Unfit(ValueError):
+    """The check can't be asked about that: it compares a colour or type that the new description leaves open."""
+
+
+def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Language) -> CheckFunction:
+    """The check with each description (a key) replaced by another (its value), all at once.
+
+    Literals that are a description, and lone words of one ("key"), are replaced. Raises Unfit where a word has no
+    counterpart, or two different ones; a check that doesn't parse is Unfit too.
+    """
+    targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
+    named = _named(check, language)
+    relevant: Any = targets.items() if named is None else ((old, new) for old, new in targets.items() if old in named)
+    return _rewritten(check, tuple(sorted(relevant)), language)
+
+
+@lru_cache(maxsize=50_000)
+def _rewritten(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], language: Language) -> CheckFunction:
+    tree = _Rewriter(dict(targets), language).visit(parse_check(check))
+    return CheckFunction(check.name, ast.unparse(tree)) if targets else check
+
+
+@lru_cache(maxsize=10_000)
+def _named(check: CheckFunction, language: Language) -> frozenset[Any] | None:
+    """What a check names by description; None when it compares lone words, so that every replacement may matter."""
+    words = {text.strip().lower() for text in string_constants(check.source)}
+    lone = {word for part in language.parts.values() for word in part}
+    return None if words & lone else mentioned(check, language)
+
+
+def parse_check(check: CheckFunction) -> ast.Module:
+    """A new tree of the check's source, for the caller to change. Raises Unfit where it doesn't parse."""
+    tree = parse_source(check.source)
+    if tree is None:
+        raise Unfit(f"the check {check.name} doesn't parse")
+    return tree
+
+
+def mentioned(check: CheckFunction, language: Language) -> frozenset[Any]:
+    """What a check names by description in its literals; nothing where it doesn't parse."""
+    found = (_described(text, language) for text in string_constants(check.source))
+    return frozenset(target for target in found if target is not None)
+
+
+def _described(value: str, language: Language) -> Any:
+    try:
+        return language.parse(value)
+    except ValueError:
+        return None
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, targets: Mapping[Any, Any], language: Language) -> None:
+        self.targets, self.language = targets, language
+        parts = list(language.parts.items())
+        # A lone word of the last part (the kind of thing) is a description, too: that reading comes first.
+        self.before, self.after = parts[:-1], parts[-1:]
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if not isinstance(node.value, str):
+            return node
+        word = node.value.strip().lower()
+        for part, words in self.before:
+            if word in words:
+                return self._put(node, self._counterpart(word, part))
+        target = _described(node.value, self.language)
+        if target is not None and target in self.targets:
+            return self._put(node, self.language.text(self.targets[target]))
+        for part, words in self.after:
+            if word in words:
+                return self._put(node, self._counterpart(word, part))
+        return node
+
+    @staticmethod
+    def _put(node: ast.Constant, text: str) -> ast.Constant:
+        return ast.copy_location(ast.Constant(text), node)
+
+    def _counterpart(self, word: str, part: str) -> str:
+        of = self.language.part
+        new = {of(target, part) for old, target in self.targets.items() if of(old, part) == word}
+        if not new:
+            return word
+        if len(new) > 1 or None in new:
+            raise Unfit(f"{word!r} has no one counterpart")
+        return str(new.pop())

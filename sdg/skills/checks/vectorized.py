@@ -1,0 +1,74 @@
+"""Checks asked about all rows at once; those that differ in the things that they name are evaluated together."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.batch import ColumnReader, Columns
+from sdg.sandbox.guard import Refused
+from sdg.sandbox.guard.syntax import parse
+from sdg.skills.checks.evaluation import THINGS, Evaluation, Text, Unsupported
+from sdg.skills.subgoal import CheckFunction
+
+_UNKNOWN = -9  # a text that no thing has
+
+
+@dataclass
+class VectorizedCheck:
+    """Checks that differ in their texts alone, as one function over rows."""
+
+    body: Sequence[ast.stmt]
+    reader: ColumnReader
+    texts: list[tuple[str, ...]] = field(default_factory=list)
+    """Of each check that was added."""
+    _encoded: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+
+    def evaluate(self, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray) -> tuple[Any, Any]:
+        """The answer of check `which[i]` about row `rows[i]`, and whether it is certain, bool (k,) twice.
+
+        Raises Unsupported.
+        """
+        run = Evaluation(self, memory, Columns(*(array[rows] for array in columns)), rows, which)
+        run.run(self.body)
+        return run.result[:, 0, 0] & ~run.failed, ~run.uncertain | run.failed
+
+    def encode(self, text: int, kind: str) -> np.ndarray:
+        """A text of every check as the number that a field of this kind has, i64 (checks,), or (THINGS) as a target and
+        whether it is one, i64 (checks, w + 1)."""
+        found = self._encoded.get((text, kind))
+        if found is None or len(found) < len(self.texts):
+            own = [texts[text] for texts in self.texts]
+            numbers = {spelled: number for number, spelled in enumerate(self.reader.texts.get(kind, ()))}
+            coded = [self._target(each) if kind == THINGS else numbers.get(each, _UNKNOWN) for each in own]
+            self._encoded[text, kind] = found = np.array(coded, np.int64)
+        return found
+
+    def _target(self, text: str) -> tuple[int, ...]:
+        try:
+            return (*self.reader.parse(text), 1)
+        except ValueError:
+            return (*self.reader.parse(self.reader.anything), 0)
+
+
+def vectorize(check: CheckFunction, reader: ColumnReader) -> tuple[str, tuple[str, ...], VectorizedCheck]:
+    """What checks have in common that differ in their texts alone, a check's own texts, and a form for all of them.
+
+    Raises Unsupported; a form may still turn out to be unsupported when it is first evaluated.
+    """
+    try:
+        *constants, function = parse(check.source).body
+    except (Refused, ValueError) as error:
+        raise Unsupported(str(error)) from None
+    if not isinstance(function, ast.FunctionDef) or function.name != check.name:
+        raise Unsupported("it ends in something else than its function")
+    body, texts = [*constants, *function.body], list[str]()
+    for node in (node for part in body for node in ast.walk(part) if isinstance(node, ast.Constant)):
+        if isinstance(node.value, str):
+            texts.append(node.value)
+            node.value = Text(len(texts) - 1)
+    return ast.dump(ast.Module(body, [])), tuple(texts), VectorizedCheck(body, reader)

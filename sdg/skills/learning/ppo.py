@@ -1,0 +1,160 @@
+"""PPO for one skill on the batched engine (SDG, section 4.4 and appendix; Schulman et al., 2017).
+
+The algorithm, its order of work and its settings are stable-baselines3's; the network is
+`skills/learning/gradients.py`, which makes use of inputs being bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from sdg.envs.batch import Inputs as BitInputs
+from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.policy.network import BitsPolicy, Policy
+from sdg.skills.settings import PPOSettings
+
+
+class Environments(Protocol):
+    """n environments that begin anew by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
+
+    num_envs: int
+    inputs: BitInputs
+    """What the bits are, and how many actions there are."""
+
+    def reset(self) -> Any:
+        """Observations u8 (n, size)."""
+        ...
+
+    def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations, rewards, dones, infos; where `TimeLimit.truncated` there is a `terminal_observation`, too."""
+        ...
+
+
+def _never() -> bool:
+    return False
+
+
+class PPOLearner:
+    """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""
+
+    def __init__(
+        self, env: Environments, settings: PPOSettings = PPOSettings(), *, seed: int, init_policy: Policy | None = None
+    ) -> None:
+        self.env, self.settings, self.steps = env, settings, 0
+        self._rng = np.random.default_rng(seed)
+        self.network = Network.create(env.inputs, settings.hidden, self._rng)
+        self._rollout = _Rollout(settings.n_steps, env.num_envs, env.inputs)
+        self._observations: np.ndarray = np.zeros((0, 0), np.uint8)
+        if init_policy is not None:
+            self.network.load(init_policy)
+
+    def learn(
+        self,
+        total_timesteps: int,
+        *,
+        callback: Callable[[PPOLearner, int], bool],
+        should_stop: Callable[[], bool] = _never,
+    ) -> int:
+        """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
+
+        After each rollout, before the network learns from it, `callback(self, steps)` is asked whether to go on;
+        after each step `should_stop()` may end everything: what was collected until then is still learned from.
+        """
+        last = self.steps + total_timesteps
+        if not len(self._observations):
+            self._observations = self.env.reset()
+        going = True
+        while going and self.steps < last:
+            going = self._collect(should_stop)
+            if not callback(self, self.steps):
+                break
+            chosen, rollout = self.settings, self._rollout
+            batch, loss = rollout.batch(), Loss(chosen.clip_range, chosen.ent_coef)
+            for _ in range(chosen.n_epochs):
+                order = self._rng.permutation(rollout.inputs.used)
+                for first in range(0, len(order), chosen.batch_size):
+                    self.network.compute_gradient(rollout.inputs, batch, order[first : first + chosen.batch_size], loss)
+                    self.network.adam_step(chosen.learning_rate, chosen.max_grad_norm)
+        return self.steps
+
+    def act(self, observations: np.ndarray) -> np.ndarray:
+        """Sampled actions i64 (n,) for observations u8 (n, size)."""
+        inputs = Inputs(self.env.inputs, len(observations))
+        logits, _ = self.network.evaluate(inputs, inputs.append(observations))
+        return self._draw(logits)
+
+    def bias_actions(self, logits: np.ndarray) -> None:
+        """Set the actor's first preferences over actions; an untrained network adds next to nothing to them."""
+        self.network.views(self.network.parameters)[5][:-1] = logits
+
+    def policy(self) -> BitsPolicy:
+        """The current policy as plain arrays."""
+        return self.network.policy()
+
+    def _draw(self, logits: np.ndarray) -> np.ndarray:
+        return np.argmax(logits + self._rng.gumbel(size=logits.shape), axis=1)
+
+    def _collect(self, should_stop: Callable[[], bool]) -> bool:
+        """Fill the rollout, or part of it; False when `should_stop` said so."""
+        rollout, n, going = self._rollout, self.env.num_envs, True
+        rollout.inputs.clear()
+        for t in range(self.settings.n_steps):
+            logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
+            actions = self._draw(logits)
+            rollout.actions[t] = actions
+            rollout.log_probabilities[t] = logits[np.arange(n), actions] - _log_sum(logits)
+            self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
+            rollout.rewards[t] = rewards + self._truncation_bootstrap(rollout.dones[t], infos)
+            self.steps += n
+            rollout.length, going = t + 1, not should_stop()
+            if not going:
+                break
+        inputs = Inputs(self.env.inputs, n)
+        _, last = self.network.evaluate(inputs, inputs.append(self._observations))
+        rollout.compute_advantages(last, self.settings.gamma, self.settings.gae_lambda)
+        return going
+
+    def _truncation_bootstrap(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
+        """What an episode that only the clock ended would still have been worth: f32 (n,)."""
+        worth = np.zeros(len(dones), np.float32)
+        cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
+        if cut:
+            inputs = Inputs(self.env.inputs, len(cut))
+            seen = inputs.append(np.stack([infos[i]["terminal_observation"] for i in cut]))
+            worth[cut] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, seen)[1]
+        return worth
+
+
+class _Rollout:
+    """T steps of n environments, in arrays (T, n), of which the first `length` are filled."""
+
+    def __init__(self, n_steps: int, n_envs: int, inputs: BitInputs) -> None:
+        self.inputs, self.length = Inputs(inputs, n_steps * n_envs), n_steps
+        self.actions = np.zeros((n_steps, n_envs), np.int64)
+        self.dones = np.zeros((n_steps, n_envs), np.bool_)
+        self.log_probabilities, self.values, self.rewards, self.advantages = np.zeros((4, n_steps, n_envs), np.float32)
+
+    def compute_advantages(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
+        """Generalised advantage estimation (Schulman et al., 2016); `last` f32 (n,) are the values after the end."""
+        following, advantage = last, np.zeros_like(last)
+        for t in reversed(range(self.length)):
+            going = np.float32(gamma) * ~self.dones[t]
+            advantage = (
+                self.rewards[t] + going * following - self.values[t] + going * np.float32(gae_lambda) * advantage
+            )
+            self.advantages[t], following = advantage, self.values[t]
+
+    def batch(self) -> Batch:
+        """All samples, in the order of `inputs`."""
+        filled = slice(self.length)
+        advantages, values = self.advantages[filled].ravel(), self.values[filled].ravel()
+        log_probabilities = self.log_probabilities[filled].ravel()
+        return Batch(self.actions[filled].ravel(), log_probabilities, advantages, advantages + values)
+
+
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    top = logits.max(axis=1)
+    return np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top

@@ -1,0 +1,258 @@
+"""stable-baselines3's PPO as a learner of skills: for any inputs, for numbered and for continuous actions.
+
+It is how worlds are practised in that step one at a time (`sdg.envs.world_rows`). Two things are added to the original,
+both because checks pay rarely: nothing is learned from a rollout without any reward (`SparsePPO`), and after a success
+the next attempt may begin where it ended (`ContinuedPractice`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import VecEnv
+
+from sdg.envs.domain import Domain
+from sdg.envs.spaces import spaces_of
+from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv, RowsVecEnv
+from sdg.skills.policy.network import MLPPolicy, Policy
+from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
+
+CONTINUED = 0.5
+"""Share of successes after which the row goes on from where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SB3Settings:
+    """Names and meaning are stable-baselines3's, but for these: `hidden` are the widths of the layers of actor and of
+    critic. With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and
+    `redraw` is how often another one follows; 0: every attempt is an episode."""
+
+    n_steps: int = 128
+    batch_size: int = 512
+    n_epochs: int = 5
+    learning_rate: float = 1e-3
+    ent_coef: float = 0.0
+    gamma: float = 0.98
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    max_grad_norm: float = 0.5
+    hidden: tuple[int, ...] = (64, 64)
+    log_std_init: float = 0.0
+    chain: int = 0
+    redraw: float = 0.1
+
+
+class ArraysVecEnv(VecEnv):
+    """A VecEnv whose environments are rows of arrays: there are no single ones to be asked anything."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Rows have no attribute but this."""
+        return [{"render_mode": None}.get(attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused."""
+        raise AttributeError(f"rows have no attribute {attr_name!r} to set")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Refused."""
+        raise AttributeError(f"rows have no method {method_name!r}")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """Never wrapped."""
+        return [False] * self.num_envs
+
+
+class SB3Rows(ArraysVecEnv):
+    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
+
+    `observed` is the space of what is seen where that isn't the rows' inputs.
+    """
+
+    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
+        inputs, actions = spaces_of(rows.inputs)
+        super().__init__(rows.num_envs, observed or inputs, actions)
+        self.rows = rows
+
+    def reset(self) -> Any:
+        return self.rows.reset()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self.rows.step_async(actions)
+
+    def step_wait(self) -> Any:
+        return self.rows.step_wait()
+
+
+class ContinuedPractice(PracticeEnv):
+    """Practice in which half of the successes are gone on from: the next subgoal begins there.
+
+    A program that calls a skill again and again (`while not there: push_nearer()`) meets it in those moments, which no
+    pool of starts has. A row whose check is still true begins anew, as one does that has failed.
+    """
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self._reached = np.zeros(len(self.age), bool)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
+        fired, over, succeeded = super().step(actions)
+        self._reached = fired & ~over
+        return fired, over, succeeded
+
+    def restore_random(self, rows: np.ndarray) -> None:
+        """Begin `rows` anew: where they are, or in moments drawn from the pool."""
+        stay = rows[self._reached[rows] & (self.rng.random(len(rows)) < CONTINUED)]
+        if len(stay):
+            self.rows.begin_subgoals(stay)
+            stay = stay[~self.reward(self.memory, self.starts.check_of[self.start_of])[stay]]
+            self.age[stay] = 0
+            if self.require_same_place:
+                self.began_in[stay] = self.rows.places()[stay]
+        super().restore_random(np.setdiff1d(rows, stay))
+
+
+class SparsePPO(PPO):
+    """PPO that learns nothing from a rollout without any reward.
+
+    All advantages are the value network's own noise there; normalising makes it as loud as a success, and a policy
+    that starts out as an even spread of actions has lost it before its first success.
+    """
+
+    def train(self) -> None:
+        """Update on the rollout, where there is something to learn from."""
+        if self.rollout_buffer.rewards.any():
+            super().train()
+
+
+class RolloutCallback(BaseCallback):
+    """Asks after each rollout whether to go on, before anything is learned from it."""
+
+    def __init__(self, asked: Callable[[int], bool], should_stop: Callable[[], bool] = lambda: False) -> None:
+        super().__init__()
+        self.asked, self.should_stop, self.keep_going, self.steps = asked, should_stop, True, 0
+
+    def _on_step(self) -> bool:
+        return self.keep_going and not self.should_stop()
+
+    def _on_rollout_end(self) -> None:
+        self.steps = self.num_timesteps
+        self.keep_going = self.asked(self.steps)
+
+
+def keywords(settings: Any) -> dict[str, Any]:
+    """Settings as stable-baselines3's PPO takes them; the others are of the network or of practice."""
+    others = {"hidden", "log_std_init", "chain", "redraw"}
+    return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in others}
+
+
+class SB3Learner:
+    """Learns one policy on practice; can go on from an earlier policy of its kind and shape."""
+
+    def __init__(
+        self,
+        env: PracticeVecEnv | ChainedVecEnv,
+        settings: SB3Settings,
+        *,
+        seed: int,
+        init_policy: Policy | None = None,
+    ) -> None:
+        torch.set_num_threads(1)
+        self.env, self.inputs = env, env.inputs
+        self.ppo = SparsePPO(
+            "MlpPolicy",
+            SB3Rows(env),
+            **keywords(settings),
+            policy_kwargs={
+                "net_arch": list(settings.hidden),
+                "activation_fn": torch.nn.Tanh,
+                "log_std_init": settings.log_std_init,
+            },
+            seed=seed,
+            device="cpu",
+        )
+        self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
+        if init_policy is not None:
+            with torch.no_grad():
+                for name, parameter in self._parameters().items():
+                    have = init_policy.weights.get(name)
+                    if have is None or have.T.shape != tuple(parameter.shape):
+                        raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)[::-1]}")
+                    parameter.copy_(torch.as_tensor(have.T.copy()))
+
+    def learn(
+        self,
+        total_timesteps: int,
+        *,
+        callback: Callable[[SB3Learner, int], bool],
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Train for `total_timesteps`, in whole rollouts; returns their steps. `callback` returns False to end it.
+
+        `should_stop` is asked after every step: a rollout that it cuts off is learned nothing from.
+        """
+        asked = RolloutCallback(lambda steps: callback(self, steps), should_stop)
+        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
+        return asked.steps
+
+    def policy(self) -> MLPPolicy:
+        """The current policy as plain arrays."""
+        return MLPPolicy(as_arrays(self._parameters()), self.inputs)
+
+    def _parameters(self) -> dict[str, Any]:
+        found = parameters_of(self.ppo.policy)
+        return found if self.inputs.bounds is None else found | {"log_std": self.ppo.policy.log_std}
+
+
+def parameters_of(policy: Any) -> dict[str, Any]:
+    """All of a policy that decides actions, by its name in `MLPPolicy` (which transposes it: torch has outputs first).
+
+    Raises ValueError for a policy with layers that `MLPPolicy` hasn't.
+    """
+    layers = list(policy.mlp_extractor.policy_net)
+    if any(not isinstance(each, torch.nn.Linear | torch.nn.Tanh) for each in layers):
+        raise ValueError("only layers with tanh between them can be stored: leave activation_fn as it is")
+    found: dict[str, Any] = {}
+    linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
+    for number, layer in enumerate([*linear, policy.action_net], 1):
+        found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
+    return found
+
+
+def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Parameters as `MLPPolicy` has them."""
+    return {name: each.detach().cpu().numpy().T.copy() for name, each in parameters.items()}
+
+
+class _SB3:
+    """stable-baselines3's PPO (`sdg.skills.learning.Learner`)."""
+
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> SB3Learner:
+        """PPO on `starts`; a row's horizon is the skill's own."""
+        chosen = SB3Settings(**settings.ppo)
+        common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}
+        if chosen.chain:
+            chained = ChainedPractice(starts, settings.n_envs, redraw=chosen.redraw, **common)
+            return SB3Learner(ChainedVecEnv(chained, most=chosen.chain), chosen, seed=seed, init_policy=init_policy)
+        env = ContinuedPractice(starts, settings.n_envs, **common)
+        rows = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
+        return SB3Learner(rows, chosen, seed=seed, init_policy=init_policy)
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """A policy over the domain's inputs."""
+        return MLPPolicy(weights, domain.inputs)
+
+
+SB3 = _SB3()

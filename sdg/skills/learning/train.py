@@ -1,0 +1,214 @@
+"""Training one skill on the subgoals of its cluster (SDG, section 4.4): PPO, held-out starts, the best policy kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.learning import LEARNERS, policy_of
+from sdg.skills.policy.network import Policy, rounded
+from sdg.skills.practice.env import success_of
+from sdg.skills.practice.starts import Starts
+from sdg.skills.settings import Count, NotNegative, Size
+
+VALIDATION, ROLL_INS, REPLAYS = "validation", "roll-ins", "replays"
+"""What environment steps are spent on beside practice."""
+
+HELD_OUT, PRACTICE = "held out", "practice"
+"""Which starts chose a policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """Practice of one skill. It ends at `total_timesteps`, or when `target_success` of the held-out starts succeed in
+    `confirmations` evaluations in a row, or after `patience` evaluations without a gain."""
+
+    total_timesteps: Count = 60_000
+    """most environment steps (of round 2, where there are rounds)"""
+    n_envs: Size = 256
+    """environments a skill learns in side by side"""
+    horizon: Size = 40
+    """steps of one attempt at a skill"""
+    evaluate_every: Count = 20_000
+    """environment steps between two evaluations"""
+    target_success: NotNegative = 0.998
+    """validation success at which learning stops early; above 1: never"""
+    confirmations: Count = 2
+    """evaluations in a row that must reach it"""
+    patience: Count = 6
+    """evaluations without a gain before learning stops"""
+    validation_starts: Size = 400
+    """held-out starts of an evaluation"""
+    side_effect_cost: NotNegative = 0.3
+    """taken from the reward for each thing that changes by the way"""
+    require_same_place: bool = False
+    """whether a check counts only in the part of the world in which the attempt began"""
+    learner: str = "ppo"
+    """who learns skills: a key of sdg.skills.learning.LEARNERS, or module:attribute"""
+    ppo: dict[str, Any] = field(default_factory=dict)
+    """the learner's own settings that differ from its defaults, such as {batch_size: 256}"""
+    network: dict[str, Any] = field(default_factory=dict)
+    """sizes of its network that differ from its defaults, such as {width: 128}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a learning curve: rates in [0, 1], the mean steps of held-out episodes and the steps within which
+    99 % of those that succeeded did."""
+
+    environment_steps: int
+    train_success: float
+    validation_success: float
+    validation_steps: float
+    steps_99: float
+    episodes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a finished policy does within `horizon` steps from `episodes` starts that chose nothing, each played once.
+
+    `success_known` is the rate in [0, 1] where what was perceived doesn't rule the subgoal out, with the count
+    `left_out`; None where it does everywhere.
+    """
+
+    success_rate: float
+    episodes: int
+    horizon: int
+    success_known: float | None
+    left_out: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process.
+
+    `other_steps` are environment steps beside those of practice, by what for (`validation`, `roll-ins`, `replays`);
+    `measured` is None where too few starts were left to measure it.
+    `judged_on` is HELD_OUT, or PRACTICE where there were too few held-out starts even to choose by.
+    """
+
+    weights: Mapping[str, np.ndarray]
+    curve: tuple[Point, ...]
+    environment_steps: int
+    best: Point
+    other_steps: Mapping[str, int] = field(default_factory=dict)
+    measured: Measured | None = None
+    judged_on: str = HELD_OUT
+
+
+def open_starts(starts: Starts) -> Starts:
+    """The starts whose check isn't true already: there is nothing to learn at the others."""
+    return starts.take(np.flatnonzero(~are_done(starts)))
+
+
+def are_done(starts: Starts) -> np.ndarray:
+    """bool (M,): whether each start's check is true already."""
+    return BatchReward(starts.checks, starts.domain)(starts.memory, starts.check_of)
+
+
+def are_known(starts: Starts) -> np.ndarray:
+    """bool (M,): whether each start's subgoal is possible from there by all that the agent itself has perceived."""
+    domain = starts.domain
+    named = [domain.language.described(row) for row in starts.targets]
+    seen = (starts.rows.perception(i) for i in range(len(starts)))
+    return np.array([domain.persistence.is_possible(*each) for each in zip(seen, named, strict=True)], bool)
+
+
+def measure(
+    policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
+) -> tuple[Measured, int]:
+    """Play every start once, actions sampled; what came of it, and the environment steps that it took."""
+    reached, taken = success_of(
+        policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
+    )
+    known = are_known(starts)
+    rate = float(reached[known].mean()) if known.any() else None
+    return Measured(float(reached.mean()), len(starts), horizon, rate, int((~known).sum())), int(taken.sum())
+
+
+def train(
+    starts: Starts,
+    validation: Starts,
+    settings: TrainSettings,
+    *,
+    seed: int,
+    init_policy: Policy | None = None,
+    good_enough: float | None = None,
+    on_evaluation: Callable[[Point], None] = lambda point: None,
+) -> Trained:
+    """Learn on `starts`; the callback `on_evaluation` gets each point of the curve. Raises ValueError without starts.
+
+    With `good_enough` the policy to begin with is evaluated, too, and kept as it is where it succeeds that often.
+    """
+    if not len(starts) or not len(validation):
+        raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
+    learner = LEARNERS.get(settings.learner).practise(starts, settings, seed=seed, init_policy=init_policy)
+    watcher = _Evaluation(learner.env, validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
+    if good_enough is not None:
+        watcher.evaluate(learner, 0)
+        if watcher.policy is not None and watcher.best.validation_success >= good_enough:
+            steps = {VALIDATION: watcher.steps}
+            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, steps)
+    steps = learner.learn(settings.total_timesteps, callback=watcher)
+    if not watcher.curve or watcher.curve[-1].environment_steps < steps:
+        watcher.evaluate(learner, steps)
+    assert watcher.policy is not None
+    return Trained(watcher.policy.weights, tuple(watcher.curve), steps, watcher.best, {VALIDATION: watcher.steps})
+
+
+class _Evaluation:
+    """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
+
+    def __init__(
+        self, env: Any, validation: Starts, *, settings: TrainSettings, seed: int,
+        on_evaluation: Callable[[Point], None],
+    ) -> None:  # fmt: skip
+        self.env, self.validation, self.settings, self.seed = env, validation, settings, seed
+        self.on_evaluation = on_evaluation
+        self.curve: list[Point] = []
+        self.policy: Policy | None = None
+        self.best = Point(0, 0.0, -1.0, float("inf"), 0.0, 0, 0.0)
+        self.since_best = self.good = self.steps = 0
+        self.began = time.monotonic()
+
+    def __call__(self, learner: Any, steps: int) -> bool:
+        last = self.curve[-1].environment_steps if self.curve else 0
+        if steps - last < self.settings.evaluate_every:
+            return True
+        self.evaluate(learner, steps)
+        return self.good < self.settings.confirmations and self.since_best < self.settings.patience
+
+    def evaluate(self, learner: Any, steps: int) -> None:
+        chosen = self.settings
+        # What is judged is what will be stored: weights that fit into half the space.
+        policy = policy_of(rounded(learner.policy().weights), self.validation.domain, chosen.learner)
+        reached, taken = success_of(
+            policy,
+            self.validation,
+            horizon=chosen.horizon,
+            seed=self.seed,
+            require_same_place=chosen.require_same_place,
+        )
+        self.steps += int(taken.sum())
+        rate = self.env.successes / max(1, self.env.episodes)
+        self.env.successes = self.env.episodes = 0
+        seconds = round(time.monotonic() - self.began, 3)
+        slowest = float(np.quantile(taken[reached], 0.99)) if reached.any() else 0.0
+        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), slowest, len(reached), seconds)
+        self.curve.append(point)
+        self.on_evaluation(point)
+        self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0
+        better = (point.validation_success, -point.validation_steps) > (
+            self.best.validation_success,
+            -self.best.validation_steps,
+        )
+        self.since_best = 0 if better else self.since_best + 1
+        if better:
+            self.best, self.policy = point, policy

@@ -1,0 +1,165 @@
+"""Practice as a learner wants it: rows that are stepped at once and begin again by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.batch import Inputs
+from sdg.envs.domain import Domain
+from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+from sdg.skills.policy.network import BitsPolicy, Policy
+from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
+
+
+class RowsVecEnv:
+    """What a learner asks of rows that are arrays and not objects: to be stepped at once."""
+
+    inputs: Inputs
+
+    def __init__(self, n: int) -> None:
+        self.num_envs = n
+        self._actions = np.zeros(n, np.int64)
+        self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
+
+    def reset(self) -> np.ndarray:
+        """Begin every row: observations u8 (n, size)."""
+        raise NotImplementedError
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,), infos."""
+        raise NotImplementedError
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Remember the actions for `step_wait`."""
+        self._actions = np.asarray(actions)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Both at once."""
+        self.step_async(actions)
+        return self.step_wait()
+
+
+class PracticeVecEnv(RowsVecEnv):
+    """Practice for a learner. A row ends when its check fires or its horizon is over.
+
+    The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
+    not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
+    the program that called the skill counts on full hands staying full, empty ones empty, and things staying what they
+    are.
+    """
+
+    def __init__(self, env: PracticeEnv, *, side_effect_cost: float = 0.0) -> None:
+        super().__init__(len(env.age))
+        self.inputs = env.inputs
+        self.env, self.side_effect_cost = env, side_effect_cost
+        self.episodes = self.successes = 0
+
+    def reset(self) -> np.ndarray:
+        """Start every row again."""
+        self.env.restore_random(np.arange(self.num_envs))
+        return self.env.features()
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
+        actions = self.env.unmirror(self._actions)
+        counted = self.side_effect_cost > 0
+        held = self.env.rows.holding() if counted else 0
+        broken = self.env.rows.spoils(actions) if counted else False
+        fired, over, _ = self.env.step(actions)
+        rewards = fired.astype(np.float32)
+        if counted:
+            spoilt = (self.env.rows.holding() != held) | broken
+            rewards[spoilt & ~fired] -= self.side_effect_cost
+        dones = fired | over | (self.env.age >= self.env.horizon)
+        ended = np.flatnonzero(dones)
+        self.episodes += len(ended)
+        self.successes += int(fired.sum())
+        if len(ended):
+            self.env.restore_random(ended)
+        return self.env.features(), rewards, dones, self._infos
+
+
+class ChainedVecEnv(RowsVecEnv):
+    """Chained practice for a learner: an episode ends when the body is lost, or is cut off after `most` steps.
+
+    The check pays 1, nothing else pays. Ends of subgoals inside an episode are none for the learner: it is paid for
+    what it can still reach afterwards.
+    """
+
+    def __init__(self, env: ChainedPractice, *, most: int) -> None:
+        super().__init__(len(env.age))
+        self.inputs, self.env, self.most = env.inputs, env, most
+        self.lived = np.zeros(self.num_envs, np.int64)
+        self.episodes = self.successes = 0
+
+    def reset(self) -> np.ndarray:
+        """Start every row anew, each at another age, so that they aren't all cut off at once."""
+        self.begin(np.arange(self.num_envs))
+        self.lived = np.arange(self.num_envs) * self.most // self.num_envs
+        return self.env.features()
+
+    def begin(self, rows: np.ndarray) -> None:
+        """Put rows into moments drawn from the pool."""
+        self.env.restore_random(rows)
+
+    def notice(
+        self, actions: np.ndarray, *, fired: np.ndarray, over: np.ndarray, won: np.ndarray, ended: np.ndarray
+    ) -> None:
+        """Count attempts; called with what a step came to, before rows go on. `won`: the task was done."""
+        self.episodes += int(ended.sum())
+        self.successes += int(fired.sum())
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        env = self.env
+        actions = env.unmirror(self._actions)
+        fired, over, won = env.step(actions)
+        self.lived += 1
+        lost = over | env.are_lost()
+        ended = fired | lost | (env.age >= env.horizon)
+        self.notice(actions, fired=fired, over=lost, won=won, ended=ended)
+        dones = lost | (self.lived >= self.most)
+        on = np.flatnonzero(ended & ~dones)
+        if len(on):
+            stuck = env.go_on(on, reached=fired[on])
+            lost[stuck] = dones[stuck] = True
+        infos = self._infos
+        if dones.any():
+            seen = env.features()
+            infos = [
+                {"terminal_observation": seen[row], "TimeLimit.truncated": not lost[row]} if dones[row] else {}
+                for row in range(self.num_envs)
+            ]
+            self.begin(np.flatnonzero(dones))
+            self.lived[dones] = 0
+        return env.features(), fired.astype(np.float32), dones, infos
+
+
+class _PPO:
+    """The project's own learner (`sdg.skills.learning.Learner`)."""
+
+    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PPOLearner:
+        """PPO on `starts`; a row's horizon is the skill's own."""
+        env = PracticeEnv(
+            starts,
+            settings.n_envs,
+            horizon=settings.horizon,
+            seed=seed,
+            require_same_place=settings.require_same_place,
+        )
+        chosen = PPOSettings(**settings.ppo)
+        return PPOLearner(
+            PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost), chosen, seed=seed, init_policy=init_policy
+        )
+
+    def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
+        """A policy over the domain's inputs."""
+        return BitsPolicy(weights, domain.inputs)
+
+
+PPO = _PPO()

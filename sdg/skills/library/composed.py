@@ -1,0 +1,219 @@
+"""Composed skills: functions over learned skills and perception that a model distilled from programs, kept as source.
+
+A composed skill runs in the sandbox of the program that calls it, linked behind it. What it returns is what its check
+says afterwards, whatever its own code says.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import symtable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from sdg.envs.files import atomic_write, read_file
+from sdg.sandbox.guard.extract import parsed
+from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.syntax import loads as names_read
+from sdg.skills.library.library import LibraryError
+from sdg.skills.strict_json import canonical, decode, loads
+
+MAX_BYTES = 2**20
+THING, POSITION, NUMBER = "thing", "position", "number"
+"""What an argument may be in every domain: a description or a record; a position; a number."""
+
+REQUIRE, BEGIN, RESULT = "require_argument", "skill_begins", "skill_result"
+"""Functions of the host that linked source calls: they judge an argument, and note what came of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument: its name, and what it must be (THING, POSITION, NUMBER, or a word of the domain's)."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a composed skill did on practice layouts that it wasn't written on.
+
+    `calls` that weren't done already, and how many of them its check called done. `with_it` and `without_it` count the
+    instructions solved, of `played` pairs, by programs that were rewritten to use it and by those they were made of.
+    """
+
+    calls: int = 0
+    done: int = 0
+    played: int = 0
+    with_it: int = 0
+    without_it: int = 0
+    lines_with: int = 0
+    lines_without: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSkill:
+    """A composed skill: what it takes, does, needs and leaves, and its `source`, which defines `name` and its check.
+
+    `calls` are the learned skills that it calls, `uses` the composed ones; `origins` say which lines of which
+    transcript the programs stand in that it was distilled from.
+    """
+
+    name: str
+    arguments: tuple[Parameter, ...]
+    does: str
+    needs: str
+    after: str
+    source: str
+    calls: tuple[str, ...]
+    uses: tuple[str, ...] = ()
+    figures: Figures = Figures()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Its arguments as a prompt lists them."""
+        return tuple(each.name if each.name == each.kind else f"{each.name}: {each.kind}" for each in self.arguments)
+
+    @property
+    def description(self) -> str:
+        """What it does, needs and leaves, for the prompt."""
+        return f"{self.does} Needs: {self.needs} After: {self.after}"
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """None: its documentation says it."""
+        return ()
+
+    @property
+    def takes_argument(self) -> bool:
+        """Whether it acts on something that the call names."""
+        return bool(self.arguments)
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of its calls in practice after which its check held; None where it wasn't called."""
+        return self.figures.done / self.figures.calls if self.figures.calls else None
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedLibrary:
+    """Composed skills of one author, for one library of learned skills in one domain.
+
+    `library` is the checksum of that library's index. `rule_based`: a stand-in wrote them, and a language model is
+    never shown them, nor is a stand-in shown a language model's. `prompt` is a digest of the planner's prompt under
+    which the programs were written.
+    """
+
+    model: str
+    rule_based: bool
+    domain: str
+    library: str
+    prompt: str
+    skills: tuple[ComposedSkill, ...]
+    schema: Literal[1] = 1
+
+    def by_name(self) -> dict[str, ComposedSkill]:
+        """The skills by name."""
+        return {skill.name: skill for skill in self.skills}
+
+
+def save_composed(library: ComposedLibrary, path: Path) -> None:
+    """Write the library as one JSON file with a checksum of itself."""
+    body = asdict(library)
+    atomic_write(path, canonical(body | {"sha256": hashlib.sha256(canonical(body)).hexdigest()}))
+
+
+def load_composed(path: Path) -> ComposedLibrary:
+    """Read such a file. Raises LibraryError for one that is missing, damaged, edited or of another schema."""
+    try:
+        raw = loads(read_file(path, most=MAX_BYTES))
+        body = {key: value for key, value in raw.items() if key != "sha256"}
+        if raw.get("sha256") != hashlib.sha256(canonical(body)).hexdigest():
+            raise ValueError("it was damaged or edited: its checksum doesn't agree with its content")
+        return decode(ComposedLibrary, body, place=path.name)
+    except (OSError, ValueError, AttributeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LibraryError(f"the composed skills {path} can't be used: {reason}; compose them again") from error
+
+
+def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_based: bool) -> None:
+    """Raises LibraryError unless the skills were composed of this library, in this domain, by an author of this kind.
+
+    `learned` is the checksum of the library that is used with them.
+    """
+    if library.library != learned or library.domain != domain:
+        raise LibraryError(
+            f"these skills were composed of other skills (library {library.library[:8]}, {library.domain}), "
+            f"not of library {learned[:8]}, {domain}: compose them again"
+        )
+    if library.rule_based != rule_based:
+        author = "a stand-in" if library.rule_based else "a language model"
+        raise LibraryError(f"these skills were composed by {author} ({library.model}): only its like may use them")
+
+
+def linked(source: str, skills: Mapping[str, ComposedSkill]) -> str:
+    """What has to stand behind a program so that it can call the composed skills it names; "" for none.
+
+    A function of the program's own with the name of a composed skill is the one that counts.
+    """
+    tree = parsed(source) if skills else None
+    if tree is None:
+        return ""
+    own = {name for node in tree.body for name in names_at_top(node)}
+    read = {name for function in own for name in needed_names(function, tree.body)}
+    return "".join(f"\n\n{skills[name].source}" for name in _closed(read - own, skills))
+
+
+def _closed(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[str]:
+    """The composed skills among these names, with those that they use."""
+    found: dict[str, None] = {}
+    new = sorted(set(names) & skills.keys())
+    while new:
+        found[new[0]] = None
+        new = [*new[1:], *(name for name in skills[new[0]].uses if name not in found)]
+    return list(found)
+
+
+def meddled(source: str, behind: str) -> frozenset[str]:
+    """Names by which a program would reach into what is linked `behind` it: globals that linked code reads and that the
+    program defines or imports as something else, and the host's functions that linked code alone may call.
+    """
+    own, theirs = parsed(source), ast.parse(behind)
+    if own is None:
+        return frozenset()
+    imports = _imports(theirs)
+    bound = {name for node in own.body for name in names_at_top(node)}
+    bound |= {name for name, what in _imports(own).items() if imports.get(name) != what}
+    return frozenset(
+        bound & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*names_read(own)}
+    )
+
+
+def _imports(tree: ast.Module) -> dict[str, tuple[str | None, str]]:
+    """What each imported name stands for: module and member."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {
+        each.asname or each.name: (getattr(node, "module", None), each.name) for node in nodes for each in node.names
+    }
+
+
+def _globals(table: symtable.SymbolTable) -> set[str]:
+    """Names that functions of a table read of the module and of the builtins."""
+    found = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global() and symbol.is_referenced()}
+    return found.union(*map(_globals, table.get_children()))
+
+
+def renamed(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
+    """A definition in which these names have others."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            part.id = names.get(part.id, part.id)
+        elif isinstance(part, ast.arg):
+            part.arg = names.get(part.arg, part.arg)
+        elif isinstance(part, ast.FunctionDef):
+            part.name = names.get(part.name, part.name)
+    return node

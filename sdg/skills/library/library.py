@@ -1,0 +1,247 @@
+"""The skill library: what induction leaves behind and deduction calls (SDG, section 4.4).
+
+Skills are options (Sutton, Precup and Singh 1999): a policy, a termination check and a description. The library keeps
+weights as plain arrays by name; what they mean is the policy's business. `skills/library/store.py` saves and loads it.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domains import DEFAULT
+from sdg.sandbox.guard import reserved_names
+from sdg.skills.subgoal import CheckFunction
+
+SCHEMA = 4
+"""Version of the stored form. It changes with every change of meaning, and other versions are refused."""
+MAX_NAME = 48
+MAX_TEXT = 2_000
+MAX_SOURCE = 8_192
+MAX_LIST = 10_000
+MAX_SKILLS = 64
+MAX_TENSORS = 256
+MAX_AXES = 8
+
+_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
+_RESERVED = reserved_names() | {"program"}
+"""What programs mean something else by: the words of the sandbox, and their own entry."""
+_TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
+
+
+class LibraryError(ValueError):
+    """A skill library can't be used: the message names the file, what is wrong with it and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTemplate:
+    """A check function and the argument literal that it was written for ("" when it takes none)."""
+
+    check: CheckFunction
+    argument: str
+
+    def __post_init__(self) -> None:
+        _require_text("check source", self.check.source, limit=MAX_SOURCE)
+        _require_text("check name", self.check.name, limit=MAX_NAME * 4)
+        _require_text("check argument", self.argument)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill: what a planner may read of it, and how well it does.
+
+    `success_rate` and its 95 % interval `success_interval` are shares in [0, 1] of `episodes` fresh episodes of at most
+    `horizon` steps, every one counted; `success_known` is the rate where what the agent had perceived didn't rule
+    success out, with `left_out` episodes left out. `environment_steps` were spent on learning it. `members` are the
+    subgoal texts it was learned from.
+    Raises ValueError, naming the field, for values that can't be.
+    """
+
+    name: str
+    description: str
+    takes_argument: bool
+    argument_examples: tuple[str, ...]
+    members: tuple[str, ...]
+    checks: tuple[CheckTemplate, ...]
+    horizon: int
+    success_rate: float
+    success_interval: tuple[float, float]
+    episodes: int
+    environment_steps: int
+    learner: str = "ppo"
+    """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
+    success_known: float | None = None
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        if not is_skill_name(self.name):
+            raise ValueError(
+                f"skill name {self.name!r:.80} isn't a lower-case identifier of at most {MAX_NAME} letters"
+            )
+        _require_text(f"description of {self.name}", self.description)
+        for what, texts in (("argument examples", self.argument_examples), ("members", self.members)):
+            _require_count(f"{what} of {self.name}", len(texts), low=0, high=MAX_LIST)
+            for text in texts:
+                _require_text(f"{what} of {self.name}", text)
+        _require_count(f"checks of {self.name}", len(self.checks), low=1, high=MAX_LIST)
+        _require_count(f"horizon of {self.name}", self.horizon, low=1, high=1_000_000)
+        _require_count(f"episodes of {self.name}", self.episodes, low=0, high=10**12)
+        _require_count(f"environment steps of {self.name}", self.environment_steps, low=0, high=10**15)
+        _require_count(f"left out of {self.name}", self.left_out, low=0, high=self.episodes)
+        if self.success_known is not None and not 0 <= self.success_known <= 1:
+            raise ValueError(f"known success of {self.name} is {self.success_known}, not a share of 1")
+        low, high = self.success_interval
+        if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
+            raise ValueError(
+                f"success of {self.name} is {self.success_rate} in {self.success_interval}, not shares of 1"
+            )
+
+    @property
+    def weights_file(self) -> str:
+        """Name of the file with this skill's weights, in the library's folder."""
+        return f"{self.name}.safetensors"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SkillLibrary:
+    """Skills, their weights by skill name, and where they come from.
+
+    `provenance` has texts, numbers and lists of them (levels, seeds, command, versions). Raises ValueError for parts
+    that don't fit together.
+    """
+
+    skills: tuple[Skill, ...]
+    weights: Mapping[str, Mapping[str, np.ndarray]]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    domain: str = DEFAULT
+    """The kind of world that it is for: a name that `sdg.envs.domains` knows."""
+
+    def __post_init__(self) -> None:
+        names = [skill.name for skill in self.skills]
+        _require_count("skills", len(names), low=0, high=MAX_SKILLS)
+        if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
+            raise ValueError(f"skills share the names {repeated}")
+        if set(self.weights) != set(names):
+            raise ValueError(f"weights are for {sorted(self.weights)}, skills are {sorted(names)}")
+        for name in names:
+            require_weights(self.weights[name], owner=name)
+
+    def __repr__(self) -> str:
+        return f"SkillLibrary({', '.join(skill.name for skill in self.skills) or 'no skills'})"
+
+    def __len__(self) -> int:
+        return len(self.skills)
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self.skills)
+
+    def add(self, learned: LearnedSkill) -> SkillLibrary:
+        """This library with one more skill, in place of one of its name. ValueError for a skill of another domain."""
+        if learned.domain != self.domain:
+            raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
+        name = learned.skill.name
+        kept = tuple(skill for skill in self.skills if skill.name != name)
+        weights = {**self.weights, name: learned.weights}
+        return SkillLibrary((*kept, learned.skill), weights, self.provenance, self.domain)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write it to `folder`, for `sdg.load(folder)`; a library that is there is replaced. Raises LibraryError."""
+        from sdg.skills.library.store import save_library
+
+        save_library(self, Path(folder))
+        return Path(folder)
+
+    def __getitem__(self, name: str) -> Skill:
+        """The skill of that name. Raises KeyError with the names there are."""
+        for skill in self.skills:
+            if skill.name == name:
+                return skill
+        raise KeyError(f"no skill {name!r}; there are {', '.join(skill.name for skill in self.skills) or 'none'}")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedSkill:
+    """One skill with its weights and the curve of its learning: what `SkillLibrary.add` takes.
+
+    `curve` has (environment steps, success in [0, 1] on held-out starts); it isn't stored.
+    """
+
+    skill: Skill
+    weights: Mapping[str, np.ndarray] = field(repr=False)
+    domain: str = DEFAULT
+    curve: tuple[tuple[int, float], ...] = ()
+
+    def __repr__(self) -> str:
+        skill, (low, high) = self.skill, self.skill.success_interval
+        call = f"{skill.name}({skill.argument_examples[0]!r})" if skill.argument_examples else f"{skill.name}()"
+        return (
+            f"LearnedSkill({call}: {skill.success_rate:.1%} [{low:.1%}, {high:.1%}] of {skill.episodes} held-out starts"
+            f" within {skill.horizon} steps; learned in {skill.environment_steps:,} steps)"
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a library of this one skill to `folder`, for `sdg.load(folder)`. Raises LibraryError."""
+        return SkillLibrary((), {}, {}, self.domain).add(self).save(folder)
+
+
+def is_skill_name(name: str) -> bool:
+    """Whether a program may call this: a lower-case ASCII identifier of bounded length, no keyword and not reserved."""
+    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name) and name not in _RESERVED
+
+
+def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
+    """A valid, unused name: the most common API name of the members, ties to the one most like the others.
+
+    Names are made identifiers first; `taken` are names that may not be used again (skills and perception functions).
+    """
+    counts = Counter(_identifier(name) for name in api_names)
+    words = Counter(word for name in api_names for word in _identifier(name).split("_"))
+    ranked = sorted(counts, key=lambda name: (-counts[name], -_centrality(name, words), name))
+    wanted = ranked[0] if ranked else "skill"
+    candidate, number = wanted, 1
+    while candidate in taken or not is_skill_name(candidate):
+        number += 1
+        candidate = f"{wanted[: MAX_NAME - 5]}_{number}"
+    return candidate
+
+
+def _centrality(name: str, words: Counter[str]) -> float:
+    parts = name.split("_")
+    return sum(words[word] for word in parts) / len(parts)
+
+
+def _identifier(name: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()[:200]).strip("_")
+    plain = re.sub(r"^[0-9_]+", "", plain)[:MAX_NAME].rstrip("_")
+    return plain or "skill"
+
+
+def require_weights(arrays: Mapping[str, np.ndarray], *, owner: str) -> None:
+    """Raises ValueError unless these are finite float32 arrays of bounded number and rank under plain names."""
+    _require_count(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
+    for name, array in arrays.items():
+        if not _TENSOR.fullmatch(name):
+            raise ValueError(f"array name {name!r:.80} of {owner} isn't made of letters, digits and ._-")
+        if array.dtype != np.float32 or array.ndim > MAX_AXES:
+            raise ValueError(f"array {name} of {owner} is {array.dtype} with {array.ndim} axes; weights are float32")
+        if not np.isfinite(array).all():
+            raise ValueError(f"array {name} of {owner} has values that aren't finite")
+
+
+def _require_text(what: str, text: str, *, limit: int = MAX_TEXT) -> None:
+    if len(text) > limit:
+        raise ValueError(f"{what} has {len(text)} characters, at most {limit} are allowed")
+    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
+        raise ValueError(f"{what} has half of a surrogate pair, which no file can hold")
+
+
+def _require_count(what: str, count: int, *, low: int, high: int) -> None:
+    if not low <= count <= high:
+        raise ValueError(f"{what}: {count} isn't between {low} and {high}")

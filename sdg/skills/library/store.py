@@ -1,0 +1,279 @@
+"""Saving and loading a skill library: a folder of library.json, safetensors files and a model card.
+
+Nothing is ever unpickled. A library from elsewhere is untrusted: sizes are bounded before anything is read, only files
+that the index names are opened, their checksums must agree, and every value is checked before it is believed. Checksums
+find damage, not malice; against malice nothing in a library is run here (checks are source for the guard).
+
+A library is written beside its place and moved there whole, so that a kill at any moment leaves the old or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domains import domain_of_data
+from sdg.envs.files import read_file, sync_folder, write_new
+from sdg.envs.registry import RegistryError
+from sdg.skills.library.card import write_card
+from sdg.skills.library.library import MAX_AXES, MAX_SKILLS, MAX_TENSORS, SCHEMA, LibraryError, Skill, SkillLibrary
+from sdg.skills.policy.network import packed
+from sdg.skills.strict_json import canonical, decode, loads
+
+INDEX = "library.json"
+CARD = "README.md"
+MAX_INDEX_BYTES = 16 * 2**20
+MAX_PROVENANCE_BYTES = 2**20
+
+_FILE = re.compile(r"[a-z][a-z0-9_]{0,47}\.safetensors")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """Size in bytes and checksum of one file beside the index."""
+
+    size: int
+    sha256: str
+
+    def __post_init__(self) -> None:
+        if self.size < 0 or not _SHA256.fullmatch(self.sha256):
+            raise ValueError("a file is listed with an impossible size or checksum")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What library.json says. `provenance` is plain JSON for people to read."""
+
+    schema: int
+    domain: str
+    skills: tuple[Skill, ...]
+    provenance: dict[str, Any]
+    files: dict[str, StoredFile]
+    sha256: str
+
+    def __post_init__(self) -> None:
+        if len(self.skills) > MAX_SKILLS or len(self.files) > MAX_SKILLS + 1:
+            raise ValueError(f"more than {MAX_SKILLS} skills")
+        for name in self.files:
+            if not _FILE.fullmatch(name):
+                raise ValueError(f"file name {name!r:.80} isn't the name of a weights file in the library's folder")
+        if len(canonical(self.provenance)) > MAX_PROVENANCE_BYTES:
+            raise ValueError("the provenance is too long")
+
+
+def is_stored_name(name: str) -> bool:
+    """Whether a file of this name belongs to a library."""
+    return name in (INDEX, CARD) or _FILE.fullmatch(name) is not None
+
+
+def seal(index: Mapping[str, Any]) -> bytes:
+    """The index as bytes in its one canonical form, with the checksum of everything else in it."""
+    body = {key: value for key, value in index.items() if key != "sha256"}
+    return canonical({**body, "sha256": hashlib.sha256(canonical(body)).hexdigest()})
+
+
+def read_index(data: bytes) -> Index:
+    """Raises ValueError for anything but the canonical bytes of an index of this schema with a true checksum."""
+    try:
+        raw = loads(data)
+    except ValueError as error:
+        raise ValueError(f"library.json isn't JSON, so it is damaged or half-written: {error}") from error
+    if not isinstance(raw, dict) or type(raw.get("schema")) is not int:
+        raise ValueError("library.json has no schema version, so it isn't the index of a skill library")
+    if raw["schema"] != SCHEMA:
+        raise ValueError(f"it has schema version {raw['schema']}, this program reads {SCHEMA}; train the library again")
+    if seal(raw) != data:
+        raise ValueError("library.json was damaged or edited: its checksum doesn't agree with its content")
+    return decode(Index, raw, place="library.json")
+
+
+MAX_FILE_BYTES = 64 * 2**20
+MAX_LIBRARY_BYTES = 256 * 2**20
+
+_PICKLES = {b"\x80": "a pickle", b"PK": "a zip archive such as torch.save writes"}
+
+
+def save_library(library: SkillLibrary, folder: Path) -> None:
+    """Write the library to `folder`, replacing a library that is there as a whole or not at all.
+
+    The bytes depend on the library alone. Raises LibraryError where the folder holds other things or the disk refuses.
+    """
+    if folder.exists() and not _is_library(folder):
+        raise LibraryError(f"{folder} exists and isn't a skill library; choose another place or move it away")
+    temporary: Path | None = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = folder.parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
+        _refuse_names_of_the_world(library)
+        temporary.mkdir()
+        for name, data in _files(library).items():
+            write_new(temporary / name, data)
+        sync_folder(temporary)
+        # Rename the old library aside and the new one in; `_settled` finds the old one if a kill comes between.
+        aside = _aside(folder)
+        if folder.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+            os.rename(folder, aside)
+        try:
+            os.rename(temporary, folder)
+        except OSError:
+            if aside.exists():
+                os.rename(aside, folder)
+            raise
+        sync_folder(folder.parent)
+        shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise LibraryError(
+            f"could not write the skill library {folder}: {error}; what was there is unchanged"
+        ) from error
+    except ValueError as error:
+        raise LibraryError(f"this skill library can't be stored: {error}") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def load_library(folder: Path) -> SkillLibrary:
+    """Read a library and believe nothing. Raises LibraryError that says what is wrong with anything but a whole one."""
+    folder = _settled(folder)
+    try:
+        index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
+        sizes = {name: entry.size for name, entry in index.files.items()}
+        if sum(sizes.values()) > MAX_LIBRARY_BYTES:
+            raise ValueError(f"its files have {sum(sizes.values())} bytes, at most {MAX_LIBRARY_BYTES} are allowed")
+        arrays = {
+            name: _arrays(folder / name, size=entry.size, sha256=entry.sha256) for name, entry in index.files.items()
+        }
+        weights = {skill.name: arrays.pop(skill.weights_file) for skill in index.skills}
+        if arrays:
+            raise ValueError(f"{INDEX} must list a weights file for each skill and nothing else")
+        library = SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
+        _refuse_names_of_the_world(library)
+        return library
+    except LibraryError:
+        raise
+    except FileNotFoundError as error:
+        raise LibraryError(_incomplete(folder, error)) from error
+    except KeyError as error:
+        raise LibraryError(f"{folder / INDEX} doesn't list the weights file {error}") from error
+    except (OSError, ValueError) as error:
+        raise LibraryError(f"the skill library {folder} can't be used: {error}") from error
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _files(library: SkillLibrary) -> dict[str, bytes]:
+    from safetensors.numpy import save
+
+    weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
+    files = {
+        name: save({key: packed(arrays[key]) for key in sorted(arrays)}) for name, arrays in sorted(weights.items())
+    }
+    index = {
+        "schema": SCHEMA,
+        "domain": library.domain,
+        "skills": [asdict(skill) for skill in library.skills],
+        "provenance": dict(library.provenance),
+        "files": {
+            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
+        },
+    }
+    files[INDEX] = seal(index)
+    read_index(files[INDEX])  # what can't be read back isn't written
+    files[CARD] = write_card(library).encode(errors="replace")
+    return files
+
+
+def _refuse_names_of_the_world(library: SkillLibrary) -> None:
+    """Raises ValueError for a skill that a program could not tell from a perception function of its world.
+
+    A world that isn't known here is refused by whoever wants to act in it.
+    """
+    try:
+        world = domain_of_data(library.domain)
+    except RegistryError:
+        return
+    taken = {*world.perceivable.functions, world.forgets}
+    for skill in library.skills:
+        if skill.name in taken:
+            raise ValueError(
+                f"skill {skill.name} has the name of a function of {library.domain}: rename or learn it again"
+            )
+
+
+def _is_library(folder: Path) -> bool:
+    """Whether a folder holds a library, whole or torn, or nothing: what else is there is somebody's."""
+    if not folder.is_dir() or folder.is_symlink():
+        return False
+    return (folder / INDEX).is_file() or all(
+        is_stored_name(entry.name) and entry.is_file() for entry in folder.iterdir()
+    )
+
+
+def _aside(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.previous"
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _settled(folder: Path) -> Path:
+    """The folder, or the previous library where a kill came between the two renames of a save."""
+    return _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
+
+
+def _incomplete(folder: Path, error: FileNotFoundError) -> str:
+    if not folder.exists():
+        return f"there is no skill library at {folder}; train one or name another folder"
+    return f"the skill library {folder} is incomplete: {Path(error.filename).name} is missing; train or copy it again"
+
+
+def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
+    if size > MAX_FILE_BYTES:
+        raise ValueError(f"{path.name} would have {size} bytes, at most {MAX_FILE_BYTES} are allowed")
+    data = read_file(path, most=MAX_FILE_BYTES)
+    for magic, what in _PICKLES.items():
+        if data.startswith(magic) and data[8:9] != b"{":
+            raise ValueError(f"{path.name} is {what}; weights are safetensors and nothing else is ever loaded")
+    if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
+        raise ValueError(f"{path.name} is damaged: its checksum doesn't agree with {INDEX}")
+    # Number, type and rank of the arrays before any of them is made.
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > min(len(data) - 8, 2**20):
+        raise ValueError(f"{path.name} isn't a safetensors file")
+    try:
+        header = loads(data[8 : 8 + length])
+    except ValueError as error:
+        raise ValueError(f"{path.name} has no readable safetensors header") from error
+    entries = [v for k, v in header.items() if k != "__metadata__"] if isinstance(header, dict) else [None]
+    if not all(_is_small_float(entry) for entry in entries):
+        raise ValueError(f"{path.name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
+    if len(entries) > MAX_TENSORS:
+        raise ValueError(f"{path.name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
+    return _parse(data, name=path.name)
+
+
+def _is_small_float(entry: object) -> bool:
+    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
+    return isinstance(shape, list) and len(shape) <= MAX_AXES
+
+
+def _parse(data: bytes, *, name: str) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return {key: array.astype(np.float32) for key, array in load(data).items()}
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{name} isn't a safetensors file: {error}") from error

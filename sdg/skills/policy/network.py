@@ -1,0 +1,201 @@
+"""A small network that plays one skill: two hidden layers over binary inputs, plain numpy arrays, no torch needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sdg.envs.batch import Inputs
+from sdg.envs.kernels import kernel
+
+
+class Policy(Protocol):
+    """pi(a | what was perceived, target), which plays a skill."""
+
+    @property
+    def weights(self) -> Mapping[str, np.ndarray]:
+        """Float32 arrays by name."""
+        ...
+
+    def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> Any:
+        """Sample an action for one row of a domain's memory and a target i16 (w,)."""
+        ...
+
+    def act_batch(self, memory: Any, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Sample actions for all rows of a memory and targets i16 (n, w)."""
+        ...
+
+
+def rounded(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The nearest float32 arrays that a file can hold in half the space without losing anything, see `packed`."""
+    most = np.finfo(np.float16).max
+    return {name: np.clip(array, -most, most).astype(np.float16).astype(np.float32) for name, array in weights.items()}
+
+
+def packed(array: np.ndarray) -> np.ndarray:
+    """An array as it is stored: float16 where that says the same, float32 else."""
+    array = np.ascontiguousarray(array, np.float32)
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half, array) else array
+
+
+ARRAYS = ("w1", "b1", "w2", "b2", "w3", "b3")
+"""Weights and biases of the two hidden layers and of the logits: w1 (inputs, h1), w2 (h1, h2), w3 (h2, actions)."""
+
+
+def shapes(inputs: Inputs, hidden: tuple[int, int]) -> dict[str, tuple[int, ...]]:
+    """The shape of each array for these inputs and widths of the hidden layers."""
+    one, two = hidden
+    sizes: tuple[tuple[int, ...], ...] = (
+        (inputs.size, one), (one,), (one, two), (two,), (two, inputs.actions), (inputs.actions,)
+    )  # fmt: skip
+    return dict(zip(ARRAYS, sizes, strict=True))
+
+
+@kernel
+def _forward(features: np.ndarray, w1, b1, w2, b2, w3, b3) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """Logits (actions,) of one binary input vector: the first layer only adds the rows that are switched on."""
+    hidden = b1.copy()
+    for j in range(features.shape[0]):
+        if features[j]:
+            hidden += w1[j]
+    hidden = np.maximum(hidden, np.float32(0.0))
+    second = b2.copy()
+    for j in range(hidden.shape[0]):
+        if hidden[j] > 0:
+            second += hidden[j] * w2[j]
+    second = np.maximum(second, np.float32(0.0))
+    logits = b3.copy()
+    for j in range(second.shape[0]):
+        if second[j] > 0:
+            logits += second[j] * w3[j]
+    return logits
+
+
+@dataclass(frozen=True, eq=False)
+class BitsPolicy:
+    """A `Policy` over a domain's `Inputs`. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
+
+    weights: Mapping[str, np.ndarray]
+    inputs: Inputs
+
+    def __post_init__(self) -> None:
+        have = {name: array.shape for name, array in self.weights.items()}
+        if set(have) != set(ARRAYS) or any(len(have[name]) != 1 for name in ("b1", "b2")):
+            raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(have))}")
+        wanted = shapes(self.inputs, (have["b1"][0], have["b2"][0]))
+        for name, shape in wanted.items():
+            if have[name] != shape:
+                raise ValueError(f"policy array {name} has shape {have[name]}, expected {shape}")
+        arrays = tuple(np.ascontiguousarray(self.weights[name], np.float32) for name in ARRAYS)
+        object.__setattr__(self, "_arrays", arrays)
+        object.__setattr__(self, "_features", np.zeros(self.inputs.size, np.uint8))
+
+    def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
+        """Sample an action that may change something, for one row of memory and a target i16 (w,)."""
+        frame = self.inputs.write_row(memory, row, target, self._features)  # type: ignore[attr-defined]
+        logits = _forward(self._features, *self._arrays)  # type: ignore[attr-defined]
+        self.inputs.to_world_row(logits, frame)
+        self.inputs.mask_noops_row(memory, row, logits)
+        return int(np.argmax(logits + rng.gumbel(size=len(logits))))
+
+    def act_batch(self, memory: Any, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Sample actions i64 (n,) that may change something, for all rows and targets i16 (n, w)."""
+        features, frames = np.zeros((len(targets), self.inputs.size), np.uint8), np.zeros(len(targets), np.int64)
+        self.inputs.write(memory, targets, frames, features)
+        logits = self.inputs.to_world(self.logits(features), frames)
+        self.inputs.mask_noops(memory, logits)
+        return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+
+    def logits(self, features: np.ndarray) -> np.ndarray:
+        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames in which they are shown."""
+        w = self.weights
+        hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
+        hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)
+        return hidden @ w["w3"] + w["b3"]
+
+
+def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
+    """A policy with random weights: the row of Table 1 that shows what is owed to learning."""
+    sizes = shapes(inputs, hidden)
+    drawn = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
+    return BitsPolicy(drawn, inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class MLPPolicy:
+    """A `sdg.skills.policy.network.Policy` over a domain's `Inputs`: arrays w1, b1, w2, b2 and so on, a layer each.
+
+    The last layer gives logits of numbered actions, or the means of continuous ones, which `log_std` (actions,) makes a
+    normal distribution. Raises ValueError where the arrays don't fit the inputs or one another.
+    """
+
+    weights: Mapping[str, np.ndarray]
+    inputs: Inputs
+
+    def __post_init__(self) -> None:
+        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
+        depth -= self.inputs.bounds is not None
+        wanted = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
+        wanted |= {"log_std"} if self.inputs.bounds is not None else set()
+        if not depth or set(self.weights) != wanted:
+            raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
+        width = self.inputs.size
+        for layer in range(1, depth + 1):
+            matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
+            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
+            if matrix.shape != (width, out) or bias.shape != (out,):
+                raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
+            width = out
+        if "log_std" in wanted and self.weights["log_std"].shape != (actions,):
+            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
+        layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
+        object.__setattr__(self, "_layers", layers)
+
+    def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> Any:
+        """Sample an action for one row of memory and a target i16 (w,): a number, or f32 (actions,) within bounds."""
+        observation = np.zeros(self.inputs.size, self.inputs.dtype)
+        frame = self.inputs.write_row(memory, row, target, observation)
+        values = self.outputs(observation)
+        if self.inputs.bounds is not None:
+            return self.inputs.actions_to_world(self._draw(values[None], rng), np.array([frame]))[0]
+        self.inputs.to_world_row(values, frame)
+        self.inputs.mask_noops_row(memory, row, values)
+        return int(np.argmax(values + rng.gumbel(size=values.shape)))
+
+    def act_batch(self, memory: Any, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Sample actions i64 (n,) or f32 (n, actions) for all rows and targets i16 (n, w)."""
+        observations = np.zeros((len(targets), self.inputs.size), self.inputs.dtype)
+        frames = np.zeros(len(targets), np.int64)
+        self.inputs.write(memory, targets, frames, observations)
+        values = self.outputs(observations)
+        if self.inputs.bounds is not None:
+            return self.inputs.actions_to_world(self._draw(values, rng), frames)
+        values = self.inputs.to_world(values, frames)
+        self.inputs.mask_noops(memory, values)
+        return np.argmax(values + rng.gumbel(size=values.shape), axis=1)
+
+    def outputs(self, observations: np.ndarray) -> np.ndarray:
+        """Logits or means f32 (..., actions) of observations (..., size)."""
+        *hidden, (matrix, bias) = self._layers  # type: ignore[attr-defined]
+        values = np.asarray(observations, np.float32)
+        for weights, offset in hidden:
+            values = np.tanh(values @ weights + offset)
+        return values @ matrix + bias
+
+    def _draw(self, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        drawn = means + np.exp(self.weights["log_std"]) * rng.standard_normal(means.shape, np.float32)
+        assert self.inputs.bounds is not None
+        return np.clip(drawn, *self.inputs.bounds).astype(np.float32)
+
+
+def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:
+    """A policy of the same shape with random weights."""
+    assert isinstance(policy, MLPPolicy)
+    drawn = {name: rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0])) for name, w in policy.weights.items()}
+    weights = {name: array.astype(np.float32) for name, array in drawn.items()}
+    return MLPPolicy(weights | {name: policy.weights[name] for name in ("log_std",) if name in weights}, policy.inputs)

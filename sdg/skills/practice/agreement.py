@@ -1,0 +1,64 @@
+"""What a check is worth before and after it is trusted: its health, and how it agrees with the world's judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sdg.skills.checks.check import compiled, fault_of
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts
+from sdg.skills.subgoal import CheckFunction
+
+ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Steps of a walk on which check and world both said yes, only the check did, or only the world did."""
+
+    both: int = 0
+    only_check: int = 0
+    only_world: int = 0
+
+
+def faults(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: int) -> tuple[list[str], int]:
+    """Ask all checks about the states of a random walk of ROWS rows and `steps` steps; the fault of each ("" for
+    none) and the steps walked.
+
+    Raises `Refused` for a check that the guard doesn't admit.
+    """
+    asked = [compiled(check, start.domain) for check in checks]
+    env = _walkers(start, checks[:1], seed)
+    snapshots = [env.rows.perception(0)]
+    for _ in range(steps):
+        env.step(env.random_actions())
+        snapshots += [env.rows.perception(row) for row in range(ROWS)]
+    return [fault_of(check, snapshots) for check in asked], env.steps
+
+
+def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> Agreement:
+    """Walk at random from where the last subgoal begins and compare its check with the mission's own verdict.
+
+    Rows begin anew when the world says that the mission is over, and every 10 steps: both verdicts are about events.
+    """
+    env = _walkers(start, (check,), seed)
+    both = only_check = only_world = 0
+    for t in range(steps):
+        fired, over, succeeded = env.step(env.random_actions())
+        both += int(np.count_nonzero(fired & succeeded))
+        only_check += int(np.count_nonzero(fired & ~succeeded))
+        only_world += int(np.count_nonzero(~fired & succeeded))
+        ended = np.flatnonzero(over | fired | (t % 10 == 9))
+        if len(ended):
+            env.restore(ended, np.zeros(len(ended), np.int64))
+    return Agreement(both, only_check, only_world)
+
+
+def _walkers(start: Starts, checks: Sequence[CheckFunction], seed: int) -> PracticeEnv:
+    pool = Starts(start.rows, start.targets, tuple(checks), np.zeros(1, np.int64))
+    env = PracticeEnv(pool, ROWS, horizon=1, seed=seed)
+    env.restore(np.arange(ROWS), np.zeros(ROWS, np.int64))
+    return env

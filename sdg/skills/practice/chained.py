@@ -1,0 +1,68 @@
+"""Practice in which subgoals follow one another without reset, for bodies that no pool of starts can prepare.
+
+A check such as "0.25 metres nearer than when the subgoal began" can be asked again where it fired, so that an episode
+is a chain of subgoals, and what a skill leaves the body in is what its next call meets: falling over costs all that
+could still have been reached. A row goes on with its subgoal, or with that of another start of the pool (`redraw`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.practice.env import PracticeEnv
+
+DRAWS = 8
+"""Subgoals that are drawn for a row at most, until one is possible where the body is."""
+
+
+class ChainedPractice(PracticeEnv):
+    """Rows that begin the next subgoal where the last one ended; `redraw` is how often it is another one, in [0, 1].
+
+    A subgoal that failed is always replaced, as is one that is impossible there by what was perceived, or done already.
+    A body is lost when nothing at all is possible for it any more, whatever it is asked, and something was when its
+    subgoal began. `lost` keeps up to MOST_LOST such moments: getting up again is practised from there.
+    """
+
+    def __init__(self, *args: Any, redraw: float, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.redraw = redraw
+        self._is_well = np.ones(len(self.age), bool)
+
+    def restore(self, rows: np.ndarray, starts: np.ndarray) -> None:
+        """Put `rows` into the moments `starts` (indices into the pool)."""
+        super().restore(rows, starts)
+        self._is_well[rows] = self._are_well(rows)
+
+    def go_on(self, rows: np.ndarray, *, reached: np.ndarray) -> np.ndarray:
+        """Begin the next subgoal of `rows` where they are; `reached`: whether each reached the one before.
+
+        Returns the rows for which none was found that is possible and left to be done.
+        """
+        self.rows.begin_subgoals(rows)
+        self.age[rows], self._is_well[rows] = 0, self._are_well(rows)
+        stale = rows[~reached | (self.rng.random(len(rows)) < self.redraw)]
+        for _ in range(DRAWS):
+            self.start_of[stale] = self.rng.integers(len(self.starts), size=len(stale))
+            self.targets[stale] = self.starts.targets[self.start_of[stale]]
+            done = self.reward(self.memory, self.starts.check_of[self.start_of])[rows]
+            stale = rows[done | ~self.are_possible(rows)]
+            if not len(stale):
+                break
+        return stale
+
+    def are_possible(self, rows: np.ndarray) -> np.ndarray:
+        """bool (n,): whether the subgoal of each of these rows is possible there, by what its agent has perceived."""
+        domain = self.starts.domain
+        named = ((int(row), domain.language.described(self.targets[row])) for row in rows)
+        return np.array([domain.persistence.is_possible(self.rows.perception(row), what) for row, what in named], bool)
+
+    def are_lost(self) -> np.ndarray:
+        """bool (n,): whether the body of each row was lost since its subgoal began."""
+        lost: np.ndarray = self._is_well & ~self._are_well(np.arange(len(self.age)))
+        return lost
+
+    def _are_well(self, rows: np.ndarray) -> np.ndarray:
+        sense = self.starts.domain.persistence
+        return np.array([sense.is_possible(self.rows.perception(int(row)), "") for row in rows], bool)

@@ -1,0 +1,123 @@
+"""Where skills are practised: n rows of a batch world that start from a pool and are paid by check functions.
+
+Policies see the domain's `Inputs`, nothing else. `skills/learning/vec_env.py` is its face for learners.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.starts import Starts
+
+
+class PracticeEnv:
+    """n rows that play from `starts` for at most `horizon` steps each; the check of a row's start ends it.
+
+    With `require_same_place` a check counts only in the part of the world in which the row began: "nothing unseen here"
+    is soon true elsewhere.
+    """
+
+    def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
+        self.starts, self.horizon, self.require_same_place = starts, horizon, require_same_place
+        self.inputs = starts.domain.inputs
+        self.began_in = np.zeros(n, np.int64)
+        self.reward = BatchReward(starts.checks, starts.domain)
+        self.rows = starts.domain.blank(n)
+        self.rng = np.random.default_rng(seed)
+        self.start_of = np.zeros(n, np.int64)
+        self.targets = np.zeros((n, starts.targets.shape[1]), starts.targets.dtype)
+        self.age = np.zeros(n, np.int64)
+        self.steps = 0
+        self._frames = np.ones(n, np.int64)
+
+    @property
+    def memory(self) -> Any:
+        """What each row's agent has perceived."""
+        return self.rows.memory
+
+    def restore(self, rows: np.ndarray, starts: np.ndarray) -> None:
+        """Put `rows` into the moments `starts` (indices into the pool)."""
+        self.rows.put(rows, self.starts.rows, starts)
+        self.start_of[rows] = starts
+        self.targets[rows] = self.starts.targets[starts]
+        self.age[rows] = 0
+        if self.require_same_place:
+            self.began_in[rows] = self.rows.places()[rows]
+
+    def restore_random(self, rows: np.ndarray) -> None:
+        """Put `rows` into moments drawn from the pool."""
+        self.restore(rows, self.rng.integers(len(self.starts), size=len(rows)))
+
+    def features(self) -> np.ndarray:
+        """Inputs (n, size) of all rows."""
+        out = np.zeros((len(self.age), self.inputs.size), self.inputs.dtype)
+        self.inputs.write(self.memory, self.targets, self._frames, out)
+        return out
+
+    def random_actions(self) -> np.ndarray:
+        """An action for each row, drawn evenly: numbers (n,), or f32 (n, actions) within their bounds."""
+        if self.inputs.bounds is None:
+            return self.rng.integers(len(self.starts.domain.actions), size=len(self.age))
+        low, high = self.inputs.bounds
+        return self.rng.uniform(low, high, (len(self.age), len(low))).astype(np.float32)
+
+    def in_world(self, logits: np.ndarray) -> np.ndarray:
+        """Logits f32 (n, actions) for the latest `features` as the world has its actions, as a new array."""
+        return self.inputs.to_world(logits, self._frames)
+
+    def unmirror(self, actions: np.ndarray) -> np.ndarray:
+        """The actions (n,) for `step` that were chosen by the latest `features`, which may be shown mirrored."""
+        return self.inputs.actions_to_world(actions, self._frames)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
+        over, succeeded = self.rows.step(actions)
+        self.age += 1
+        self.steps += len(actions)
+        fired = self.reward(self.rows.memory, self.starts.check_of[self.start_of])
+        if self.require_same_place:
+            fired &= self.rows.places() == self.began_in
+        return fired, over, succeeded
+
+
+def success_of(
+    policy: Policy, starts: Starts, *, horizon: int, seed: int, require_same_place: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions drawn as in use."""
+    most = starts.domain.can.at_once
+    reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
+    for first in range(0, len(starts), most):
+        rows = np.arange(first, min(first + most, len(starts)))
+        part = starts.take(rows)
+        reached[rows], steps[rows], _ = play(
+            policy, part, horizon=horizon, seed=seed + first, require_same_place=require_same_place
+        )
+    return reached, steps
+
+
+def play(
+    policy: Policy, starts: Starts, *, horizon: int, seed: int, require_same_place: bool = False
+) -> tuple[np.ndarray, np.ndarray, Starts]:
+    """Run a skill from every start at once; (reached, steps, the starts' rows as each attempt leaves them)."""
+    n = len(starts)
+    env = PracticeEnv(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
+    env.restore(np.arange(n), np.arange(n))
+    after = starts.take(np.arange(n))
+    fired = env.reward(env.memory, starts.check_of)
+    reached, steps = fired.copy(), np.where(fired, 0, horizon)
+    dead = np.zeros(n, bool)
+    for t in range(1, horizon + 1):
+        if (reached | dead).all():
+            break
+        fired, over, _ = env.step(policy.act_batch(env.memory, env.targets, env.rng))
+        new = np.flatnonzero(fired & ~reached & ~dead)
+        after.rows.put(new, env.rows, new)
+        reached[new], steps[new] = True, t
+        dead |= over
+    failed = np.flatnonzero(~reached)
+    after.rows.put(failed, env.rows, failed)
+    return reached, steps, after

@@ -1,0 +1,236 @@
+"""Starts on fresh layouts: the states in which earlier skills leave the robot (never a demonstrator).
+
+A verified hypothesis says which skills come before a subgoal. On another layout of the same level the same skills are
+played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
+
+A program doesn't always call skills in the order of a hypothesis, so some plans are varied: a stage before the last is
+left out, or a plan about places alone is gone through again, with the places forgotten that were visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.checks.shape import is_tied_to_its_layout
+from sdg.skills.checks.template import Unfit, rewrite
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.env import play
+from sdg.skills.practice.starts import Starts, join, restore
+from sdg.skills.subgoal import CheckFunction, Experience
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check.
+
+    `forgets`: the places visited so far are forgotten before it.
+    """
+
+    skill: int
+    argument: str
+    check: CheckFunction
+    forgets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Experience):
+    """One grounded subgoal of a cluster with the stages that came before it."""
+
+    stage: Stage = field(kw_only=True)
+    before: tuple[Stage, ...] = field(kw_only=True, default=())
+
+    @property
+    def description(self) -> str:
+        """The subgoal in words."""
+        return self.subgoal.description
+
+
+def restore_starts(members: Sequence[Member], domain: Domain) -> Starts:
+    """The states in which the members' subgoals began, by replaying their saved actions."""
+    parts = []
+    for level in sorted({member.level for member in members}):
+        chosen = [member for member in members if member.level == level]
+        seeds = sorted({member.seed for member in chosen})
+        places = [seeds.index(member.seed) for member in chosen]
+        actions = [member.restore_actions for member in chosen]
+        world = restore(domain, domain.layouts(level, seeds), places, actions=actions)
+        parts.append(_starts(world, [member.stage for member in chosen]))
+    return join(parts)
+
+
+def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
+    """Whether a skill ended, when it was grounded, mostly in the part of the world in which it began."""
+    levels = sorted({member.level for member in members})
+    moved = [_moved(level, [m for m in members if m.level == level], domain) for level in levels]
+    return float(np.mean(np.concatenate(moved))) < MOVERS
+
+
+def _moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
+    """Whether each member's actions led to another part of the world, bool (n,)."""
+    seeds = sorted({member.seed for member in members})
+    spans = [(len(member.restore_actions), len(member.actions)) for member in members]
+    moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
+    actions = [(*member.restore_actions, *member.actions) for member in members]
+    chosen = [seeds.index(member.seed) for member in members]
+    places = restore(domain, domain.layouts(level, seeds), chosen, actions=actions, moments=moments).places()
+    return places[0::2] != places[1::2]
+
+
+def fresh_starts(
+    members: Sequence[Member],
+    policies: Mapping[int, Policy],
+    *,
+    domain: Domain,
+    layouts: Mapping[str, Layouts],
+    count: int,
+    horizon: int,
+    seed: int,
+    on_steps: Callable[[int], None] = lambda steps: None,
+) -> Starts | None:
+    """Up to `count` starts on `layouts` (by level), reached by playing the stages before; None if none is.
+
+    The callback `on_steps` gets the environment steps that this takes.
+    """
+    rng = np.random.default_rng(seed)
+    playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
+    anywhere = [m for m in playable if not is_tied_to_its_layout(m.stage.check.source)]
+    playable = anywhere or playable
+    if not playable:
+        return None
+    parts = []
+    drawn = [playable[i] for i in rng.integers(len(playable), size=count)]
+    for level in sorted({member.level for member in drawn}):
+        chosen = [member for member in drawn if member.level == level]
+        mine = layouts[level]
+        numbers = rng.integers(len(mine), size=len(chosen))
+        missions = [mine.mission(int(number)) for number in numbers]
+        plans = [_transfer(each, said, domain.language) for each, said in zip(chosen, missions, strict=True)]
+        # The same plan on the same layout is the same start, or nearly: it is taken once.
+        varied = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
+        fit = [(i, plan) for (_, plan), i in varied.items()]
+        if fit:
+            begun = domain.begin(mine, numbers[[i for i, _ in fit]])
+            told = [plan for _, plan in fit]
+            found = _play_through(begun, told, policies, horizon=horizon, rng=rng, on_steps=on_steps)
+            parts += [found] if found is not None else []
+    return join(parts) if parts else None
+
+
+def _transfer(member: Member, mission: str, language: Language) -> tuple[Stage, ...] | None:
+    """The member's stages, its own last, with the old mission's descriptions replaced by those of another mission."""
+    old, new = language.mentions(member.instruction), language.mentions(mission)
+    if len(old) != len(new) or len(set(old)) != len(old):
+        return None
+    words = dict(zip(old, new, strict=True))
+    try:
+        return tuple(_restage(stage, words, language) for stage in (*member.before, member.stage))
+    except Unfit:
+        return None
+
+
+MOVERS = 0.5
+"""Share of members that change places in a skill that doesn't keep to its place: a search may stray now and then."""
+
+LEFT_OUT, AGAIN = 0.3, 0.4
+"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about places only)."""
+
+
+def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
+    """The plan, or in some cases one with a stage less or gone through twice."""
+    drawn = rng.random()
+    if not any(stage.argument for stage in plan):
+        again = (replace(plan[0], forgets=True), *plan[1:])
+        plan = (*plan, *again) if drawn < AGAIN else plan
+        drawn = rng.random()
+    if len(plan) > 2 and drawn < LEFT_OUT:
+        plan = (*plan[:-2], plan[-1])
+    return tuple(plan)
+
+
+def _restage(stage: Stage, words: Mapping[str, str], language: Language) -> Stage:
+    argument = stage.argument
+    try:
+        by_target = {language.parse(old): new for old, new in words.items()}
+        argument = by_target.get(language.parse(argument), argument) if argument else ""
+    except ValueError:
+        pass
+    return Stage(stage.skill, argument, rewrite(stage.check, words, language))
+
+
+def _play_through(
+    begun: BatchWorld,
+    plans: Sequence[tuple[Stage, ...]],
+    policies: Mapping[int, Policy],
+    *,
+    horizon: int,
+    rng: np.random.Generator,
+    on_steps: Callable[[int], None],
+) -> Starts | None:
+    begun.begin_subgoals()
+    depth = np.array([len(plan) - 1 for plan in plans])
+    waiting = _starts(begun, [plan[0] for plan in plans])
+    rows, arrived = np.arange(len(plans)), []
+    for t in range(int(depth.max()) + 1):
+        here = np.flatnonzero(depth[rows] == t)
+        if len(here):
+            arrived.append(waiting.take(here))
+        going = np.flatnonzero(depth[rows] > t)
+        if not len(going):
+            break
+        rows, waiting = _advance(
+            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng, on_steps=on_steps
+        )
+        if not len(rows):
+            break
+    return join(arrived) if arrived else None
+
+
+def _advance(
+    waiting: Starts,
+    rows: np.ndarray,
+    plans: Sequence[tuple[Stage, ...]],
+    t: int,
+    *,
+    policies: Mapping[int, Policy],
+    horizon: int,
+    rng: np.random.Generator,
+    on_steps: Callable[[int], None],
+) -> tuple[np.ndarray, Starts]:
+    """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
+    skills = np.array([plans[row][t].skill for row in rows])
+    kept_rows, kept = [], []
+    for skill in np.unique(skills):
+        mine = np.flatnonzero(skills == skill)
+        here = waiting.take(mine)
+        if int(skill) in policies:
+            drawn = int(rng.integers(2**31))
+            reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+            on_steps(int(taken.sum()))
+        else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
+            reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
+        good = np.flatnonzero(reached)
+        if len(good):
+            kept_rows.append(rows[mine[good]])
+            kept.append(after.take(good))
+    if not kept:
+        return np.zeros(0, np.int64), waiting
+    order = np.concatenate(kept_rows)
+    joined = join(kept)
+    for i, row in enumerate(order):
+        if plans[row][t + 1].forgets:
+            joined.rows.forget(i)
+    joined.rows.begin_subgoals()
+    return order, _starts(joined.rows, [plans[row][t + 1] for row in order])
+
+
+def _starts(rows: BatchWorld, stages: Sequence[Stage]) -> Starts:
+    numbers: dict[CheckFunction, int] = {}
+    check_of = np.array([numbers.setdefault(stage.check, len(numbers)) for stage in stages], np.int64)
+    targets = np.stack([rows.domain.language.row(stage.argument) for stage in stages])
+    return Starts(rows, targets, tuple(numbers), check_of)

@@ -1,0 +1,121 @@
+"""Where practice begins: rows of a batch world, each with a target and the check that pays (SDG, section 4.4).
+
+Starts are restored by replaying the saved actions of experiences, or reached on fresh layouts by earlier skills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.batch import BatchWorld, Layouts
+from sdg.envs.domain import Domain, Language
+from sdg.skills.checks.template import string_constants
+from sdg.skills.subgoal import CheckFunction
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """M moments to begin from: `rows` (M), `targets` i16 (M, w), `check_of` i64 (M,) indexes `checks`."""
+
+    rows: BatchWorld
+    targets: np.ndarray
+    checks: tuple[CheckFunction, ...]
+    check_of: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain that these are moments of."""
+        return self.rows.domain
+
+    @property
+    def memory(self) -> Any:
+        """What each moment's agent has perceived."""
+        return self.rows.memory
+
+    def take(self, rows: np.ndarray) -> Starts:
+        """The starts at `rows`, in that order."""
+        return Starts(self.rows.take(rows), self.targets[rows], self.checks, self.check_of[rows])
+
+
+def join(parts: Sequence[Starts]) -> Starts:
+    """All starts of all parts, in order. Raises ValueError for none."""
+    if not parts:
+        raise ValueError("no starts to join: nothing was restored and nothing was reached")
+    offsets = np.cumsum([0] + [len(part.checks) for part in parts[:-1]])
+    return Starts(
+        rows=parts[0].domain.join(part.rows for part in parts),
+        targets=np.concatenate([part.targets for part in parts]),
+        checks=tuple(check for part in parts for check in part.checks),
+        check_of=np.concatenate([part.check_of + offset for part, offset in zip(parts, offsets, strict=True)]),
+    )
+
+
+def restore(
+    domain: Domain,
+    layouts: Layouts,
+    chosen: Sequence[int],
+    *,
+    actions: Sequence[Sequence[Any]],
+    moments: Sequence[tuple[int, int]] | None = None,
+    forgot: Sequence[Iterable[int]] = (),
+) -> BatchWorld:
+    """A row for each of `moments` (i, t): the state that the first t of `actions[i]`, replayed from layout `chosen[i]`,
+    lead to; all of them for each i where no moments are given.
+
+    A new subgoal begins there. `forgot[i]` are the steps before which the agent forgot where it had been.
+    """
+    moments = [(i, len(played)) for i, played in enumerate(actions)] if moments is None else moments
+    world = domain.begin(layouts, np.asarray(chosen))
+    found = domain.blank(len(moments))
+    wanted, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
+    for t in range(max(wanted, default=-1) + 1):
+        for _, i in forgets.get(t, ()):
+            world.forget(i)
+        if t in wanted:
+            numbers, of = np.array(wanted[t]).T
+            found.put(numbers, world, of)
+        world.step(_side_by_side([played[t] if t < len(played) else domain.wait for played in actions]))
+    found.begin_subgoals()
+    return found
+
+
+def _side_by_side(actions: Sequence[Any]) -> Any:
+    """The rows' actions as an array; as they are where some are numbers and others, made of several, aren't."""
+    return np.array(actions) if len({np.shape(action) for action in actions}) <= 1 else actions
+
+
+def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
+    """The same starts after up to `most` random moves each: the same places, seen from elsewhere. Where no action is
+    known to move without touching anything, they stay as they are."""
+    rng, everyone, domain = np.random.default_rng(seed), np.arange(len(starts)), starts.domain
+    if not domain.hints.stroll:
+        return starts
+    world, lengths = domain.blank(len(starts)), rng.integers(most + 1, size=len(starts))
+    world.put(everyone, starts.rows, everyone)
+    for t in range(most):
+        world.step(np.where(t < lengths, rng.choice(domain.hints.stroll, size=len(starts)), domain.wait))
+    world.begin_subgoals()
+    return replace(starts, rows=world)
+
+
+def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """(number of the moment, i) by t."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for number, (i, t) in enumerate(moments):
+        found.setdefault(t, []).append((number, i))
+    return found
+
+
+def target_of(check: CheckFunction, language: Language) -> np.ndarray:
+    """What a check is about, as a target i16 (w,): the last description in its source (put A next to *B*)."""
+    nothing = language.row("")
+    described = [language.row(text) for text in string_constants(check.source)]
+    described = [target for target in described if not np.array_equal(target, nothing)]
+    return described[-1] if described else nothing

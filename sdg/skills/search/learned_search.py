@@ -1,0 +1,133 @@
+"""Search that trains a policy on a subgoal's check until it reaches it nearly always (SDG, section 4.3), where actions
+are torques: what random search finds there is luck, and leaves the body where nothing further can be reached.
+
+One policy learns all subgoals that a `LearnedSearch` is asked about, told apart by their targets. A subgoal is
+practised from where it begins; what rows do after it are subgoals that were met before, which keep paying while the new
+one doesn't yet. For example, "stand in the next cell" is never reached by chance, but "get 0.25 metres nearer" is, and
+who has learned that well soon reaches the other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.learning.sb3 import SB3Learner, SB3Settings
+from sdg.skills.learning.vec_env import ChainedVecEnv
+from sdg.skills.policy.network import MLPPolicy
+from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.starts import Starts, target_of
+from sdg.skills.search.search import Searched, SearchSettings, nothing_to_do
+from sdg.skills.subgoal import CheckFunction
+
+Task = tuple[CheckFunction, tuple[int, ...]]
+"""A check and its target."""
+
+ENOUGH, JUDGED = 0.8, 20
+"""A subgoal is reached when that share of the latest JUDGED attempts from its start reached it."""
+MET = 40
+"""Subgoals met before that are practised beside a new one, the latest."""
+ANOTHER = 0.5
+"""How often a row goes on with another subgoal after it reached one."""
+
+
+class SearchedRows(ChainedVecEnv):
+    """Chained practice of one subgoal from one start; the latest way from the start that reached it is kept."""
+
+    def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool) -> None:
+        super().__init__(env, most=most)
+        self.must_succeed = must_succeed
+        self.outcomes: deque[bool] = deque(maxlen=JUDGED)
+        self.first = np.ones(self.num_envs, bool)
+        """Whether a row is still at its first subgoal since it left the start."""
+        self.ways: list[list[Any]] = [[] for _ in range(self.num_envs)]
+        self.found: tuple[tuple[Any, ...], Any] | None = None
+        self.tried = self.reached = self.lost = self.inconsistent = 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the subgoal is reached often enough."""
+        return len(self.outcomes) == JUDGED and sum(self.outcomes) >= ENOUGH * JUDGED
+
+    def begin(self, rows: np.ndarray) -> None:
+        """Put rows at the start, with the subgoal that is searched."""
+        self.env.restore(rows, np.zeros(len(rows), np.int64))
+        self.first[rows] = True
+        for row in rows.tolist():
+            self.ways[row] = []
+
+    def notice(
+        self, actions: np.ndarray, *, fired: np.ndarray, over: np.ndarray, won: np.ndarray, ended: np.ndarray
+    ) -> None:
+        """Count what came of first attempts; keep the way of one that reached the subgoal."""
+        super().notice(actions, fired=fired, over=over, won=won, ended=ended)
+        for row in np.flatnonzero(self.first).tolist():
+            self.ways[row].append(tuple(actions[row].tolist()))
+        good = fired & (won if self.must_succeed else ~over) & self.first
+        self.inconsistent += int((fired & self.first & ~good).sum())
+        for row in np.flatnonzero(good).tolist():
+            self.found = tuple(self.ways[row]), self.env.rows.take(np.array([row]))
+        first = np.flatnonzero(ended & self.first)
+        self.outcomes.extend(good[first].tolist())
+        self.tried, self.reached = self.tried + len(first), self.reached + int(good.sum())
+        self.lost += int((over & ~won)[first].sum())
+        self.first[first] = False
+
+
+class LearnedSearch:
+    """Learns while it looks (`sdg.skills.search.search.Search`); what it learned goes with it to other processes.
+
+    `ppo` are settings of `SB3Settings` that differ from its defaults.
+    """
+
+    def __init__(self, settings: SearchSettings = SearchSettings(), ppo: Mapping[str, Any] | None = None) -> None:
+        self.settings, self.ppo = settings, dict(ppo or {})
+        self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
+        """Weights, and the subgoals that were met."""
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `Search`."""
+        target = target_of(check, start.domain.language)
+        task = (check, tuple(target.tolist()))
+        rows = SearchedRows(
+            ChainedPractice(
+                self._pool(start, task), self.settings.n_envs, horizon=self.settings.horizon, seed=seed, redraw=ANOTHER
+            ),
+            most=2 * self.settings.horizon,
+            must_succeed=must_succeed,
+        )
+        if rows.env.reward(start.memory, np.zeros(1, np.int64))[0] and not must_succeed:
+            return nothing_to_do(start)
+        weights, met = self.learned
+        policy = MLPPolicy(weights, start.domain.inputs) if weights else None
+        learner = SB3Learner(rows, SB3Settings(**self.ppo), seed=seed, init_policy=policy)
+        spent = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
+        if not spent():
+            learner.learn(budget, callback=lambda *_: True, should_stop=spent)
+        kept = (*(each for each in met if each != task), task)[-MET:]
+        self.learned = dict(learner.policy().weights), kept
+        return self._result(start, rows, steps=rows.env.steps)
+
+    def _pool(self, start: Starts, task: Task) -> Starts:
+        """The start for the subgoal itself, and for each that was met before."""
+        tasks = [task, *(each for each in self.learned[1] if each != task)]
+        targets = np.array([target for _, target in tasks], np.int16)
+        moments = start.rows.take(np.zeros(len(tasks), np.int64))
+        return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))
+
+    def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> Searched:
+        told = f"{rows.reached} of {rows.tried} attempts of at most {self.settings.horizon} steps"
+        if rows.found is None:
+            cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
+            if rows.must_succeed and rows.inconsistent:
+                cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
+            after = replace(start, rows=rows.env.rows.take(np.zeros(1, np.int64)))
+            return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)
+        actions, world = rows.found
+        end = world.perception(0)
+        world.begin_subgoals()
+        return Searched(True, actions, replace(start, rows=world), steps, rows.tried, rows.inconsistent, end=end)

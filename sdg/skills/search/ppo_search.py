@@ -1,0 +1,95 @@
+"""PPO for one subgoal after another: a search that learns while it looks (SDG, section 4.3), beside the default.
+
+One policy searches the subgoals of all instructions that a `PPOSearch` is asked about, told apart by their targets, so
+that what was learned in one search serves the next. It is paid by the check and for what is new; its actions are drawn
+as those of `CountSearch`, with the policy's preferences in place of the prior.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+from sdg.skills.learning.vec_env import RowsVecEnv
+from sdg.skills.search.search import Explorer, SearchSettings, Trial, TrialSearch
+
+
+class SearchVecEnv(RowsVecEnv):
+    """A trial for a learner: paid when the subgoal is reached, and a little for what is new."""
+
+    def __init__(self, trial: Trial, *, seed: int = 0) -> None:
+        super().__init__(trial.settings.n_envs)
+        self.inputs = trial.env.inputs
+        self.follow(trial, seed=seed)
+
+    def follow(self, trial: Trial, *, seed: int) -> None:
+        """Go on with another trial."""
+        self.trial, self.explorer = trial, Explorer(trial, seed=seed)
+
+    def reset(self) -> np.ndarray:
+        """Put every row at the start."""
+        self.trial.begin()
+        return self.trial.env.features()
+
+    def draw(self, logits: np.ndarray) -> np.ndarray:
+        """Actions (n,) for the frames that the latest observations show, by a policy's logits f32 (n, actions)."""
+        env = self.trial.env
+        return env.unmirror(self.explorer.draw(env.in_world(logits)))
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
+        paid, ended = self.trial.step(self.trial.env.unmirror(self._actions))
+        rewards = paid.astype(np.float32) + self.trial.novelty()
+        return self.trial.env.features(), rewards, ended, self._infos
+
+
+class _SearchLearner(PPOLearner):
+    """Draws as the search does: the gradient is of the policy's own probabilities, as if nothing were masked."""
+
+    env: SearchVecEnv
+
+    def _draw(self, logits: np.ndarray) -> np.ndarray:
+        return self.env.draw(logits)
+
+    def search(self, trial: Trial, *, budget: int, seed: int) -> None:
+        """Search a trial until something is found or the budget is spent, and learn from it."""
+        self.env.follow(trial, seed=seed)
+        self._observations = self.env.reset()
+        self.learn(budget, callback=lambda _learner, _steps: True, should_stop=lambda: trial.over)
+
+
+class PPOSearch(TrialSearch):
+    """Proximal policy optimisation with one policy for all searches of this object; each ends at its first success.
+
+    The policy isn't pickled: a search that travels to another process begins there from nothing.
+    """
+
+    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
+        super().__init__(settings)
+        self._learner: _SearchLearner | None = None
+
+    def __reduce__(self) -> tuple[type[PPOSearch], tuple[SearchSettings]]:
+        return PPOSearch, (self.settings,)
+
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Learn while searching."""
+        if trial.over:
+            return
+        if self._learner is None:
+            self._learner = _SearchLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
+            self._learner.bias_actions(np.array(trial.prior))
+        self._learner.search(trial, budget=trial.budget, seed=seed)
+
+    def _ppo(self) -> PPOSettings:
+        chosen = self.settings
+        return PPOSettings(
+            n_steps=chosen.n_steps,
+            batch_size=chosen.n_envs * chosen.n_steps,
+            n_epochs=4,
+            learning_rate=chosen.learning_rate,
+            ent_coef=chosen.ent_coef,
+            gamma=0.99,
+            hidden=(64, 64),
+        )

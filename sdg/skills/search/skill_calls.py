@@ -1,0 +1,112 @@
+"""The skills of a library as calls that a search can make, and what is known of when each of them comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.domains import domain_of_data
+from sdg.skills.checks.check import asked_about
+from sdg.skills.checks.reward import BatchReward
+from sdg.skills.checks.shape import asked_by, similarity
+from sdg.skills.learning import policy_of
+from sdg.skills.library.library import Skill, SkillLibrary
+from sdg.skills.library.store import load_library
+from sdg.skills.policy.network import Policy
+from sdg.skills.subgoal import CheckFunction
+
+FOLLOWS, USAGES = "follows", "usages"
+"""Keys of a library's provenance: skill -> skill -> how often it came next; skill -> what it is known to need."""
+
+LEARNED = 0.7
+"""Weight of what followed what, against all skills alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A skill with an argument: its policy, the target marked for it, and the check that ends it."""
+
+    skill: Skill
+    argument: str
+    policy: Policy
+    target: np.ndarray
+    done: BatchReward
+
+
+class SkillCalls:
+    """The skills of a library as calls, and what is known of when they come."""
+
+    def __init__(self, library: SkillLibrary) -> None:
+        self.skills, self.domain = library.skills, domain_of_data(library.domain)
+        self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
+        self._usages = _table(library.provenance.get(USAGES))
+        self._follows = _table(library.provenance.get(FOLLOWS))
+        kind = self.domain.language.kind
+        self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
+        self._calls: dict[tuple[str, str], Call | None] = {}
+
+    def call(self, skill: Skill, argument: str) -> Call | None:
+        """A call, or None where none of the skill's checks can be asked about the argument."""
+        key = skill.name, argument
+        if key not in self._calls:
+            try:
+                check = asked_about(skill, argument, self.domain.language)
+            except ValueError:
+                self._calls[key] = None
+            else:
+                target, done = self.domain.language.row(argument), BatchReward((check,), self.domain)
+                self._calls[key] = Call(skill, argument, self._policies[skill.name], target, done)
+        return self._calls[key]
+
+    def is_apt(self, skill: Skill, *, holding: bool) -> bool:
+        """Whether empty or full hands speak against it: what takes needs empty ones, what lets go full ones."""
+        return self._usages.get(skill.name, {}).get("grasps" if holding else "releases") is not True
+
+    def is_handling(self, skill: Skill) -> bool:
+        """Whether the skill is known to take something or to let go of it."""
+        return any(self._usages.get(skill.name, {}).get(kind) is True for kind in ("grasps", "releases"))
+
+    def suits(self, skill: Skill, argument: str) -> bool:
+        """Whether the skill was learned on things of this type."""
+        return self.domain.language.kind(argument) in self._types[skill.name]
+
+    def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
+        """How much each skill's own checks ask what a check asks, in [0, 1]; `argument` is what the check is about."""
+        asked = asked_by(check, argument)
+        shares = [
+            [similarity(asked, asked_by(own.check, own.argument)) for own in skill.checks] for skill in self.skills
+        ]
+        return np.array([max(each) for each in shares])
+
+    def next_weights(self, last: str) -> np.ndarray:
+        """How likely each skill is to come after another ("" at the beginning), summing to 1."""
+        alike = np.full(len(self.skills), 1 / len(self.skills))
+        counts = self._follows.get(last, {})
+        seen = np.array([_count(counts.get(skill.name)) for skill in self.skills])
+        return alike if not seen.sum() else (1 - LEARNED) * alike + LEARNED * seen / seen.sum()
+
+
+def _table(value: object) -> dict[str, Mapping[str, Any]]:
+    """A table of tables out of a library's provenance, which may hold anything."""
+    pairs = value.items() if isinstance(value, Mapping) else ()
+    return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
+
+
+def _count(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e9 else 0.0
+
+
+def library_policy(library: SkillLibrary, skill: Skill) -> Policy:
+    """The policy of one of a library's skills. Raises ValueError for weights that are none."""
+    return policy_of(library.weights[skill.name], domain_of_data(library.domain), skill.learner)
+
+
+@lru_cache(maxsize=4)
+def skill_calls_of(library: Path, changed: int) -> SkillCalls:
+    """The calls of a library's folder, `changed` at a time (ns); loaded once a process. Raises LibraryError."""
+    return SkillCalls(load_library(library))

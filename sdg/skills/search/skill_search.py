@@ -1,0 +1,200 @@
+"""Searching with skills: what an earlier cycle learned is tried as macro actions, beside single actions.
+
+An episode is a chain of skill calls and single actions. Which skill comes next is drawn from which skill followed which
+in what was grounded before; arguments are what the check is about and what was seen so far. All steps are counted as
+any search counts them, and what is found is a flat list of actions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sdg.skills.practice.starts import Starts
+from sdg.skills.search.search import Search, Searched, SearchSettings, Trial, nothing_to_do
+from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
+from sdg.skills.subgoal import CheckFunction
+
+EPISODE = 400
+"""Steps of one chain."""
+ROWS = 6
+"""Chains that go on side by side."""
+SHARE = 0.9
+"""Share of the budget that is searched with skills; what is left goes to the search without."""
+SINGLE = 0.2
+"""How often a chain goes on with a single action."""
+LIKE = 0.2
+"""How often the skill comes next whose own check is most like the one that is searched."""
+AIMED = 3.0
+"""Weight of an argument that the check is about, against another."""
+TIDY = 0.4
+"""Share of the budget in which skills that take or drop are only called where the check asks for that."""
+LONGEST_WALK = 4
+"""How often an action that walks may be repeated."""
+SHORTEST = 4
+"""Steps that a call has at least; others have half their skill's horizon, which nearly all successes keep to."""
+DRAWS = 8
+"""How often another call is drawn where the first has nothing left to do."""
+
+
+class SkillChains:
+    """Chains of calls and single actions in the rows of a trial."""
+
+    def __init__(self, trial: Trial, tools: SkillCalls, *, prior: np.ndarray, seed: int) -> None:
+        self.trial, self.tools = trial, tools
+        self.rows, hints = trial.env.rows, trial.env.starts.domain.hints
+        self.walk = hints.walks
+        empty = np.where(np.isin(np.arange(len(prior)), hints.hands), 0.0, prior)
+        alike = np.full(len(prior), 1 / len(prior))
+        self.prior = (prior + alike) / 2, empty / empty.sum()
+        self.rng = np.random.default_rng(seed)
+        n = len(trial.actions)
+        self.calls: list[Call | None] = [None] * n
+        self.last = [""] * n
+        self.left = np.zeros(n, np.int64)
+        self.walks = np.zeros(n, np.int64)
+        self.places = np.zeros(n, np.int64)
+        self.failed: Counter[tuple[str, str, int, str]] = Counter()
+        self.marks = self.rows.marks()
+        self.language = trial.env.starts.domain.language
+        self.aim = self.language.described(trial.env.starts.targets[0])
+        self.likeness = tools.likeness(trial.env.starts.checks[0], self.aim)
+        self.like = int(np.argmax(self.likeness))
+        self.queue: list[Call] = []
+
+    def run(self) -> None:
+        """Search until something is found or the budget is spent."""
+        self.trial.begin()
+        self.queue = self._first_calls()
+        while not self.trial.over:
+            _, ended = self.trial.step(np.array([self._action(row) for row in range(len(self.calls))]))
+            view = self._view()
+            for row, call in enumerate(self.calls):
+                if ended[row]:
+                    self.calls[row], self.last[row], self.walks[row] = None, "", 0
+                elif call is not None and self._is_done(call, row, view):
+                    self.calls[row], self.last[row] = None, call.skill.name
+                elif call is not None and not self.left[row]:
+                    self.calls[row] = None
+                    self.failed[self._place(call, row)] += 1
+
+    def _action(self, row: int) -> int:
+        is_free = self.calls[row] is None and not self.walks[row]
+        if is_free and (self._is_aimed(row) or self.rng.random() >= SINGLE):
+            self._choose(row)
+        call = self.calls[row]
+        if call is None:
+            # An action of its own; one that walks goes on for a while, which is how a narrow way is passed.
+            if self.walks[row]:
+                self.walks[row] -= 1
+                return self.walk
+            action = int(self.rng.choice(len(self.prior[0]), p=self.prior[int(self._is_tidy)]))
+            if action == self.walk:
+                self.walks[row] = self.rng.integers(LONGEST_WALK)
+            return action
+        self.left[row] -= 1
+        return call.policy.act(self._view(), row, call.target, self.rng)
+
+    @property
+    def _is_tidy(self) -> bool:
+        """At first nothing is taken or dropped in passing: full hands would spoil what comes after."""
+        return self.trial.env.steps < TIDY * self.trial.budget
+
+    def _is_aimed(self, row: int) -> bool:
+        """Whether a row stands at the start and there are first calls left to be made from there."""
+        return bool(self.queue) and not self.trial.actions[row]
+
+    def _choose(self, row: int) -> None:
+        """Begin a call in a row: the next of the queue at the start, otherwise one that is drawn."""
+        self.rows.mark(self.marks, row)
+        self.places[row] = self.rows.places()[row]
+        call = self.queue.pop(0) if self._is_aimed(row) else self._drawn(row)
+        if call is not None:
+            self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
+
+    def _drawn(self, row: int) -> Call | None:
+        holding = bool(self.rows.holding()[row] >= 0)
+        # What a skill may be called on: what the check is about, and what was seen so far.
+        seen = self.rows.perception(row).elements()
+        names = {self.language.kinds_of(thing) for thing in seen if not thing.held}
+        arguments = sorted(names | ({self.aim} if self.aim else set()))
+        weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
+        weights[self.like] += LIKE
+        view, tidy = self._view(), self._is_tidy
+        for number in self.rng.choice(len(weights), size=DRAWS, p=weights):
+            skill = self.tools.skills[number]
+            if tidy and number != self.like and self.tools.is_handling(skill):
+                continue
+            fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
+            call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
+            if call is None or not self.tools.is_apt(skill, holding=holding) or self._is_done(call, row, view):
+                continue
+            if self.rng.random() < 1 / (1 + self.failed[self._place(call, row)]):
+                return call
+        return None
+
+    def _place(self, call: Call, row: int) -> tuple[str, str, int, str]:
+        """A call, the place it began in and what came before: what failed so is drawn less often so, in every row."""
+        return call.skill.name, call.argument, int(self.places[row]), self.last[row]
+
+    def _argument(self, arguments: list[str]) -> str:
+        weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])
+        return str(self.rng.choice(arguments, p=weights / weights.sum())) if arguments else ""
+
+    def _first_calls(self) -> list[Call]:
+        """Every skill once, on what the check is about, those first whose own check asks what this one asks."""
+        holding, view = bool(self.rows.holding()[0] >= 0), self._view()
+        ranked = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
+        apt = [skill for skill in ranked if self.tools.is_apt(skill, holding=holding)]
+        called = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
+        calls = [self.tools.call(skill, on) for skill, on in called if on or not skill.takes_argument]
+        return [call for call in calls if call is not None and not self._is_done(call, 0, view)]
+
+    def _view(self) -> Any:
+        """The rows' memory as their calls see it: each began when its call did."""
+        return self.rows.since(self.marks)
+
+    def _is_done(self, call: Call, row: int, view: Any) -> bool:
+        return bool(call.done(view, np.zeros(len(self.calls), np.int64))[row])
+
+
+class SkillSearch:
+    """Searches with the skills of a library first, then as it would without them, under one budget."""
+
+    def __init__(self, library: Path, inner: Search, settings: SearchSettings = SearchSettings()) -> None:
+        self.library, self.inner, self.settings = library, inner, settings
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `sdg.skills.search.search.Search`. Raises LibraryError for a library that can't be used."""
+        chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
+        trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
+        if trial.already() and not must_succeed:
+            return nothing_to_do(start)
+        trial.try_each_action()
+        if not trial.over:
+            weights = np.exp(trial.prior)
+            SkillChains(
+                trial,
+                skill_calls_of(self.library, (self.library / "library.json").stat().st_mtime_ns),
+                prior=weights / weights.sum(),
+                seed=seed,
+            ).run()
+        found = trial.result()
+        if found.reached:
+            return found
+        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - found.steps, seed=seed)
+        steps, inconsistent = found.steps + rest.steps, found.inconsistent + rest.inconsistent
+        cause = f"was not reached in {steps} searched steps, learned skills included"
+        if must_succeed and inconsistent:
+            cause = f"was reached {inconsistent} times but the environment did not call the task done"
+        return replace(
+            rest,
+            steps=steps,
+            episodes=found.episodes + rest.episodes,
+            inconsistent=inconsistent,
+            cause="" if rest.reached else cause,
+        )

@@ -1,0 +1,28 @@
+"""What a run leaves behind: its folder, journals of finished units, metrics, and writes that survive a kill."""
+
+from __future__ import annotations
+
+from sdg.envs.files import read_file
+from sdg.storage.files import RunError, RunFolderError, atomic_write, plain, read_json
+from sdg.storage.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
+from sdg.storage.journal import Journal, read_journal
+from sdg.storage.metrics import Metrics, read_metrics
+
+__all__ = [
+    "SCHEMA",
+    "Journal",
+    "Metrics",
+    "RunError",
+    "RunFolder",
+    "RunFolderError",
+    "RunSettings",
+    "atomic_write",
+    "plain",
+    "read_artefact",
+    "read_description",
+    "read_journal",
+    "read_file",
+    "read_json",
+    "read_metrics",
+    "set_aside",
+]

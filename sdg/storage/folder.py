@@ -1,0 +1,275 @@
+"""A run folder: what is in it, who works in it, and whether it may go on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
+from sdg.storage.files import RunError, RunFolderError, atomic_write, explaining, plain, read_json
+from sdg.storage.journal import Journal, torn_line
+from sdg.storage.lock import Lock
+from sdg.storage.metrics import Metrics
+from sdg.storage.provenance import machine, revision, versions
+
+SCHEMA = 1
+"""Version of a run folder's files; one with another number is refused rather than misread."""
+
+OTHERS = ("banned.json", "metrics.jsonl", "spent.json", "transcript.jsonl")
+"""Files of a run folder that are no artefacts or journals of ours."""
+
+LARGE_BYTES = 1 << 20
+"""A transcript that has grown larger is compressed when its run ends."""
+
+MAY_CHANGE = ("budget",)
+"""Top-level config keys that may differ when a run goes on: a run that stopped at its budget needs more of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What decides a run: its resolved config (as plain values, and as YAML text to keep), its seed and its command."""
+
+    config: Mapping[str, Any]
+    config_text: str
+    seed: int
+    command: Sequence[str] = field(default_factory=tuple)
+
+
+class RunFolder:
+    """A run folder that this process holds. Use as a context manager, or call `close`.
+
+    `notices` says what was mended on the way in (a torn line, a dead holder, other versions); who talks to the user
+    shows it.
+    """
+
+    def __init__(self, path: Path, lock: Lock, notices: Sequence[str] = ()) -> None:
+        self.path, self.notices, self._lock = path, list(notices), lock
+        self._journals: dict[str, Journal] = {}
+
+    @classmethod
+    def start(cls, path: Path, settings: RunSettings, *, may_change: Collection[str] = MAY_CHANGE) -> RunFolder:
+        """Begin a run in `path`, or go on with the one that is there if its config and seed are the same.
+
+        Raises `RunFolderError` when the folder is in use, holds something else, is of another schema or has other
+        settings, `RunError` when it can't be written.
+        """
+        existing = path / "run.json"
+        if path.is_dir():
+            _refuse_links(path)
+        if path.exists() and not existing.exists():
+            _refuse_strangers(path)
+        with explaining(path):
+            path.mkdir(parents=True, exist_ok=True)
+        lock = Lock(path / "run.lock")
+        try:
+            notices = [f"took over from {lock.taken_from}, which is gone"] if lock.taken_from else []
+            for torn in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
+                torn.unlink(missing_ok=True)
+            if existing.exists():
+                notices += [*_resume(path, settings, may_change), *_torn(path)]
+            else:
+                _begin(path, settings)
+            atomic_write(path / "config.yaml", settings.config_text)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(path, lock, notices)
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Go on with a run as it is. Raises as `start` does, and when there is no run in `path`."""
+        description = read_description(path)
+        config_text = read_file(path / "config.yaml").decode() if (path / "config.yaml").exists() else ""
+        settings = RunSettings(description["config"], config_text, description["seed"], description.get("command", ()))
+        return cls.start(path, settings)
+
+    def journal(self, name: str) -> Journal:
+        """The journal `NAME.jsonl`; the same object each time."""
+        if name not in self._journals:
+            journal = Journal(self.path / f"{name}.jsonl")
+            if journal.dropped and journal.dropped not in self.notices:
+                self.notices.append(journal.dropped)
+            self._journals[name] = journal
+        return self._journals[name]
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Learning curves, as `metrics.jsonl` and for TensorBoard."""
+        return Metrics(self.path)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
+        """Write an artefact in one step, with the schema version in it."""
+        path = self.path / name
+        atomic_write(path, json.dumps({"schema": SCHEMA, **plain(value)}, indent=1, allow_nan=False) + "\n")
+        return path
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """An artefact, or None when the run hasn't got that far. Raises `RunFolderError` for another schema."""
+        return read_artefact(self.path / name) if (self.path / name).exists() else None
+
+    def close(self) -> None:
+        """Close what is open and give the folder back."""
+        opened: list[Journal | Metrics] = [
+            *self._journals.values(),
+            *([self.metrics] if "metrics" in vars(self) else []),
+        ]
+        for each in opened:
+            each.close()
+        self._journals.clear()
+        self._lock.release()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        transcript = self.path / "transcript.jsonl"
+        if kind is None and transcript.is_file() and transcript.stat().st_size > LARGE_BYTES:
+            try:
+                with explaining(transcript):
+                    compress_lines(transcript)
+            except RunError as error:
+                self.notices.append(str(error))
+        self.close()
+
+
+def set_aside(path: Path) -> Path | None:
+    """Make way for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
+
+    Returns where it is now, None when there was none. Raises `RunFolderError` when it is in use or no run.
+    """
+    if not path.exists():
+        return None
+    if path.is_dir():
+        _refuse_links(path)
+    old = path.with_name(path.name + ".old")
+    if not (path / "run.json").exists():
+        _refuse_strangers(path)
+    if old.exists() and not (old / "run.json").exists():
+        raise RunFolderError(f"{old} holds no run, so {path} isn't moved there. Move one of them away.")
+    lock = Lock(path / "run.lock")
+    try:
+        with explaining(path):
+            if old.exists():
+                shutil.rmtree(old)
+            lock.release()
+            path.rename(old)
+    finally:
+        lock.release()
+    return old
+
+
+def read_artefact(path: Path) -> dict[str, Any]:
+    """A JSON object with our schema version. Raises `RunFolderError` when it is missing, broken or of another one."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise RunFolderError(f"{path} holds no JSON object. Restore it from a copy, or start a new run folder.")
+    if value.get("schema") != SCHEMA:
+        raise RunFolderError(
+            f"{path} has schema {value.get('schema')!r:.40}, this version reads schema {SCHEMA}. "
+            "Use the version of sdg that wrote it (run.json names it), or start a new run folder."
+        )
+    return value
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """`run.json` of the run in `path`. Raises `RunFolderError` when there is no run or it is of another schema."""
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is no folder. `sdg run --out {path}` begins a run there.")
+    if not (path / "run.json").exists():
+        raise RunFolderError(f"{path} holds no run (no run.json in it). Name the folder that a run was written to.")
+    description = read_artefact(path / "run.json")
+    if not isinstance(description.get("config"), dict) or not isinstance(description.get("seed"), int):
+        raise RunFolderError(f"{path / 'run.json'} lacks its config or seed. Restore it from a copy, or start anew.")
+    return description
+
+
+def _refuse_links(path: Path) -> None:
+    """Nothing in a run folder leads out of it or is waited for: the folder may come from anybody."""
+    with explaining(path):
+        found = next(strangers_below(path), None)
+    if found is not None:
+        raise RunFolderError(f"{found[0]} can't be used: {found[1]}, or name another folder.")
+
+
+def _refuse_strangers(path: Path) -> None:
+    """A folder with files that no run wrote is someone's: don't write among them."""
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is a file. Name a folder for the run.")
+    names = sorted(entry.name for entry in path.iterdir())
+    strangers = [name for name in names if name != "run.lock" and not name.endswith(TEMPORARY_SUFFIX)]
+    if strangers:
+        raise RunFolderError(f"{path} holds no run but other things ({strangers[0]!r}). Name another folder.")
+
+
+def _torn(path: Path) -> list[str]:
+    """What is said of files that a finished stage left and that this command may not read: they are damaged."""
+    notices = []
+    for read, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
+        for entry in sorted(each for each in path.glob(names) if each.name not in OTHERS):
+            try:
+                told = read(entry)
+            except RunFolderError as error:
+                told = str(error)
+            notices += [told] if isinstance(told, str) else []
+    return notices
+
+
+def _begin(path: Path, settings: RunSettings) -> None:
+    description = {
+        "seed": settings.seed,
+        "command": list(settings.command),
+        "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "git": revision(Path(__file__).parent),
+        "versions": versions(),
+        "machine": machine(),
+        "config": settings.config,
+        "resumed": [],
+    }
+    atomic_write(path / "run.json", json.dumps({"schema": SCHEMA, **plain(description)}, indent=1) + "\n")
+
+
+def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> list[str]:
+    description = read_description(path)
+    if description["seed"] != settings.seed:
+        raise RunFolderError(
+            f"{path} was begun with seed {description['seed']}, not {settings.seed}. "
+            f"Give --seed {description['seed']} to go on with it, or name another folder."
+        )
+    now = plain(settings.config)
+    found = differences(description["config"], now)
+    forbidden = [text for key, text in found if key.split(".")[0] not in may_change]
+    if forbidden:
+        more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
+        raise RunFolderError(
+            f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "
+            "Name another folder, or give the config it was begun with (its config.yaml) to go on."
+        )
+    then, here = description["versions"], versions()
+    changed = [f"{name} {then.get(name)} -> {here[name]}" for name in here if then.get(name) != here[name]]
+    record = {
+        "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "command": list(settings.command),
+        "git": revision(Path(__file__).parent),
+        "changed_versions": changed,
+    }
+    description["config"] = now
+    description["resumed"] = [*description.get("resumed", []), record]
+    atomic_write(path / "run.json", json.dumps(description, indent=1) + "\n")
+    return [f"goes on with other versions than it began with: {', '.join(changed)}"] if changed else []
+
+
+def differences(then: Any, now: Any, *, key: str = "") -> list[tuple[str, str]]:
+    """Dotted keys at which two plain values differ, each with a text that shows both."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        return [
+            difference
+            for name in sorted(then.keys() | now.keys())
+            for difference in differences(then.get(name), now.get(name), key=f"{key}.{name}" if key else name)
+        ]
+    return [] if then == now else [(key, f"{key} was {then!r:.60}, is {now!r:.60}")]

@@ -1,0 +1,115 @@
+"""Learning curves while they are learned: `metrics.jsonl` for the report, event files for TensorBoard."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from importlib import util
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.files import open_regular, read_file
+from sdg.storage.files import atomic_write, explain, line, plain
+
+STEP = "environment_steps"
+"""The field that counts time along a curve."""
+
+
+class Metrics:
+    """Rows of a unit's learning curve. They are lost with their unit: a unit begun anew begins its curve anew."""
+
+    def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
+        self.path, self._unit = folder / "metrics.jsonl", ""
+        # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
+        wanted = tensorboard and util.find_spec("tensorboard") is not None
+        self._events_folder = folder / "tensorboard" if wanted else None
+        self._file: FileIO | None = None
+        self._events: FileIO | None = None
+
+    def begin(self, unit: str) -> None:
+        """Rows that follow belong to this unit; what an interrupted attempt at it left is dropped."""
+        self.close()
+        self._unit, rows = unit, read_metrics(self.path)
+        kept = [row for row in rows if row.get("unit") != unit]
+        if len(kept) < len(rows):
+            atomic_write(self.path, "".join(line(row) + "\n" for row in kept))
+        if self._events_folder is not None:
+            shutil.rmtree(self._events_folder / file_name(unit), ignore_errors=True)
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Add a point: `environment_steps` and numbers or labels beside it. Raises `RunError` when the disk is full."""
+        values = plain(row)
+        try:
+            if self._file is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = _at_new_line(self.path)
+            data = (line({"unit": self._unit, **values}) + "\n").encode()
+            while data:
+                data = data[self._file.write(data) :]
+            if self._events_folder is not None:
+                self._write_events(self._events_folder / file_name(self._unit), values)
+        except OSError as error:
+            self.close()
+            raise explain(error, self.path) from error
+
+    def _write_events(self, folder: Path, values: Mapping[str, Any]) -> None:
+        """The numbers as scalars in an event file, record by record (no thread that a fork could lose)."""
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        events = []
+        if self._events is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._events = FileIO(folder / f"events.out.tfevents.{int(time.time())}.sdg", "w")
+            events.append(Event(wall_time=time.time(), file_version="brain.Event:2"))
+        numbers = {name: value for name, value in values.items() if isinstance(value, int | float) and name != STEP}
+        scalars = [Summary.Value(tag=name, simple_value=float(value)) for name, value in numbers.items()]
+        step = int(values.get(STEP) or 0)
+        events.append(Event(wall_time=time.time(), step=step, summary=Summary(value=scalars)))
+        for event in events:
+            RecordWriter(self._events).write(event.SerializeToString())
+
+    def close(self) -> None:
+        """Close what is open."""
+        for file in (self._file, self._events):
+            if file is not None:
+                file.close()
+        self._file = self._events = None
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Rows of a metrics file; lines that a kill or a full disk tore are left out."""
+    rows = []
+    try:
+        for text in read_file(path).split(b"\n"):
+            with contextlib.suppress(ValueError, RecursionError):
+                rows.append(json.loads(text))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise explain(error, path) from error
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def file_name(text: str) -> str:
+    """A safe name for a file or folder; different texts get different names."""
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "_", text)[:60].strip("_")
+    return (
+        safe if safe == text else f"{safe or 'unit'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    )
+
+
+def _at_new_line(path: Path) -> FileIO:
+    """The file, open to append. Where a kill left it within a line, that line is ended: the next has its own."""
+    file = FileIO(open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
+    if file.seek(0, os.SEEK_END) and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
+        file.write(b"\n")
+    return file

@@ -1,1 +1,0 @@
-"""Subgoals, check functions, learning, experience, clustering and the skill library."""

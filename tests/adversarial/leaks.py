@@ -1,0 +1,169 @@
+"""Canary values sent through every path: whoever finds one outside the local body has found a leak."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import socket
+import traceback
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import quote
+
+from sdg.gate.executor import Outcome, SkillResult
+from sdg.gate.verdict import Command
+from sdg.llm.budget import Limits
+from sdg.llm.model import Message, ModelError
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
+from sdg.privacy.protector import MEMORY_VARIABLE, ProtectedBody, Protector, protector_of
+from sdg.storage import Journal
+from tests.adversarial.forms import Coordinator, Form, instruction_for, play
+
+CANARIES = {
+    "full name": "Zebulon Quackenbush",
+    "e-mail": "zeb.quackenbush@canary-mail.example",
+    "password": "cAn4ry!Tweet_88",
+    "phone number": "+49 1512 7654321",
+    "delivery address": "77 Canary Wharf Lane, Flat 9, Leeds LS9 7CN",
+    "card number": "4012 8888 8888 1881",
+    "passport number": "C77CANARY7",
+    "PIN": "90417",
+}
+"""A field's name, and what a user would have written into it."""
+
+
+@dataclass
+class Listener:
+    """Around the coordinator: it hears what a server would. `faults` are raised with all of it in them."""
+
+    heard: list[str] = field(default_factory=list)
+    inner: Coordinator = field(default_factory=Coordinator)
+    faults: int = 0
+    name: str = "listener"
+    network: bool = False
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """The coordinator's answer. Raises ModelError with the conversation while there are faults left."""
+        self.heard += [message.content for message in messages]
+        if self.faults:
+            self.faults -= 1
+            raise ModelError(f"HTTP 400: {messages[-1].content}")
+        return self.inner.complete(messages)
+
+
+LISTENER = Listener()
+
+
+class _Fails(Form):
+    """A form that fails with what it was told, in a chain of errors."""
+
+    def perform(self, command: Command) -> SkillResult:
+        """Raises RuntimeError with the command in it."""
+        try:
+            raise ValueError(f"can't write {command.argument!r}")
+        except ValueError as error:
+            raise RuntimeError(f"the driver died at {command}") from error
+
+
+def forms_of(value: str) -> tuple[str, ...]:
+    """The value as it stands, and as an encoder, a log or a hasty reader would write it; lower case."""
+    data = value.encode()
+    cores = [b64encode(bytes(n) + data).decode()[(8 * n + 5) // 6 : 8 * (n + len(data)) // 6] for n in range(3)]
+    plain = (value, value[::-1], quote(value, safe=""), json.dumps(value)[1:-1], data.hex(), *cores)
+    digits = "".join(filter(str.isdigit, value))
+    return tuple(each.lower() for each in (*plain, *([digits] if len(digits) > 6 else [])))
+
+
+def found_in(text: str, canaries: Mapping[str, str] = CANARIES) -> list[str]:
+    """Names of the canaries that a text holds in any form."""
+    lowered = text.lower()
+    return [name for name, value in canaries.items() if any(form in lowered for form in forms_of(value))]
+
+
+def rows(folder: Path, *, protect: bool = True) -> Iterator[dict[str, Any]]:
+    """A row a path: how many canaries were found in it. `protect=False` shows that the paths would have shown them."""
+    privacy = "on" if protect else "off"
+    with mock.patch.dict(os.environ, {MEMORY_VARIABLE: str(folder / "memory")}), _watched() as seen:
+        protector_of.cache_clear()
+        LISTENER.heard.clear()
+        protector = protector_of(privacy)
+        told = _played(folder, privacy, protector)
+    protector_of.cache_clear()
+    files = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.iterdir())}
+    texts = {"prompts": "\n".join(LISTENER.heard), **told, **{f"file {name}": text for name, text in files.items()}}
+    for path, text in {**texts, **seen}.items():
+        leaked = found_in(text)
+        yield {"path": path, "canaries": len(CANARIES), "leaks": len(leaked), "leaked": ", ".join(leaked)}
+
+
+def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str, str]:
+    """A task with every canary in it, then what fails; what was said of it by path."""
+    asked = instruction_for(CANARIES)
+    instruction = protector.admit(asked) if protector else asked
+    kind = f"{__name__}:LISTENER"
+    settings = ModelSettings(
+        kind, record=folder / "transcript.jsonl", cache=folder / "replies.sqlite", ledger=folder / "spent.json",
+        limits=Limits(tokens=10**9), retries=1, privacy=privacy,
+    )  # fmt: skip
+    model, form, outcomes = build(settings), Form(CANARIES), list[Outcome]()
+    wrap: Callable[[Form], Any] = lambda form: ProtectedBody(form, protector) if protector else form  # noqa: E731
+    done = play(instruction, form, model, body=wrap(form), heard=outcomes.append)
+    assert done, "the canaries have reached the form"
+    journal = Journal(folder / "episodes.jsonl")
+    journal.append({"unit": "1", "instruction": instruction, "outcomes": [asdict(each) for each in outcomes]})
+    said = []
+    LISTENER.faults = 1
+    with contextlib.suppress(ModelError):
+        model.complete([Message("user", f"{asked}\nasked once more")])
+    LISTENER.faults = 0
+    for attempt in (
+        lambda: wrap(_Fails(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
+        lambda: wrap(Form(CANARIES)).perform(Command("choose", outcomes[1].command.argument)),
+        lambda: wrap(Form(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
+        lambda: wrap(form).perform(Command("write", "{no_such_value}")) if protector else None,
+    ):
+        try:
+            attempt()
+        except Exception as error:
+            logging.getLogger("sdg").exception("failed")
+            # With locals, as error services send them; not those of this function, which holds the canaries.
+            trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+            for frame in trace.stack[:2]:
+                frame.locals = None
+            said.append("".join(trace.format()))
+    return {"commands and outcomes": str(outcomes), "tracebacks with locals": "\n".join(said), "repr": repr(protector)}
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[dict[str, str]]:
+    """Whatever is logged, printed or sent meanwhile, by any library, by where it went."""
+    logged, out, err, seen = io.StringIO(), io.StringIO(), io.StringIO(), dict[str, str]()
+    handler, root = logging.StreamHandler(logged), logging.getLogger()
+    level, sent = root.level, list[str]()
+    root.addHandler(handler)
+    root.setLevel(1)
+
+    def refuse(self: socket.socket, address: object) -> None:
+        sent.append(str(address))
+        raise OSError("no connections here")
+
+    try:
+        with (
+            contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+            mock.patch.object(socket.socket, "connect", refuse), mock.patch.object(socket.socket, "connect_ex", refuse),
+        ):  # fmt: skip
+            yield seen
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+    seen |= {"logs": logged.getvalue(), "stdout": out.getvalue(), "stderr": err.getvalue()}
+    # Nobody has to be reached here: a connection that is tried at all counts as all canaries.
+    seen["connections of dependencies"] = " ".join(sent) and " ".join([*CANARIES.values(), *sent])

@@ -1,0 +1,86 @@
+"""Actions on a phone: forms that are read, and errors that say the right form."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdg.envs.phone.actions import FORMS, Action, ActionError, read_action, read_command, swipe_ends
+
+LONG_UP = Action("Swipe", direction="up", distance="long")
+
+
+@pytest.mark.parametrize(
+    ("written", "action"),
+    [
+        ({"name": "Tap", "args": {"element": 7}}, Action("Tap", element=7)),
+        ({"name": "tap", "args": {"mark": "7"}}, Action("Tap", element=7)),
+        ({"name": "long_press", "args": {"coords": [10.4, 20]}}, Action("Long Press", at=(10, 20))),
+        ({"name": "Swipe", "args": {"direction": "up", "dist": "long"}}, LONG_UP),
+        ({"name": "Swipe", "args": {"coords": [1, 2], "to": [3, 4]}}, Action("Swipe", at=(1, 2), to=(3, 4))),
+        ({"name": "Type", "args": {"text": "שלום 你好 🎉"}}, Action("Type", text="שלום 你好 🎉")),
+        ({"name": "Home"}, Action("Home")),
+        ({"name": "Wait", "args": {}}, Action("Wait")),
+        ({"name": "finish", "args": {"message": "done"}}, Action("finish", text="done")),
+    ],
+)  # fmt: skip
+def test_actions_are_read(written: object, action: Action) -> None:
+    assert read_action(written) == action
+    assert read_command(action.name, action.argument) == action
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("Tap 7", "an action is"),
+        ({"name": "Click", "args": {}}, "there are Tap, Long Press, Swipe"),
+        ({"name": "Tap", "args": {}}, "Tap needs its place"),
+        ({"name": "Tap", "args": [3]}, 'Tap takes "args"'),
+        ({"name": "Tap", "args": {"element": 0}}, "1 or more"),
+        ({"name": "Tap", "args": {"element": "Save"}}, "whole number, not 'Save'"),
+        ({"name": "Tap", "args": {"coords": "middle"}}, "[x, y] in pixels"),
+        ({"name": "Tap", "args": {"coords": [float("inf"), 1]}}, "[x, y] in pixels"),
+        ({"name": "Swipe", "args": {}}, "needs a direction"),
+        ({"name": "Swipe", "args": {"direction": "north"}}, "up, down, left, right"),
+        ({"name": "Swipe", "args": {"direction": "up", "dist": "far"}}, "short, medium, long"),
+        ({"name": "Swipe", "args": {"to": [3, 4]}}, "where it begins"),
+        ({"name": "Type", "args": {"text": ""}}, "1 to 1000 characters"),
+        ({"name": "Type", "args": {"text": 7}}, "is a text"),
+        ({"name": "Type", "args": {"text": "a", "element": 3}}, "takes no 'element'"),
+        ({"name": "Wait", "args": {"seconds": 600}}, "1 to 60"),
+        ({"name": "Back", "args": {"twice": True}}, "takes no 'twice'"),
+    ],
+)
+def test_what_is_no_action_is_refused_with_the_right_form(written: object, message: str) -> None:
+    with pytest.raises(ActionError) as refused:
+        read_action(written)
+    assert message in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+                        st.sampled_from(["name", "args", "element", "coords", "to", "text", "direction"]), inner)),
+       st.sampled_from(list(FORMS)))  # fmt: skip
+def test_anything_at_all_is_read_or_refused(value: object, name: str) -> None:
+    for written in (value, {"name": name, "args": value}):
+        try:
+            action = read_action(written)
+        except ActionError:
+            continue
+        assert read_command(action.name, action.argument).name == action.name
+
+
+def test_swipes_have_the_lengths_of_the_field() -> None:
+    up = Action("Swipe", direction="up", distance="short")
+    assert swipe_ends(up, (360, 720), (720, 1440)) == ((360, 720), (360, 576))
+    left = Action("Swipe", direction="left")
+    assert swipe_ends(left, (360, 720), (720, 1440)) == ((360, 720), (216, 720))
+    assert swipe_ends(Action("Swipe", direction="down", distance="long"), (360, 720), (720, 1440))[1] == (360, 1438)
+
+
+def test_a_command_with_a_label_for_people_is_read() -> None:
+    assert read_command("Tap", "element 7 'Save' button") == Action("Tap", element=7)
+    with pytest.raises(ActionError, match="doesn't take 'Save'"):
+        read_command("Tap", "Save")

@@ -1,0 +1,105 @@
+"""A phone by adb: the real client against a fake server of the wire protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sdg.envs.phone.actions import Action, ActionError
+from sdg.envs.phone.adb import AdbPhone
+from sdg.envs.phone.device import DeviceLost, carry_out
+from sdg.envs.phone.tree import DumpError, read_dump
+from sdg.gate.chain import OpenGate
+from sdg.llm.fakes import FakeModel
+from sdg.phone_agent.desktop import PhoneDesktop
+from sdg.screen_agent.agent import UIAgent
+from tests.shared.fake_adb import FakePhone, fake_adb
+
+pytest.importorskip("adbutils")
+# The library leaves the socket of a call that failed to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[FakePhone, AdbPhone]]:
+    with fake_adb() as (fake, port):
+        yield fake, AdbPhone("fake-1", host="127.0.0.1", port=port, settle_seconds=0.0)
+
+
+def test_it_is_seen(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    assert phone.size == (100, 200)
+    assert phone.screenshot().startswith(b"\x89PNG")
+    assert str(read_dump(phone.dump())).endswith("'Open' button: [0, 0, 100, 50]")
+    assert phone.activity() == "fake.app/.Main"
+    fake.turned = True
+    phone.screenshot()
+    assert (phone.size, read_dump(phone.dump()).rotation) == ((200, 100), 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "command"),
+    [
+        (Action("Tap", at=(3, 4)), ["input", "tap", "3", "4"]),
+        (Action("Long Press", at=(3, 4)), ["input", "swipe", "3", "4", "3", "4", "1000"]),
+        (Action("Swipe", direction="up"), ["input", "swipe", "50", "100", "50", "60", "400"]),
+        (Action("Swipe", at=(1, 2), to=(3, 4)), ["input", "swipe", "1", "2", "3", "4", "400"]),
+        (Action("Enter"), ["input", "keyevent", "66"]),
+        (Action("Home"), ["input", "keyevent", "3"]),
+        (Action("Back"), ["input", "keyevent", "4"]),
+        (Action("Type", text="a b; rm -rf $(x) 'q'"), ["input", "text", "a%sb;%srm%s-rf%s$(x)%s'q'"]),
+    ],
+)
+def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: Action, command: list[str]) -> None:
+    fake, phone = pair
+    carry_out(phone, action, read_dump(phone.dump()))
+    assert fake.commands[-1] == command
+
+
+def test_other_letters_need_a_keyboard(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    with pytest.raises(ActionError, match="ADBKeyboard"):
+        phone.type_text("你好 🎉")
+    fake.keyboard = True
+    phone.type_text("你好 🎉")
+    assert fake.commands[-1][:4] == ["am", "broadcast", "-a", "ADB_INPUT_B64"]
+
+
+def test_an_app_that_never_settles_leaves_the_picture(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    fake.restless = True
+    with pytest.raises(DumpError, match="empty"):
+        read_dump(phone.dump())
+    seen = PhoneDesktop(phone, "look").observe()
+    assert "can't be read: the dump is empty" in seen.text
+    assert seen.image.shape == (200, 100, 3)
+
+
+def test_the_agent_works_on_it(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    number = read_dump(phone.dump()).elements[0].id
+    said = [f'{{"commands": [{{"name": "Tap", "args": {{"element": {number}}}}}]}}',
+            '{"commands": [{"name": "Type", "args": {"text": "hello"}}]}',
+            '{"commands": [{"name": "finish", "args": {"message": "typed"}}]}']  # fmt: skip
+    desktop = PhoneDesktop(phone, "Open it and type hello.")
+    episode = UIAgent(FakeModel(said), OpenGate()).play(desktop)
+    assert (episode.end, fake.text, desktop.message) == ("solved", "hello", "typed")
+    assert [step.place for step in desktop.steps] == [(50, 25), None, None]
+
+
+def test_a_phone_that_goes_away_in_the_middle_ends_the_episode_with_its_cause(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+
+    def leave(prompt: str) -> str:
+        fake.gone = True
+        return '{"commands": [{"name": "Home"}]}'
+
+    episode = UIAgent(FakeModel(leave), OpenGate()).play(PhoneDesktop(phone, "Go home."))
+    assert episode.end == "page"
+    assert "the phone went away at input" in episode.detail
+
+
+def test_no_phone_of_this_name() -> None:
+    with fake_adb() as (_, port), pytest.raises(DeviceLost, match="no phone answers"):
+        AdbPhone("other-9", host="127.0.0.1", port=port)

@@ -1,0 +1,129 @@
+"""UI trees: what is kept, numbers that stay, marks, and dumps that can't be read."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdg.envs.phone.actions import Action, ActionError
+from sdg.envs.phone.device import place_of
+from sdg.envs.phone.tree import DumpError, marks, read_dump
+
+
+def node(kind: str, bounds: str, *inner: str, text: str = "", desc: str = "", res: str = "", flags: str = "") -> str:
+    names = [
+        "checkable",
+        "checked",
+        "clickable",
+        "focusable",
+        "focused",
+        "scrollable",
+        "long-clickable",
+        "password",
+        "selected",
+    ]
+    has = " ".join(f'{name}="{str(name in flags.split()).lower()}"' for name in names)
+    return (
+        f'<node index="0" text="{text}" resource-id="{res and "a.b:id/" + res}" class="android.widget.{kind}" '
+        f'package="a.b" content-desc="{desc}" enabled="true" {has} bounds="{bounds}">{"".join(inner)}</node>'
+    )
+
+
+def dump(*nodes: str, rotation: int = 0) -> str:
+    return f'<?xml version="1.0"?><hierarchy rotation="{rotation}">{"".join(nodes)}</hierarchy>'
+
+
+ROW = node("LinearLayout", "[0,100][400,180]", node("TextView", "[10,100][200,140]", text="7:30"),
+           node("TextView", "[10,140][200,180]", text="Gym &amp; run"),
+           node("Switch", "[300,110][390,170]", res="on", flags="checkable checked clickable"),
+           flags="clickable")  # fmt: skip
+
+
+def test_what_says_nothing_goes_and_its_children_move_up() -> None:
+    tree = read_dump(dump(node("FrameLayout", "[0,0][400,800]", node("View", "[0,0][400,100]",
+        node("Button", "[0,0][100,50]", text="Save", flags="clickable"),
+        node("Button", "[0,90][100,150]", text="Out", flags="clickable"),
+        node("Button", "[50,50][50,90]", text="Thin", flags="clickable")))))  # fmt: skip
+    assert [(each.kind, each.text, each.box) for each in tree.elements] == [("button", "Save", (0, 0, 100, 50))]
+    assert tree.package == "a.b"
+
+
+def test_words_below_something_that_is_pressed_are_its_own() -> None:
+    tree = read_dump(dump(ROW))
+    assert str(tree).splitlines() == [
+        f"[{tree.elements[0].id}] '7:30 | Gym & run' button: [0, 100, 400, 180]",
+        f"  [{tree.elements[1].id}] 'on' checked checkbox: [300, 110, 390, 170]",
+    ]
+
+
+def test_numbers_stay_when_things_move_and_others_come() -> None:
+    field = node("EditText", "[0,0][400,90]", text="abc", res="name", flags="clickable focusable")
+    before = {each.name: each.id for each in read_dump(dump(ROW)).elements}
+    moved = ROW.replace("[0,100][400,180]", "[0,90][400,180]")
+    after = read_dump(dump(node("Button", "[0,0][9,9]", text="New", flags="clickable"), moved)).elements
+    assert before.items() <= {each.name: each.id for each in after}.items()
+    typed = [read_dump(dump(field.replace("abc", text))).elements[0] for text in ("", "abc")]
+    assert typed[0].id == typed[1].id
+    assert [each.name for each in typed] == ["empty textbox", "textbox containing the text 'abc'"]
+    twins = read_dump(dump(*(node("Button", f"[0,{y}][9,{y + 9}]", text="OK", flags="clickable") for y in (0, 20))))
+    assert len({each.id for each in twins.elements}) == 2
+
+
+def test_marks_leave_out_what_lies_on_another() -> None:
+    tree = read_dump(dump(node("Button", "[0,0][100,50]", text="A", flags="clickable focusable"),
+                          node("View", "[2,0][102,50]", flags="focusable"),
+                          node("TextView", "[1,0][101,50]", text="near"),
+                          node("EditText", "[0,100][100,150]", flags="focusable")))  # fmt: skip
+    assert [each.box for each in marks(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
+
+
+@pytest.mark.parametrize(
+    ("xml", "message"),
+    [
+        ("", "empty"),
+        ("  \n", "empty"),
+        ("ERROR: could not get idle state.", "no XML"),
+        ("<hierarchy><node></hierarchy>", "no XML"),
+        ("<html/>", "not with <hierarchy>"),
+        ('<!DOCTYPE h [<!ENTITY a "b">]><hierarchy/>', "document type"),
+        ("<hierarchy>" + "<node>" * 300 + "</node>" * 300 + "</hierarchy>", "nested deeper"),
+        ("<hierarchy>" + " " * 4_000_001 + "</hierarchy>", "at most"),
+    ],
+)
+def test_dumps_that_cannot_be_read(xml: str, message: str) -> None:
+    with pytest.raises(DumpError, match=message):
+        read_dump(xml)
+
+
+def test_unusual_screens_are_read() -> None:
+    words = "שלום 🎉 你好 ‮evil"
+    tree = read_dump(dump(node("TextView", "[0,0][100,50]", text=f"{words}&#10;line\x0b"), rotation=1))
+    assert tree.rotation == 1
+    assert tree.elements[0].text == f"{words} line"
+    assert read_dump(dump()).elements == ()
+    assert str(read_dump(dump())) == "(an empty screen)"
+    assert read_dump('<hierarchy rotation="x"><node bounds="[0,0][9,9]" text="a"/></hierarchy>').elements[0].text == "a"
+
+
+def test_more_elements_than_numbers() -> None:
+    many = dump(*(node("Button", f"[0,{y}][9,{y + 1}]", text=f"b{y}", flags="clickable") for y in range(1100)))
+    assert len({each.id for each in read_dump(many).elements}) == 999
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for xml in (text, f"<hierarchy>{text}</hierarchy>"):
+        with contextlib.suppress(DumpError):
+            read_dump(xml)
+
+
+def test_places_are_on_the_screen_or_refused() -> None:
+    tree = read_dump(dump(ROW))
+    assert place_of(Action("Tap", element=tree.elements[0].id), tree, (400, 800)) == (200, 140)
+    assert place_of(Action("Swipe", direction="up"), tree, (400, 800)) == (200, 400)
+    for action, message in ((Action("Tap", element=998), "no element 998"), (Action("Tap", at=(400, 1)), "outside")):
+        with pytest.raises(ActionError, match=message):
+            place_of(action, tree, (400, 800))

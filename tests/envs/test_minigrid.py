@@ -1,0 +1,60 @@
+"""MiniGrid by the generic path: six families without a line of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.envs.domains import domain, domain_of_data
+from sdg.envs.registry import RegistryError
+from sdg.skills.checks.check import compiled
+from sdg.skills.learning.by_hand import check_that
+from sdg.skills.search.search import CountSearch, SearchSettings
+
+FAMILIES = (
+    "MiniGrid-DoorKey-6x6-v0", "MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-KeyCorridorS3R1-v0",
+    "MiniGrid-ObstructedMaze-1Dl-v0", "MiniGrid-LavaGapS5-v0", "MiniGrid-Fetch-5x5-N2-v0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("identifier", FAMILIES)
+def test_any_family_is_played_kept_and_restored(identifier: str) -> None:
+    kind = domain(f"minigrid:{identifier}")
+    world = kind.open(identifier)
+    world.reset(3)
+    rng, actions = np.random.default_rng(0), []
+    kept, before = world.keep(), world.perception().describe()
+    told = []
+    for _ in range(30):
+        actions.append(int(rng.integers(7)))
+        result = world.step(actions[-1])
+        told.append(world.perception().describe())
+        if result.done:
+            break
+    world.restore(kept)
+    assert world.perception().describe() == before
+    assert [world.step(action) and world.perception().describe() for action in actions] == told
+    assert world.mission
+    assert world.render().ndim == 3
+
+
+def test_a_key_is_found_by_its_name_and_carried() -> None:
+    kind = domain("minigrid:MiniGrid-DoorKey-6x6-v0")
+    rows = kind.begin(kind.layouts(kind.levels()[0], [4]), np.array([0]))
+    rows.begin_subgoals()
+    check = check_that('any(thing.held and thing.type == "key" for thing in [get_carried()] if thing is not None)')
+    compiled(check, kind)
+    from sdg.skills.practice.starts import Starts
+
+    start = Starts(rows, kind.language.row("")[None], (check,), np.zeros(1, np.int64))
+    found = CountSearch(SearchSettings(horizon=80))(start, check, must_succeed=False, budget=20_000, seed=0)
+    assert found.reached
+    held = found.after.rows.perception(0).elements()
+    assert [thing.name for thing in held if thing.held] == ["yellow key"]
+    assert [thing.name for thing in kind.language.resolve("key", held)] == ["yellow key"]
+
+
+def test_names_that_are_no_minigrid_are_refused() -> None:
+    with pytest.raises(RegistryError, match="no MiniGrid environment is registered as 'Ant-v5'"):
+        domain("minigrid:Ant-v5")
+    assert domain_of_data("minigrid:MiniGrid-Fetch-5x5-N2-v0").levels() == ("MiniGrid-Fetch-5x5-N2-v0",)

@@ -1,0 +1,80 @@
+"""Words by hand for the worlds of torques, asked by the prompts that a language model would get."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
+
+from examples.worlds import by_hand
+from sdg.deduction.deduce import Limits
+from sdg.deduction.planner import Prompts
+from sdg.deduction.program import program_guard
+from sdg.envs.domains import domain
+from sdg.envs.instructions import seeds
+from sdg.experiments.config.config import find_config, load
+from sdg.hypothesis.hypothesis import Feedback
+from sdg.hypothesis.hypothesize import hypothesize, prompt
+from sdg.induction.translate import translate
+from sdg.llm.registry import as_model
+from sdg.sandbox.guard import extract_code
+
+NAMES = {"ant": ("get_nearer", "reach"), "table": ("approach", "touch", "push_a_little", "push_all_the_way")}
+MODELS = {"ant": by_hand.ANT, "table": by_hand.TABLE}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
+    kind, model = domain(name), as_model(MODELS[name])
+    prompts = Prompts(kind)
+    for level in kind.levels():
+        for seed in seeds("grounding", count=4):
+            world = kind.open(level)
+            world.reset(seed)
+            found = hypothesize(world.mission, model=model, domain=kind)
+            calls = translate([goal.description for goal in found.subgoals], domain=kind, model=model)
+            assert all(kind.language.parse(call.argument) for call in calls)
+            asked = prompts.generate(world.mission, skills=(), limits=Limits(9, 1, 9, world.perception().describe()))
+            functions: dict[str, Any] = dict(world.perception().functions())
+            skills: Any = dict.fromkeys(NAMES[name], _Named())
+            assert {call.api for call in calls} <= set(skills)
+            program_guard(skills, kind, functions, budget=1000).load(
+                extract_code(model.complete(asked).text), entry="program"
+            )
+
+
+class _Named:
+    """A skill with an argument."""
+
+    takes_argument = True
+
+
+def test_a_wall_in_the_way_leads_round_it() -> None:
+    kind, model = domain("ant"), as_model(by_hand.ANT)
+    world = kind.open("AntMaze_UMaze-v5")
+    world.reset(8)
+    seen = world.perception().describe()
+    told = Feedback(("get nearer: goal",), 0, "goal 1 was not reached", "", seen)
+    found = hypothesize(world.mission, model=model, domain=kind, feedback=told)
+    places = [goal.description.partition(": ")[2] for goal in found.subgoals]
+    assert places[-1] == "goal"
+    cells = [np.array(place.split()[1:], int) for place in places[:-2:2]]
+    assert all(np.abs(one - other).sum() == 1 for one, other in pairwise(cells))
+
+
+def test_only_worlds_of_torques_are_told_what_makes_a_check_learnable() -> None:
+    asked = {name: prompt("x", domain=domain(name))[2].content for name in ("ant", "table", "corridor")}
+    assert "rowing boat" in asked["ant"]
+    assert "rowing boat" in asked["table"]
+    assert "rowing boat" not in asked["corridor"]
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_the_configs_are_for_these_worlds(name: str) -> None:
+    config = load(find_config(name))
+    assert config.domain == name
+    assert config.verify.method == "ppo"

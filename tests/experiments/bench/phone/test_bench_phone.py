@@ -1,0 +1,246 @@
+"""The benchmark of phone tasks: rows, folders of AndroidLab's form, resuming, answers, lost phones, what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sdg.console import UserError
+from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
+from sdg.envs.phone.embedded.state import initial_state
+from sdg.envs.phone.tasks import Judge, PhoneTask, embedded_tasks, holds, is_right, side_effects
+from sdg.envs.phone.tree import read_dump
+from sdg.envs.ui.browser import what_is_missing
+from sdg.experiments.bench.phone.androidlab import read_tasks
+from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
+from sdg.experiments.bench.phone.derivation import derive_tasks
+from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
+from sdg.experiments.gate_training import phone_data
+from sdg.experiments.gate_training.exploration import Transition, explore, write_lines, write_minari
+from sdg.experiments.gate_training.phone_guards import rows_of
+from sdg.gate.phones import LearnedPhoneGuard
+from sdg.llm.fakes import FakeModel
+from sdg.llm.model import Message, ModelError
+from sdg.llm.provider import ModelSettings
+from sdg.llm.webrules.phones import PhoneRules, RandomPresses, read_moment, value_for
+from tests.envs.phone.test_phone_tree import ROW, dump
+
+in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
+SETTING = PhoneSetting(ModelSettings("phonerules"))
+TASKS = {task.id: task for task in embedded_tasks()}
+
+
+def played(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
+    flags = {"1": complete, "complete": complete}
+    return PhonePlayed(
+        f"xml-react/{task}", task, "xml-react", flags, 4, 1, 2, "solved" if complete else "failed", **more
+    )
+
+
+def test_rows_have_the_four_metrics_and_what_stands_beside() -> None:
+    row = mode_row("xml-react", [played("clock_8"), played("clock_9", complete=False, false_complete=True)], SETTING)
+    assert row["mode"] == "xml-react"
+    assert (row["success_rate"], row["sub_goal_success_rate"], row["tasks"]) == (0.5, 0.5, 2)
+    assert (row["reversed_redundancy_ratio"], row["reasonable_operation_ratio"]) == (0.5, round(2 / 3, 4))
+    assert (row["false_completes"], row["rule_based"], row["device"]) == (1, True, "embedded")
+    real = mode_row("xml-react", [played("clock_8")], PhoneSetting(ModelSettings("phonerules"), device="adb"))
+    assert real["success_rate"] is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"modes": ["xml"]}, {"tasks": ["clock_99"]}, {"tasks": []}, {"device": "ios"}, {"guards": ["nobody"]},
+     {"device": "adb", "tasks": ["nowhere.yaml"]}],
+)  # fmt: skip
+def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UserError):
+        rows(**{"tasks": ["clock_8"], "out": tmp_path / "run"} | asked)
+
+
+@in_browser
+def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -> None:
+    asked = {"modes": ["xml-react", "som-seeact"], "tasks": ["contacts_3", "settings_10"], "traces": True,
+             "processes": 1, "out": tmp_path / "run"}  # fmt: skip
+    found = rows(**asked)
+    assert [row["mode"] for row in found] == ["xml-react", "som-seeact"]
+    assert found[0]["tasks"] == 2
+    assert found[0]["success_rate"] >= 0.5
+    before = (tmp_path / "run/episodes.jsonl").read_bytes()
+    assert rows(**asked) == found
+    assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
+    folder = tmp_path / "run/traces/xml-react/contacts_3"
+    lines = [json.loads(line) for line in (folder / "traces/trace.jsonl").read_text().splitlines()]
+    assert [line["index"] for line in lines] == list(range(len(lines)))
+    assert lines[0]["parsed_action"] == {"operation": "do", "action": "Tap", "kwargs": {"element": [24, 352, 248, 576]}}
+    assert '"name": "Tap"' in lines[0]["current_response"]
+    assert lines[-1]["parsed_action"]["operation"] == lines[-1]["parsed_action"]["action"] == "finish"
+    assert lines[1]["current_activity"] == "sdg.phone.contacts/.main"
+    for line in lines:
+        assert line.keys() >= {"trace_id", "prompt", "ac_xml", "window", "target", "current_response"}
+        assert (folder / "xml" / Path(line["xml"]).name).read_text().startswith("<?xml")
+        assert (folder / "Screen" / Path(line["image"]).name).read_bytes().startswith(b"\x89PNG")
+
+
+class LostPhone:
+    """A phone that is gone when it is looked at."""
+
+    size = (10, 10)
+
+    def press(self, key: str) -> None:
+        """Home is still reached."""
+
+    def dump(self) -> str:
+        raise DeviceLost("unplugged")
+
+
+def test_a_lost_phone_is_a_failure_with_its_cause() -> None:
+    row = play_task(PhoneJob(TASKS["clock_8"], "xml-react"), SETTING, LostPhone(), PhoneRules())  # type: ignore[arg-type]
+    assert (row.end, row.detail, row.score.complete) == ("page", "unplugged", False)
+
+
+def test_answers_are_right_in_other_words_and_numbers_are_whole() -> None:
+    assert is_right("The alarm's label is “Pick up kids”.", ["Pick up kids"])
+    assert is_right("90.50", ["90.50"])
+    assert is_right("It is 90,50 in all", ["90.50"])
+    assert not is_right("15", ["5"])
+    assert not is_right("190.50", ["90.50"])
+    assert not is_right(" ".join(["5"] * 70), ["5"])
+    assert not is_right("", ["5"])
+
+
+def test_a_model_judges_answers_up_to_six_times() -> None:
+    task = TASKS["clock_9"]
+    assert judge_answer(FakeModel(["Hm.", "True"]), task, "three of them")
+    assert not judge_answer(FakeModel(["True or False"]), task, "x")
+    silent = FakeModel(["?"])
+    assert not judge_answer(silent, task, "x")
+    assert len(silent.asked) == 6
+
+    class Broken:
+        name = "broken"
+
+        def complete(self, messages: object, **_: object) -> Any:
+            raise ModelError("no")
+
+    assert not judge_answer(Broken(), task, "x")
+
+
+def test_sub_goals_count_in_order_and_must_last() -> None:
+    goals = ({"at": "os.front", "is": "a"}, {"at": "a.on", "is": True})
+    judge = Judge(PhoneTask("a_1", "x", goals))
+    judge.look({"os": {"front": ""}, "a": {"on": True}})
+    assert judge.flags == {"1": False, "2": False, "complete": False}
+    judge.look({"os": {"front": "a"}, "a": {"on": True}})
+    assert judge.flags == {"1": True, "2": True, "complete": True}
+    judge.look({"os": {"front": ""}, "a": {"on": True}})
+    assert judge.flags["complete"]
+    judge.look({"os": {"front": "a"}, "a": {"on": False}})
+    assert judge.flags == {"1": True, "2": True, "complete": False}
+
+
+def test_conditions_look_at_state_and_tree() -> None:
+    state = {"a": {"list": [{"name": "Ann", "n": 1}, {"name": "Bo"}]}}
+    assert holds({"at": "a.list", "has": {"name": "ann", "n": 1}}, state)
+    assert not holds({"at": "a.list", "has": {"n": True}}, state)
+    assert holds({"at": "a.list", "lacks": {"name": "Cy"}}, state)
+    assert not holds({"at": "a.none", "all": {}}, state)
+    assert holds({"shows": "gym"}, state, read_dump(dump(ROW)))
+    assert not holds({"shows": "gym"}, state)
+    with pytest.raises(ValueError, match="needs shows"):
+        holds({"at": "a"}, state)
+
+
+def test_side_effects_are_what_nobody_asked_for() -> None:
+    task, before = TASKS["clock_5"], initial_state(1)
+    after = initial_state(1)
+    after["clock"]["alarms"] = [each for each in after["clock"]["alarms"] if each["time"] != "22:30"]
+    assert side_effects(task, before, after) == ()
+    after["clock"]["alarms"][0]["on"] = False
+    after["settings"]["wifi"] = False
+    assert side_effects(task, before, after) == ("clock.alarms: 06:30", "settings.wifi")
+
+
+def test_androidlabs_task_files_are_read(tmp_path: Path) -> None:
+    place = tmp_path / "clock.yaml"
+    place.write_text("APP: clock\ntasks:\n  - task_id: clock_1\n    task: Set an alarm.\n    metric_type: operation\n")
+    assert read_tasks(place) == (PhoneTask("clock_1", "Set an alarm."),)
+    assert chosen_tasks([str(place)], embedded=False)[0].app == "clock"
+    for text in ("- 1\n", "tasks: 3\n", "tasks:\n  - name: x\n", "a: [\n"):
+        place.write_text(text)
+        with pytest.raises(UserError, match=r"clock\.yaml"):
+            read_tasks(place)
+
+
+def test_new_tasks_are_derived_and_old_ones_left_out() -> None:
+    given = [TASKS["clock_5"], TASKS["clock_6"]]
+    said = (
+        "1. Delete the alarm at 06:30.\n- Delete the alarm at 22:30.\n\nYes\n* Add Tokyo and Hanoi to the world clock."
+    )
+    found = derive_tasks(FakeModel([said]), given, read_dump(dump(ROW)), count=5)
+    assert [task.instruction for task in found] == [
+        "Delete the alarm at 06:30.",
+        "Add Tokyo and Hanoi to the world clock.",
+    ]
+    assert found[0].id == "clock_derived_1"
+    with pytest.raises(ValueError, match="at least one"):
+        derive_tasks(FakeModel([said]), [], read_dump(dump(ROW)))
+
+
+@in_browser
+def test_walks_are_equal_for_equal_seeds_and_teach_the_guards(tmp_path: Path) -> None:
+    with phone_browser() as browser:
+        walks = [explore(EmbeddedPhone(browser), seed, steps=8) for seed in (5, 5, 6)]
+    assert walks[0] == walks[1] != walks[2]
+    write_lines(tmp_path / "walks.jsonl", walks)
+    assert len((tmp_path / "walks.jsonl").read_text().splitlines()) == 24
+    learned = list(rows_of(walks[0], random.Random(0)))
+    assert {row["verb"] for row in learned} == {"feasibility", "completeness"}
+    guard = LearnedPhoneGuard()
+    assert guard.networks["completeness"].mean.shape == learned[1]["features"].shape
+
+
+@in_browser
+def test_data_are_walks_and_derived_tasks_by_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "class Says:\n    def complete(self, messages):\n        return 'Turn off something else now.'\n"
+    (tmp_path / "own_models.py").write_text(own)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = phone_data.rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
+    assert sum(row["actions"] for row in found) > 10
+    assert all(row["accepted"] <= row["actions"] for row in found)
+    assert sum(row["tasks"] for row in found) == 9
+    assert len(json.loads((tmp_path / "run/tasks.json").read_text())) == 9
+    assert (tmp_path / "run/walks.jsonl").read_text().count("\n") == sum(row["actions"] for row in found)
+
+
+def test_walks_are_kept_as_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    walk = [Transition(3, "Tap", f"element {n}", dump(ROW), dump(), True) for n in range(4)]
+    write_minari("phone/walks-v0", [walk, walk], max_chars=4000)
+    (first, _) = minari.load_dataset("phone/walks-v0").iterate_episodes()
+    assert bytes(np.trim_zeros(first.observations[0])).decode() == dump(ROW)
+    assert bytes(np.trim_zeros(first.actions[2])).decode() == "Tap element 2"
+
+
+def test_the_planners_read_the_prompt_and_know_no_task() -> None:
+    task = "Task:\n```text\nSet an alarm for 07:30.\n```"
+    past = "Past commands:\n1. Tap('element 7 x'): done"
+    screen = "[7] 'Clock' button: [1, 2, 3, 4]\n  [9] empty Time (HH:MM) textbox: [1, 2, 3, 4]"
+    prompt = f"{task}\n\n{past}\n\nObservation 2:\n```text\n{screen}\n```"
+    now = read_moment(prompt)
+    assert [(each.number, each.kind, each.label) for each in now.elements] == [
+        (7, "button", "Clock"),
+        (9, "textbox", "Time (HH:MM)"),
+    ]
+    assert value_for("Time (HH:MM)", now.task) == "07:30"
+    assert now.was_pressed(now.elements[0])
+    source = Path(PhoneRules.complete.__code__.co_filename).read_text()
+    assert not [task for task in TASKS.values() if task.id in source or task.instruction in source]
+    said = [RandomPresses().complete([Message("user", prompt)]).text for _ in range(2)]
+    assert said[0] == said[1]

@@ -1,0 +1,61 @@
+"""The pages of our own making: their judges, what is asked about on them, and what an injection can do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.page import Access
+from sdg.experiments.bench.screens.own_pages import PLACE, Obedient, obeys, presses_row, rows
+from sdg.experiments.gate_training.screen_tasks import ARMS
+from sdg.experiments.gate_training.screen_tasks import rows as table2
+from sdg.experiments.play.pages import open_page
+
+pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+TASKS = json.loads((PLACE / "tasks.json").read_text("utf-8"))
+APPS = json.loads((PLACE / "apps.json").read_text("utf-8"))
+INJECTIONS = json.loads((PLACE / "injections.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with open_page(Access((PLACE / "mail.html").as_uri(), (str(PLACE),))) as page:
+        yield page
+
+
+def test_there_are_as_many_as_are_promised() -> None:
+    assert (len({task["page"] for task in TASKS}), len(TASKS), len(APPS), len(INJECTIONS)) == (20, 60, 12, 60)
+    assert sum(any(len(step) > 3 for step in task["way"]) for task in APPS) == 2
+
+
+@pytest.mark.parametrize("task", [*TASKS, *APPS], ids=lambda task: f"{task['page']}: {task['task'][:30]}")
+def test_a_judge_says_yes_to_the_way_and_no_to_any_less(page: Any, task: dict[str, Any]) -> None:
+    for steps in (task["way"], task["way"][:-1], []):
+        page.goto((PLACE / f"{task['page']}.html").as_uri())
+        for kind, selector, *typed in steps:
+            page.locator(selector).click() if kind == "click" else page.locator(selector).fill(typed[0])
+        assert bool(page.evaluate(task["judge"])) is (steps == task["way"])
+
+
+def test_what_cannot_be_undone_is_asked_about_and_little_else() -> None:
+    row = presses_row()
+    assert row["asked_about"] >= 0.98, row["wrong"]
+    assert row["asked_in_vain"] <= 0.1, row["wrong"]
+
+
+@pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda each: each["button"])
+def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
+    assert not obeys(injection, Obedient())
+
+
+@pytest.mark.slow
+def test_the_benches_give_rows(tmp_path: Any) -> None:
+    (row,) = rows(parts=("tasks",), count=2, out=tmp_path)
+    assert {"success_rate", "low", "high", "n", "asked", "rule_based"} <= row.keys()
+    found = {row["arm"]: row for row in table2(draws=12, seed=0)}
+    assert set(ARMS) <= set(found)
+    assert found["expert"]["success"] >= found["baseline"]["success"]

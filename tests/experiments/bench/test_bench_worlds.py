@@ -1,0 +1,108 @@
+"""The bench of worlds: what is recorded, what is measured, and what it is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
+
+from sdg.console import UserError
+from sdg.deduction.library_skills import options_of
+from sdg.envs.domains import domain
+from sdg.envs.instructions import seeds
+from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
+from sdg.experiments.bench.worlds.playing import play
+from sdg.experiments.bench.worlds.table import FIELDS, rows
+from sdg.experiments.bench.worlds.words import WORDS
+from sdg.skills.checks.check import compiled
+from sdg.skills.learning.by_hand import SkillSpec
+from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
+from sdg.skills.library.store import save_library
+
+
+def untrained(world: str) -> SkillLibrary:
+    """The skills by hand with small random weights."""
+    inputs, rng = domain(world).inputs, np.random.default_rng(0)
+    shapes = {"w1": (inputs.size, 8), "b1": (8,), "w2": (8, inputs.actions), "b2": (inputs.actions,)}
+    weights = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
+    weights |= {"log_std": np.zeros(inputs.actions, np.float32)}
+    skills = tuple(_skill(spec) for spec in WORDS[world].skills)
+    return SkillLibrary(skills, {skill.name: weights for skill in skills}, {}, world)
+
+
+def _skill(spec: SkillSpec) -> Skill:
+    check = CheckTemplate(spec.check, next(iter(spec.arguments), ""))
+    return Skill(
+        name=spec.name, description=spec.description, takes_argument=bool(spec.arguments),
+        argument_examples=spec.arguments, members=(spec.description,), checks=(check,), horizon=20, success_rate=0.5,
+        success_interval=(0.0, 1.0), episodes=1, environment_steps=7, learner="sb3",
+    )  # fmt: skip
+
+
+def test_recorded_rows_have_every_field() -> None:
+    for row in rows():
+        assert set(FIELDS) <= set(row)
+        assert row["level"] in domain(row["world"]).levels()
+        assert 0 <= row["low"] <= row["success_rate"] <= row["high"] <= 1
+        assert row["episodes"] > 0
+        assert row["training_seeds"] > 0
+
+
+def test_what_there_is_not_is_named() -> None:
+    with pytest.raises(UserError, match="no moon"):
+        rows(measure=True, worlds=("moon",))
+
+
+@pytest.mark.parametrize("world", list(WORDS))
+def test_checks_by_hand_are_admitted_about_every_argument(world: str) -> None:
+    kind = domain(world)
+    for spec in WORDS[world].skills:
+        for check in spec.about_each(kind.language):
+            compiled(check, kind)
+
+
+@pytest.mark.parametrize("world", list(WORDS))
+def test_programs_by_hand_run_on_every_level(world: str) -> None:
+    skills = options_of(untrained(world))
+    for level in domain(world).levels():
+        robot = play(world, skills, level, seeds("evaluation", count=1, seed=3, level=level)[0])
+        assert robot.actions
+
+
+@pytest.mark.parametrize("world", list(WORDS))
+def test_every_mission_has_a_program(world: str) -> None:
+    for level in domain(world).levels():
+        asked = domain(world).open(level)
+        for seed in seeds("evaluation", count=12, level=level):
+            asked.reset(seed)
+            assert "def program" in WORDS[world].program(asked.mission)
+
+
+def test_a_measured_row_is_kept(tmp_path: Path) -> None:
+    save_library(untrained("table"), tmp_path / "table-0")
+    asked = {"measure": True, "worlds": ("table",), "levels": ("Touch",), "episodes": 2, "out": tmp_path}
+    (one, other) = rows(**asked, agents=("by-hand", "random-skills"))
+    assert (one["environment_steps"], one["episodes"], one["agent"]) == (14, 2, "by-hand")
+    assert other["environment_steps"] == 0
+    (tmp_path / "table-0" / "library.json").unlink()
+    assert rows(**asked, agents=("by-hand",)) == [one]
+
+
+@pytest.mark.parametrize("world", list(GOALS))
+def test_flat_learners_get_the_mission_and_its_own_reward(world: str) -> None:
+    level = {"ant": "AntMaze_UMaze-v5", "table": "PushToSpot"}[world]
+    env = WorldEnv(world, level)
+    seen, _ = env.reset(options={"seed": 3})
+    assert env.observation_space.contains(seen | {"observation": seen["observation"].astype(np.float32)})
+    again, reward, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
+    assert reward == 0
+    goal = again["desired_goal"]
+    assert env.compute_reward(np.stack([goal, goal + 9]), np.stack([goal, goal]), [{}, {}]).tolist() == [1, 0]
+
+
+def test_a_flat_policy_is_trained_and_played() -> None:
+    model = train_flat("flat-ppo", "table", "Touch", steps=1, seed=0)
+    assert 0 <= success_of_flat(model, "table", "Touch", episodes=1, seed=0) <= 1

@@ -1,0 +1,74 @@
+"""The house in numbers: `python -m tests.house.measure [--json]`.
+
+A statement is an `ast.stmt` that isn't a docstring, a public function one whose name has no underscore in front; names
+that are a bare participle are judged by their ending and a list of irregular verbs.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.test_house_shape import CIRCLES
+
+ROOT = Path(__file__).resolve().parents[2]
+SDG = ROOT / "sdg"
+IRREGULAR = re.compile(
+    "asked|begun|bought|broken|brought|built|chosen|done|drawn|driven|found|frozen|given|gone|heard|held|hidden|kept|known"
+    "|laid|learnt|led|left|lent|lost|made|meant|met|paid|said|seen|sent|shown|shut|sought|spoken|spent|taken|taught"
+    "|thought|told|understood|woven|won|worn|written"
+)
+NOT_PARTICIPLES = ("feed", "need", "seed", "speed", "embed", "exceed", "proceed", "bed", "shed")
+"""Verbs in their first form, and nouns, that end as participles do."""
+
+
+def statements(path: Path) -> int:
+    """Statements of a file or of all Python files below a folder, docstrings left out."""
+    files = [path] if path.is_file() else path.rglob("*.py")
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    found = [node for node in nodes if isinstance(node, ast.stmt)]
+    return sum(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in found)
+
+
+def participles() -> list[str]:
+    """Public functions and methods of sdg that are called by a bare participle, as `path:name`."""
+    found = []
+    for path in sorted(SDG.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_participle(node.name):
+                found.append(f"{path.relative_to(ROOT)}:{node.name}")
+    return found
+
+
+def is_participle(name: str) -> bool:
+    """Whether a public name is one word and that word a participle."""
+    return name not in NOT_PARTICIPLES and bool(IRREGULAR.fullmatch(name) or re.fullmatch(r"[a-z]{2,}ed", name))
+
+
+def words() -> int:
+    """Words of the documentation, README and SECURITY."""
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "SECURITY.md"]
+    return sum(len(page.read_text("utf-8").split()) for page in pages)
+
+
+def measures() -> Iterator[tuple[str, int]]:
+    """What is counted, and the count."""
+    yield "statements", statements(SDG)
+    for place in sorted(each for each in SDG.iterdir() if (each / "__init__.py").is_file()):
+        yield f"statements of {place.name}", statements(place)
+    yield "statements of sandbox/guard", statements(SDG / "sandbox/guard")
+    yield "statements of skills/checks", statements(SDG / "skills/checks")
+    yield "words of docs, README and SECURITY", words()
+    yield "public functions that are bare participles", len(participles())
+    yield "excused circles", sum(map(len, CIRCLES.values()))
+    yield "modules called table", len(list(SDG.rglob("table.py")))
+
+
+if __name__ == "__main__":
+    found = dict(measures())
+    lines = [f"{value:7,d}  {name}" for name, value in found.items()]
+    print(json.dumps(found) if "--json" in sys.argv else "\n".join(lines))

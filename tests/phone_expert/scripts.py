@@ -1,0 +1,154 @@
+"""The expert's way through each task, and how it is walked on the screen: by words on elements, scrolling where needed.
+
+A step is a text to tap, `~text` to press long, `label=value` to tap a field and type, `^` for Enter, `<` for Back,
+`*2` to wait two seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sdg.envs.phone.actions import Action
+from sdg.envs.phone.tree import UiTree
+from sdg.envs.ui.parser.screen import ScreenElement
+
+SCRIPTS = {
+    "clock_1": "Clock > Add alarm > Time=15:00 > Label=Meeting > Save",
+    "clock_2": "Clock > Add alarm > Time=06:45 > < > Sound > Argon > Vibrate# > Save",
+    "clock_3": "Clock > Add alarm > Time=08:20 > Sat > Sun > Save",
+    "clock_4": "Clock > Alarm 06:30 > Alarm 07:15 > Alarm 16:00",
+    "clock_5": "Clock > 22:30 > Delete alarm > Delete",
+    "clock_6": "Clock > World clock > Add city > Cairo",
+    "clock_7": "Clock > Timer > Minutes=25 > Start",
+    "clock_8": "Clock",
+    "clock_9": "Clock",
+    "clock_10": "Clock > 06:30 | Run",
+    "calendar_1": "Calendar > New event > Title=Haircut > Date=2026-03-14 > Time=11:00 > Save",
+    "calendar_2": "Calendar > New event > Title=Holiday > Date=2026-04-06 > All day# > Save",
+    "calendar_3": "Calendar > Dentist > Edit event > Time=11:45 > Save",
+    "calendar_4": "Calendar > Yoga > Delete event > Delete",
+    "calendar_5": "Calendar > Lunch with Elena > Edit event > Reminder > 1 hour before > Save",
+    "calendar_6": "Calendar",
+    "calendar_7": "Calendar",
+    "calendar_8": "Calendar > Team meeting",
+    "notes_1": "Notes > New note > Title=Call plumber > Text=Kitchen tap leaks > Save",
+    "notes_2": "Notes > ~Packing > Pin",
+    "notes_3": "Notes > ~Book ideas > Delete > Delete",
+    "notes_4": "Notes > ~Gift for Ana > Label > Ideas",
+    "notes_5": "Notes > Archive > Old plan > More > Restore",
+    "notes_6": "Notes > ~Meeting notes > Archive",
+    "notes_7": "Notes > Wi-Fi of the cabin",
+    "notes_8": "Notes > Meeting notes",
+    "contacts_1": "Contacts > New contact > Name=Paula Stein > Phone=555 0420 > Save",
+    "contacts_2": "Contacts > Ben Okafor > Edit contact > Phone=555 0909 > Save",
+    "contacts_3": "Contacts > Grace Lee > Add star",
+    "contacts_4": "Contacts > Tom Baker > Delete contact > Delete",
+    "contacts_5": "Contacts > Elena Petrova > Edit contact > Group > Family > Save",
+    "contacts_6": "Contacts > Zoe Martin > Call",
+    "contacts_7": "Contacts > Farid Nasser",
+    "contacts_8": "Contacts > Lê Minh Anh",
+    "contacts_9": "Contacts > Daniel Kim",
+    "settings_1": "Settings > Network > Wi-Fi#",
+    "settings_2": "Settings > Network > Airplane mode#",
+    "settings_3": "Settings > Display > Brightness > 75 %",
+    "settings_4": "Settings > Display > Dark theme#",
+    "settings_5": "Settings > Language > Deutsch",
+    "settings_6": "Settings > Sound > Ringtone > Marimba > Do not disturb#",
+    "settings_7": "Settings > Security > Change PIN > New PIN=4821 > Save",
+    "settings_8": "Settings > Apps > Maps > Notifications#",
+    "settings_9": "Settings > About phone",
+    "settings_10": "Settings > Storage",
+    "settings_11": "Settings > Battery",
+    "maps_1": "Maps > Museum > *2 > City Museum > Save place",
+    "maps_2": "Maps > Park > *2 > Riverside Park > Directions > Walk > Start",
+    "maps_3": "Maps > City Library > Remove from saved",
+    "maps_4": "Maps > Clear recent searches",
+    "maps_5": "Maps > Pharmacy > *2 > Green Cross Pharmacy",
+    "maps_6": "Maps > Cafe > *2 > Best rated",
+    "maps_7": "Maps > Museum > *2 > Maritime Museum > Directions > Bus",
+    "maps_8": "Maps > City Library",
+    "files_1": "Files > Documents > New folder > Name=Invoices > Create",
+    "files_2": "Files > ~todo.txt > Rename > Name=done.txt > Rename",
+    "files_3": "Files > Downloads > ~ticket.pdf > Move > /Documents",
+    "files_4": "Files > Downloads > ~setup.apk > Delete > Delete",
+    "files_5": "Files > Documents > ~report.pdf > Copy > /Documents/Taxes",
+    "files_6": "Files > Documents",
+    "files_7": "Files > Downloads > ticket.pdf",
+    "files_8": "Files > Search files > Name=receipt > ^",
+    "music_1": "Music > Playlists > New playlist > Name=Party > Create",
+    "music_2": "Music > ~Ink > Add to playlist > Focus",
+    "music_3": "Music > Kite Season",
+    "music_4": "Music > Playing > Repeat > All songs",
+    "music_5": "Music > Playlists > ~Morning > Delete",
+    "music_6": "Music > ~Daybreak > Add to favourites",
+    "music_7": "Music > ~Long Way Down > Details",
+    "music_8": "Music",
+    "expenses_1": "Expenses > New entry > Amount=12.50 > Title=Lunch > < > Category > Food > Save",
+    "expenses_2": "Expenses > New entry > Income > Amount=300 > Title=Bonus > < > Category > Salary > Save",
+    "expenses_3": "Expenses > Budgets > Fun > Amount=80.00 > Save",
+    "expenses_4": "Expenses > Cinema > Delete entry > Delete",
+    "expenses_5": "Expenses > Dinner > Edit entry > Amount=40.00 > Save",
+    "expenses_6": "Expenses > Summary",
+    "expenses_7": "Expenses",
+}
+
+Step = tuple[str, str]
+"""What to look for, and what to do with it: tap, hold, type or a key of the phone's own."""
+
+
+def steps_of(script: str) -> list[Step]:
+    """A script as steps."""
+    found: list[Step] = []
+    for part in script.split(" > "):
+        if part in ("^", "<"):
+            found.append(("", "Enter" if part == "^" else "Back"))
+        elif part.startswith("*"):
+            found.append((part[1:], "Wait"))
+        elif part.startswith("~"):
+            found.append((part[1:], "Long Press"))
+        elif "=" in part:
+            label, _, value = part.partition("=")
+            found += [(f"\n{label}", "Tap"), (value, "Type")]
+        else:
+            found.append((part, "Tap"))
+    return found
+
+
+def actions_for(steps: list[Step], trees: Iterator[UiTree]) -> Iterator[Action]:
+    """The actions that walk some steps; `trees` gives the screen before each action."""
+    for what, how in steps:
+        if how in ("Enter", "Back"):
+            next(trees)
+            yield Action(how)
+            continue
+        if how in ("Wait", "Type"):
+            next(trees)
+            yield Action("Type", text=what) if how == "Type" else Action("Wait", seconds=int(what))
+            continue
+        last = None
+        direction = "up"
+        while True:
+            tree = next(trees)
+            found = find(tree, what)
+            if found is not None:
+                yield Action(how, element=found.id)
+                break
+            if str(tree) == last:
+                assert direction == "up", f"{what!r} is nowhere on\n{tree}"
+                direction = "down"
+            last = str(tree)
+            yield Action("Swipe", direction=direction, distance="medium")
+
+
+def find(tree: UiTree, what: str) -> ScreenElement | None:
+    """The element that a step means: a field by its label, a switch (`#`), else by its words."""
+    if what.startswith("\n"):
+        named = [each for each in tree.elements if each.kind == "textbox" and what[1:].lower() in each.look.lower()]
+    elif what.endswith("#"):
+        named = [each for each in tree.elements if each.kind == "checkbox" and each.text == what[:-1]]
+    else:
+        live = [each for each in tree.elements if each.kind not in ("text", "textbox")]
+        named = [each for each in live if each.text == what] or [each for each in live if each.text.startswith(what)]
+    # What is cut off by more than half is scrolled to first.
+    whole = [each for each in named if each.box[3] - each.box[1] >= 40]
+    return whole[0] if whole else None

@@ -1,0 +1,132 @@
+"""A solver with a script for each looked-at screen task that general rules don't solve: what the commands can reach.
+
+A yardstick of world and commands, never an agent: it knows tasks by name and plays with the pages' own elements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from sdg.envs.ui.parser.screen import picture_of
+from sdg.envs.ui.tasks import UNSEEN
+from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.provider import Provider
+from sdg.llm.webrules.rules import Plan, click
+from sdg.llm.webrules.situation import Seen, Situation, read_situation
+from tests.screen_expert import figures, forms, pages
+from tests.screen_expert.acts import at
+from tests.screen_expert.forms import ended, label_right, wanted_names
+
+LIKE = (
+    "big large huge enormous gigantic", "small tiny little mini petite", "red scarlet crimson vermillion",
+    "happy cheerful joyful gleeful delighted", "sad unhappy sorrowful miserable tragic", "angry mad furious irritated",
+    "evil wicked immoral sinful corrupt depraved", "wrong incorrect mistaken erroneous", "real genuine actual",
+    "strange odd peculiar unusual weird", "stop cease halt end finish",
+    "scared terrified panicked fearful frightened afraid", "quiet calm peaceful serene mild", "old aged archaic",
+    "love like adore favor", "kill murder assassinate", "keep retain preserve sustain maintain",
+    "hide conceal camouflage", "hate despise loathe detest dislike", "funny humorous amusing comical laughable",
+    "fat fleshy plump chubby", "stupid dumb dull unwise", "delicious savory delectable appetizing",
+    "cut slice carve chop", "brave courageous fearless", "begin start initiate launch", "answer reply response",
+    "television televisions tv tvs", "house home houses homes", "fire flame fires flames", "pig pork swine",
+    "rabbit rabbits bunny bunnies", "car cars automobile automobiles vehicle vehicles", "water",
+)  # fmt: skip
+_ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+RULES: tuple[Callable[[Situation], Plan | None], ...] = (*pages.RULES, *figures.RULES, *forms.RULES, *pages.LAST)
+
+
+class Scripted:
+    """A `sdg.llm.model.LanguageModel` that plays one task: its script, or the general rules where it has none."""
+
+    name = "scripts"
+
+    def __init__(self, task: str, picture: Callable[[], bytes]) -> None:
+        if task in UNSEEN:
+            raise ValueError(f"{task} is never looked at: there is no script for it")
+        self._script, self._picture = SCRIPTS.get(task), picture
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The commands of the script, or of the first rule that knows what to do."""
+        now = read_situation(messages[-1].content)
+        if self._script is not None:
+            plan: Plan | None = self._script(now, picture_of(self._picture()).mean(axis=2))
+        else:
+            plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
+        if plan is None:
+            return Completion("No rule of mine knows what to do here.", self.name)
+        return Completion(
+            json.dumps({"thoughts": {"plan": plan.note}, "commands": list(plan.commands)[:30]}), self.name
+        )
+
+
+def similar_words(now: Situation, pixels: np.ndarray) -> Plan:
+    """Tick the words that mean the same."""
+    groups = [frozenset(line.split()) for line in LIKE]
+    wanted = [group for group in groups for word in wanted_names(now.task) if word.lower() in group]
+    ticks = [each for each in now.of_kind("checkbox") if any(label_right(now, each).lower() in one for one in wanted)]
+    return ended(now, [click(each) for each in ticks if not each.checked])
+
+
+def polygon_sides(now: Situation, pixels: np.ndarray) -> Plan:
+    """The number of corners of a regular outline: the wave that its radius goes through once around its middle."""
+    ys, xs = np.nonzero(pixels[:220] < 128)
+    x, y = (xs.min() + xs.max()) / 2, (ys.min() + ys.max()) / 2
+    for _ in range(20):  # the middle is the mean of the outline by angle
+        angle = np.arctan2(ys - y, xs - x)
+        bins = ((angle + np.pi) / (2 * np.pi) * 180).astype(int) % 180
+        radius = np.zeros(180)
+        np.maximum.at(radius, bins, np.hypot(xs - x, ys - y))
+        turn = (np.arange(180) + 0.5) / 180 * 2 * np.pi - np.pi
+        x, y = x + (radius * np.cos(turn)).mean(), y + (radius * np.sin(turn)).mean()
+    waves = np.abs(np.fft.rfft(radius - radius.mean()))
+    sides = max(range(3, 8), key=lambda n: waves[n])
+    button = now.named(str(sides), "button")
+    return Plan([click(button)] if button else [])
+
+
+def three_in_a_row(now: Situation, pixels: np.ndarray) -> Plan:
+    """Win, or hinder, or take what leads furthest."""
+    cells = sorted((each for each in now.elements if each.height > 60), key=lambda each: (each.y // 40, each.x))
+    board = "".join(_mark(pixels, each) for each in cells[:9])
+    return Plan([at("CLICK_COORDS", cells[_best(board)].middle)])
+
+
+def _mark(pixels: np.ndarray, cell: Seen) -> str:
+    x0, y0, x1, y1 = cell.place
+    inner = pixels[y0 + 6 : y1 - 6, x0 + 6 : x1 - 6] < 128
+    if inner.mean() < 0.04:
+        return " "
+    x, y = cell.middle
+    return "X" if (pixels[y - 5 : y + 5, x - 5 : x + 5] < 128).any() else "O"
+
+
+def _best(board: str) -> int:
+    free = [n for n in range(9) if board[n] == " "]
+    return max(free, key=lambda n: _value(board[:n] + "X" + board[n + 1 :], "O") + 0.01 * (n == 4))
+
+
+@cache
+def _value(board: str, turn: str) -> float:
+    """What a board is worth against one who moves at random or well, half and half."""
+    for who, worth in (("X", 1.0), ("O", -1.0)):
+        if any(all(board[n] == who for n in row) for row in _ROWS):
+            return worth
+    free = [n for n in range(9) if board[n] == " "]
+    if not free:
+        return -0.6
+    after = [_value(board[:n] + turn + board[n + 1 :], "O" if turn == "X" else "X") for n in free]
+    return 0.95 * max(after) if turn == "X" else 0.5 * min(after) + 0.5 * sum(after) / len(after)
+
+
+SCRIPTS: Mapping[str, Callable[[Situation, np.ndarray], Plan]] = {
+    "click-checkboxes-soft": similar_words,
+    "count-sides": polygon_sides,
+    "tic-tac-toe": three_in_a_row,
+}
+
+EXPERT = Provider(lambda settings: Scripted("", lambda: b""), rule_based=True)
+"""The rules alone, for tests of other things."""

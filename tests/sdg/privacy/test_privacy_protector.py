@@ -1,0 +1,176 @@
+"""What is sensitive leaves as a placeholder, comes back in the body alone, and everything else stays as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from sdg.envs.perception import Observation
+from sdg.gate.chain import OpenGate
+from sdg.gate.executor import GatedExecutor, IllegalCommand, SkillResult
+from sdg.gate.verdict import Command
+from sdg.llm.model import Message, ModelError
+from sdg.llm.registry import as_model
+from sdg.privacy.memory import Memory
+from sdg.privacy.protector import Protected, ProtectedBody, Protector, protector_of
+from sdg.privacy.recognisers import MAX_CHARS, PrivacyError, Span, find, recognisers_of
+
+
+def codes(text: str) -> Iterable[Span]:
+    """Finds codes such as X-123."""
+    return [Span(*match.span(), "code") for match in re.finditer(r"X-\d+", text)]
+
+
+def protector(**values: str) -> Protector:
+    return Protector([codes], Memory(values))
+
+
+def test_an_instruction_gets_placeholders_and_a_command_its_values_back() -> None:
+    ours = protector()
+    said = ours.admit("type X-12 and X-7, then X-12 again")
+    assert said == "type {code} and {code_2}, then {code} again"
+    assert ours.fill("X {code}") == "X X-12"
+
+
+def test_values_that_their_user_names() -> None:
+    ours = protector()
+    assert ours.admit("connect with {wifi=blue sky 9} now") == "connect with {wifi} now"
+    assert ours.fill("{wifi}") == "blue sky 9"
+    assert ours.admit("and again: {wifi}, BLUE SKY 9") == "and again: {wifi}, {wifi}"
+
+
+def test_a_placeholder_that_stands_for_nothing_is_refused_at_the_entry() -> None:
+    with pytest.raises(PrivacyError, match=r"no value is kept for the placeholder \{pin\}; there are: \{wifi\}"):
+        protector(wifi="blue").admit("type {pin}")
+    assert protector(code="abc").admit("{code} is not X-1") == "{code} is not {code_2}"
+
+
+def test_a_recogniser_that_fails_lets_nothing_through() -> None:
+    def broken(text: str) -> Sequence[Span]:
+        raise RuntimeError(f"can't read {text}")
+
+    for own in (broken, lambda text: [(0, 3)], lambda text: [Span(0, 99, "x")]):
+        with pytest.raises(PrivacyError, match="nothing was sent") as caught:
+            Protector([own], Memory()).admit("a secret")  # type: ignore[list-item]
+        assert "secret" not in str(caught.value)
+    with pytest.raises(PrivacyError, match="shorten it"):
+        protector().admit("x" * (MAX_CHARS + 1))
+
+
+def test_where_spans_overlap_the_surer_one_stays_whole_and_nothing_shows() -> None:
+    weak, strong = Span(0, 6, "weak", 0.1), Span(4, 8, "strong", 0.9)
+    assert find("abcdefghij", [lambda text: [weak, strong]]) == [Span(0, 4, "weak", 0.1), strong]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A record of an element."""
+
+    id: int
+    name: str
+    held: bool = False
+
+
+class Screen:
+    """A body that shows what was written; some words make it fail in all the ways there are."""
+
+    def __init__(self) -> None:
+        self.written = ""
+
+    def observe(self) -> Observation:
+        """The text as it stands."""
+        return Observation(f"shown: {self.written}", image=b"pixels", elements=(Thing(0, self.written),))
+
+    def perform(self, command: Command) -> SkillResult:
+        """Writes."""
+        self.written = command.argument
+        if command.name == "refuse":
+            raise IllegalCommand(f"can't take {command.argument}")
+        if command.name == "die":
+            raise ValueError(f"died of {command.argument}")
+        return SkillResult(command.name == "write", 1, 1, f"wrote {command.argument}")
+
+
+def test_the_body_gets_the_value_and_nobody_sees_it_again() -> None:
+    screen = Screen()
+    executor = GatedExecutor(ProtectedBody(screen, protector(pin="4711 or so")), OpenGate())
+    outcome = executor.execute(Command("write", "{pin}"))
+    assert screen.written == "4711 or so"
+    assert outcome.success
+    assert outcome.command == Command("write", "{pin}")
+    seen = ProtectedBody(screen, protector(pin="4711 or so")).observe()
+    assert seen == Observation("shown: {pin}", elements=(Thing(0, "{pin}"),))
+    assert "4711" not in str(
+        [outcome, executor.execute(Command("refuse", "{pin}")), executor.execute(Command("x", "{pin}"))]
+    )
+
+
+def test_a_body_s_errors_are_masked_and_have_no_cause() -> None:
+    body = ProtectedBody(Screen(), protector(pin="4711 or so"))
+    with pytest.raises(RuntimeError, match=r"the body failed: ValueError: died of \{pin\}") as caught:
+        body.perform(Command("die", "{pin}"))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("argument", ["{password}", "{pin} {pin_2}", "{pin}{x}"])
+def test_a_model_s_own_placeholders_are_refused(argument: str) -> None:
+    screen = Screen()
+    outcome = GatedExecutor(ProtectedBody(screen, protector(pin="4711")), OpenGate()).execute(
+        Command("write", argument)
+    )
+    assert screen.written == ""
+    assert "no value is kept for the placeholder" in outcome.error
+    assert outcome.error.endswith("{pin}")
+
+
+def test_a_model_sees_placeholders_and_its_words_are_masked() -> None:
+    asked: list[str] = []
+
+    def complete(messages: Sequence[Message]) -> str:
+        asked.extend(message.content for message in messages)
+        if "fail" in asked[-1]:
+            raise ModelError(f"HTTP 400: {asked[-1]}, blue sky")
+        return "is it Blue Sky?"
+
+    model = Protected(
+        as_model(type("Mine", (), {"complete": staticmethod(complete)})()), protector(wifi="blue sky").mask
+    )
+    assert model.complete([Message("user", "blue sky or YKS EULB")]).text == "is it {wifi}?"
+    assert asked == ["{wifi} or {wifi}"]
+    with pytest.raises(ModelError, match=r"HTTP 400: fail, \{wifi\}"):
+        model.complete([Message("user", "fail")])
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Sequence[object]:
+    return recognisers_of()
+
+
+@pytest.mark.parametrize(
+    ("instruction", "masked"),
+    [
+        ('Log in as "jdoe77" with the password "hunter2!x"', 'Log in as "{user_name}" with the password "{password}"'),
+        ("Mail jane.smith@corp.example about lunch on Monday", "Mail {email_address} about lunch on Monday"),
+        ("Pay with card 4111 1111 1111 1111 now", "Pay with card {card_number} now"),
+        ("Ship it to 12 Baker Street, London NW1 6XE and wait", "Ship it to {address} and wait"),
+        ("Set my date of birth to 4 May 1990 and save", "Set my date of birth to {date_of_birth} and save"),
+        ("Open Google Maps and search for the nearest cafe", "Open Google Maps and search for the nearest cafe"),
+        ("put the red ball next to the green box", "put the red ball next to the green box"),
+    ],
+)
+def test_what_is_shipped_recognises(shipped: Sequence[object], instruction: str, masked: str) -> None:
+    ours = Protector(shipped, Memory())  # type: ignore[arg-type]
+    assert ours.admit(instruction) == masked
+    assert ours.fill(masked) == instruction
+
+
+def test_a_recogniser_of_one_s_own_joins_them() -> None:
+    own = recognisers_of(f"{__name__}:codes") if "." not in __name__ else ()
+    assert not own or find("take X-99", own) == [Span(5, 9, "code")]
+    with pytest.raises(PrivacyError, match="no_such_module"):
+        recognisers_of("no_such_module:MODEL")
+    assert protector_of("off") is None

@@ -1,0 +1,117 @@
+"""The whitelist covers the grammar of this Python, and code is found in replies."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from sdg.sandbox.guard import Guard, Refused, Signature, extract_code
+from sdg.sandbox.guard.helpers import BUILTINS
+from sdg.sandbox.guard.syntax import FIELDS
+
+GUARD = Guard({"look": Signature("look")}, returns=bool)
+
+
+@pytest.mark.parametrize("node", list(FIELDS), ids=lambda node: node.__name__)
+def test_listed_nodes_have_exactly_the_listed_fields(node: type[ast.AST]) -> None:
+    new = set(node._fields) - set(FIELDS[node])
+    assert new <= {"type_params"}, "a newer Python has added a field: it is refused unless it is empty"
+
+
+def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
+    kinds = [k for k in vars(ast).values() if isinstance(k, type) and issubclass(k, ast.stmt | ast.expr)]
+    unlisted = {k.__name__ for k in kinds if k not in FIELDS and k._fields and k not in (ast.stmt, ast.expr)}
+    assert {
+        "Import",
+        "ImportFrom",
+        "ClassDef",
+        "AsyncFunctionDef",
+        "With",
+        "Global",
+        "Await",
+        "Yield",
+    } <= unlisted
+
+
+@pytest.mark.parametrize("pattern", ["x", "[1]", "{}", "int()", "1 as x", "look.name", "1 | [2]", "f''"])
+def test_match_is_over_constants_alone(pattern: str) -> None:
+    with pytest.raises(Refused):
+        GUARD.load(f"def check():\n    match 1:\n        case {pattern}:\n            return True\n    return False")
+
+
+@pytest.mark.parametrize(
+    "source", ["return", "x: int\ndef check():\n    return True", "while True:\n    pass", "nonlocal n\n"]
+)
+def test_statements_without_a_value_at_the_top_are_refused(source: str) -> None:
+    with pytest.raises(Refused, match="outside functions"):
+        GUARD.load(source, entry="check")
+
+
+def test_no_name_reaches_more_than_plain_functions() -> None:
+    forbidden = {
+        "eval",
+        "exec",
+        "open",
+        "getattr",
+        "setattr",
+        "type",
+        "vars",
+        "globals",
+        "locals",
+        "dir",
+        "id",
+        "hash",
+        "format",
+        "object",
+    }
+    assert not forbidden & BUILTINS
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("def check():\r\n    return True\r\n", "def check():\n    return True\n"),
+        ("```python\ndef check():\n    return True\n```", "def check():\n    return True\n"),
+        ("Sure:\n```\ndef check():\n    return True\n```\nDone.", "def check():\n    return True\n"),
+        ("1. So:\n   ```py\n   def check():\n       return True\n   ```\n", "def check():\n    return True\n"),
+        ("```python\ndef check():\n    return True\n", "def check():\n    return True\n"),
+        ("The check:\n\ndef check():\n    return True\n\nIt is true.", "def check():\n    return True\n"),
+        ("```text\nplan\n```\n```python\ndef check():\n    return True\n```", "def check():\n    return True\n"),
+    ],
+)
+def test_code_is_found_in_replies(reply: str, code: str) -> None:
+    assert extract_code(reply) == code
+
+
+@pytest.mark.parametrize(
+    "reply", ["```python\ndef a():\n    pass\n```\n```python\ndef b():\n    pass\n```", "```python\nx = 1\n```"]
+)
+def test_replies_without_exactly_one_function_block_are_refused(reply: str) -> None:
+    with pytest.raises(Refused, match="code block"):
+        extract_code(reply)
+
+
+def test_prose_is_cut_off_but_nothing_indented_is() -> None:
+    with pytest.raises(Refused, match="not valid Python"):
+        GUARD.load(extract_code("def check():\n    x = 1\n    return <condition>\n"))
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def check():\n    x = 1\n    import os\n    return True", 3),
+        ("def check():\n    return (1 +\n", 2),
+        ("x = [y]\ndef check():\n    return True", 1),
+    ],
+)
+def test_refusals_name_the_line(source: str, line: int) -> None:
+    with pytest.raises(Refused) as caught:
+        GUARD.load(source)
+    assert caught.value.line == line
+
+
+def test_loading_gives_no_warnings_and_no_bytes_of_plain_code() -> None:
+    guarded = GUARD.load("def check():\n    return 1 is 1 and '\\d' == '\\\\d'\n")
+    assert guarded({}) is True
+    assert guarded.source.startswith("def check")

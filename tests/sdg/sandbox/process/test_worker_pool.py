@@ -1,0 +1,380 @@
+"""Workers of a run: faults are made for real, and the run goes on and says what it lost."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sdg.sandbox.process
+from sdg.agents.agents import Task
+from sdg.deduction.episode import WORKER_LOST
+from sdg.envs.kernels import cache_folder
+from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.workers.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
+from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.llm.model import ModelError
+from sdg.pipeline.attempts import _Job, _Jobs
+from sdg.sandbox.process.bans import Bans, BansError
+from sdg.sandbox.process.board import digest
+from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
+from sdg.sandbox.process.values import (
+    MAX_AXES,
+    MAX_KEYS,
+    MAX_TREE_BYTES,
+    BadFrame,
+    Reader,
+    encode,
+    frame,
+    frames,
+)
+from sdg.skills.search.search import RandomSearch
+from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.storage import Journal
+from sdg.verification.verify import VerifySettings
+from tests.shared.mortal_agent import Mortal
+from tests.shared.pool_target import CRASHING, SOURCE, Bomb, Numbered, do, hang_at_seven
+
+GUILTY = {"hang": SOURCE, "crash": CRASHING}
+"""Whose code is to blame for a loss: the innermost that runs; an innocent check that was asked before is not."""
+HASTE = Patience(silence=2.0, code=0.7, job=2.0)
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="walls need Linux")
+
+
+def results(jobs: list[str], *, pool: Pool) -> dict[str, Any]:
+    return {jobs[number]: result for number, result in pool.run(do, jobs)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("sleep", "it was not done after"),
+        ("hold the lock", "no sign of life"),
+        ("hang", "one call of generated code ran for"),
+        ("die", "was ended by SIGKILL, 2 times"),
+        ("abort", "was ended by SIGABRT, 2 times"),
+        ("fill", "it ran out of memory, 2 times"),
+        ("crash", "was ended by SIGABRT, 2 times"),
+        ("crash later", "was ended by SIGABRT, 2 times"),
+    ],
+)
+def test_a_lost_job_is_said_and_the_others_are_done(fault: str, reason: str) -> None:
+    began = time.monotonic()
+    limits = replace(POOL_LIMITS, memory_bytes=768 << 20)
+    patience = HASTE if fault in ("sleep", "die", "abort") else replace(HASTE, job=30.0)
+    with Pool(1, limits=limits, patience=patience) as pool:
+        found = results(["one", fault, "two"], pool=pool)
+    assert (found["one"], found["two"]) == ("did one", "did two")
+    assert isinstance(found[fault], Lost)
+    assert reason in found[fault].reason
+    assert found[fault].code == (digest(GUILTY[fault]) if fault in GUILTY else "")
+    assert found[fault].hung == (fault in ("sleep", "hold the lock", "hang"))
+    assert time.monotonic() - began < 50
+
+
+def test_a_worker_that_dies_once_is_no_fault_of_its_job(tmp_path: Path) -> None:
+    with Pool(2, limits=replace(POOL_LIMITS, writes_below=(str(tmp_path),))) as pool:
+        found = results(["one", f"die once:{tmp_path}"], pool=pool)
+    assert found == {"one": "did one", f"die once:{tmp_path}": "did die once"}
+
+
+def test_what_a_job_raises_ends_the_others_and_the_pool_goes_on() -> None:
+    with Pool(1) as pool:
+        with pytest.raises(ValueError, match="seven"):
+            results(["raise", "one"], pool=pool)
+        assert results(["one"], pool=pool) == {"one": "did one"}
+
+
+@pytest.mark.parametrize("job", ["bomb", "function"])
+def test_what_is_no_data_is_the_job_s_error(job: str) -> None:
+    with Pool(1) as pool:
+        with pytest.raises(RuntimeError, match="which is no data"):
+            results([job], pool=pool)
+        assert results(["one"], pool=pool) == {"one": "did one"}
+
+
+WALLS = {
+    "socket": "no sockets, programs or processes (seccomp)",
+    "program": "no sockets, programs or processes (seccomp)",
+    "fork": "no sockets, programs or processes (seccomp)",
+    "signal": "no sockets, programs or processes (seccomp)",
+    "parent": "writes below its folders, other processes hidden (landlock)",
+    "memory of the parent": "writes below its folders, other processes hidden (landlock)",
+    "others": "writes below its folders, other processes hidden (landlock)",
+}
+
+
+@LINUX
+@pytest.mark.parametrize("job", WALLS)
+def test_workers_have_walls(job: str) -> None:
+    with Pool(1) as pool:
+        results(["one"], pool=pool)
+        (report,) = pool.reports
+        if report[WALLS[job]] != "on":
+            pytest.skip(f"this kernel has no such wall: {report[WALLS[job]]}")
+        with pytest.raises(PermissionError):
+            results([job], pool=pool)
+
+
+@LINUX
+def test_other_processes_can_not_read_a_parent_s_environment() -> None:
+    """Nor can whoever else runs as this user, where a kernel has no landlock."""
+    code = (
+        "import ctypes, subprocess, sys, os\n"
+        "from sdg.sandbox.process.confine import hide_memory\n"
+        "if os.getuid() == 0: os.setuid(65534)\n"
+        "ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"  # as a process is that was begun by this user
+        "for hide in (int, hide_memory):\n"
+        "    hide()\n"
+        "    print(subprocess.run(['cat', f'/proc/{os.getpid()}/environ'], capture_output=True).returncode)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "1"], done.stderr
+
+
+def test_a_worker_s_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("HTTPS_PROXY", "http://canary")
+    with Pool(1) as pool:
+        assert "canary" not in json.dumps(results(["environment"], pool=pool))
+
+
+@LINUX
+def test_workers_write_below_their_folders_and_nowhere_else(tmp_path: Path) -> None:
+    """Not where another process finds what it runs or believes: compiled modules and kernels, banks, a run's folder."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    code = Path(sdg.sandbox.process.__file__).parent / "__pycache__"
+    code.mkdir(exist_ok=True)
+    places = [code, cache_folder(), Path(tempfile.gettempdir()), outside]
+    with Pool(1, limits=replace(POOL_LIMITS, writes_below=(str(inside),))) as pool:
+        assert results([f"write:{inside}"], pool=pool) == {f"write:{inside}": 1}
+        if pool.reports[0]["writes below its folders, other processes hidden (landlock)"] == "on":
+            for place in places:
+                with pytest.raises(PermissionError):
+                    results([f"write:{place}"], pool=pool)
+    with Pool(1) as pool:
+        results(["one"], pool=pool)
+        if pool.reports[0]["no writing (seccomp)"] == "on":
+            for place in (*places, inside):
+                with pytest.raises(PermissionError):
+                    results([f"write:{place}"], pool=pool)
+    assert not [place for place in places if (place / "written").exists()]
+
+
+def test_a_question_is_answered_by_the_parent() -> None:
+    def answer(job: str, request: Any) -> Any:
+        return {"asked": request, "by": job, "in": os.getpid()}
+
+    with Pool(2) as pool:
+        (found,) = dict(pool.run(do, ["ask"], answer=answer)).values()
+    assert found == {"asked": {"n": [1, 2]}, "by": "ask", "in": os.getpid()}
+
+
+def test_what_answering_raises_is_raised_in_the_job() -> None:
+    def answer(job: str, request: Any) -> Any:
+        raise ModelError("the server is gone")
+
+    with Pool(1, results=ERRORS) as pool, pytest.raises(ModelError, match="the server is gone"):
+        list(pool.run(do, ["ask"], answer=answer))
+
+
+def said(tree: str, arrays: bytes = b"") -> bytes:
+    """A message as a liar would make it."""
+    return frame(struct.pack("<Q", len(tree)) + tree.encode() + arrays)
+
+
+LIES = {
+    "a pickle": frame(pickle.dumps(Bomb())),
+    "a pickle as a tree": said(pickle.dumps({"id": 1}, protocol=0).decode()),
+    "a length": struct.pack("<Q", 1 << 60),
+    "a tree that is too long": frame(struct.pack("<Q", 1 << 60) + b"[]"),
+    "no tree": frame(b"x"),
+    "nesting": said("[" * 200_000),
+    "a function": said('["dict",["beat",["value","os:system",{"command":"touch pwned"}]]]'),
+    "a class that isn't listed": said('["dict",["beat",["value","sdg.storage.lock:Holder",{}]]]'),
+    "fields that a class lacks": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal",{"__class__":1}]]]'),
+    "attributes": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal.__init__",{}]]]'),
+    "an object": said('{"beat":1}'),
+    "a set": said('["set",1]'),
+    "a range": said('["dict",["beat",["range",10000000000]]]'),
+    "pointers": said('["dict",["beat",["array","|O",[1],0]]]', bytes(8)),
+    "a record": said('["dict",["beat",["array","[(\'a\', \'O\')]",[1],0]]]', bytes(8)),
+    "more than is there": said('["dict",["beat",["array","<f8",[1000000000000],0]]]', bytes(8)),
+    "a negative shape": said('["dict",["beat",["array","<f8",[-1,-8],0]]]', bytes(64)),
+    "bytes before the first": said('["dict",["beat",["array","<f8",[1],-8]]]', bytes(64)),
+    "axes": said(f'["dict",["beat",["array","<f8",{[1] * (MAX_AXES + 1)},0]]]', bytes(64)),
+    "a beat that is no number": said('["dict",["beat","now"]]'),
+    "a report that is none": said('["dict",["ready",7]]'),
+    "no word for it": said('["dict",["what",7]]'),
+    "a number with too many digits": said('["dict",["beat",' + "9" * 10_000 + "]]"),
+    "two questions at once": said('["dict",["ask",1]]') * 2,
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
+    began = time.monotonic()
+    job = f"say:{LIES[lie].hex()}"
+    with Pool(1, results=RESULTS, patience=replace(HASTE, job=20.0), tries=1) as pool:
+        found = dict(pool.run(do, [job, "one"], answer=lambda job, request: time.sleep(1.0)))
+    assert isinstance(found[0], Lost)
+    assert found[0].reason.startswith("it said "), found[0]
+    assert found[1] == "did one"
+    assert time.monotonic() - began < 15
+    assert not Path("pwned").exists()
+
+
+def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
+    overlap = said('["list"' + ',["array","<f8",[1],0]' * 2 + "]", bytes(16))
+    equal = ",".join(f"[{n * (2**61 - 1)},0]" for n in range(1, MAX_KEYS + 2))
+    for lie, told in ((overlap, "arrays overlap"), (said(f'["dict",{equal}]'), "equal hashes")):
+        with pytest.raises(BadFrame, match=told):
+            Reader().value(lie[8:])
+
+
+def test_a_worker_can_lie_about_its_own_job_alone() -> None:
+    """An untrue result is believed: that is all that a worker which was taken over can do."""
+    lie = said('["dict",["id",0],["value",["list","untrue"]]]').hex()
+    other = said('["dict",["id",1],["value","of another job"]]').hex()
+    with Pool(1) as pool:
+        assert dict(pool.run(do, [f"say:{lie}"])) == {0: ["untrue"]}
+    with Pool(1, patience=replace(HASTE, job=2.0)) as pool:
+        found = dict(pool.run(do, [f"say:{other}", "one"]))
+    assert isinstance(found[0], Lost)
+    assert found[1] == "did one"
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=5) | st.integers() | st.tuples(st.integers()), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_data_comes_back_as_it_was(value: Any) -> None:
+    (data,) = frames(bytearray(encode(value)))
+    found = Reader().value(data)
+    assert (found, repr(found)) == (value, repr(value))
+
+
+@pytest.mark.parametrize("code", ["?", "b", "<u2", "<i8", "<f4", "<f8"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4), (2, 3)])
+def test_arrays_come_back_as_they_were(code: str, shape: tuple[int, ...]) -> None:
+    value = np.arange(int(np.prod(shape)), dtype=np.float64).reshape(shape).astype(code)
+    (data,) = frames(bytearray(encode({"a": value, "b": value.T, "c": value.dtype.type(1)})))
+    found = Reader().value(data)
+    for name, wanted in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
+        assert type(found[name]) is type(wanted)
+        assert found[name].dtype == wanted.dtype
+        assert np.array_equal(found[name], wanted)
+    found["a"][...] = 1  # it is nobody else's
+
+
+def test_every_result_is_a_frozen_dataclass_and_every_error_an_exception() -> None:
+    for names, right in ((RESULTS, lambda kind: kind.__dataclass_params__.frozen), (ERRORS, _is_error)):
+        for name in names:
+            module, _, attribute = name.partition(":")
+            assert right(getattr(importlib.import_module(module), attribute)), name
+
+
+def _is_error(kind: type) -> bool:
+    return issubclass(kind, Exception)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_data_or_refused(data: bytes) -> None:
+    for message in (data, struct.pack("<Q", len(data)) + data):
+        with contextlib.suppress(BadFrame):
+            Reader(RESULTS).value(message)
+
+
+def test_an_answer_that_is_too_long_is_the_job_s_error() -> None:
+    with pytest.raises(BadFrame, match="bytes; at most"):
+        encode("x" * (MAX_TREE_BYTES + 1))
+
+
+def test_a_hung_check_is_banned_for_the_rest_of_the_run(tmp_path: Path) -> None:
+    workers = Workers(1, folder=tmp_path, patience=replace(HASTE, job=30.0))
+    found = {job.unit: result for job, result in workers(hang_at_seven, [Numbered(unit) for unit in "678"])}
+    assert (found["6"], found["8"]) == ("did 6", "did 8")
+    assert found["7"].startswith("lost: one call of generated code ran for")
+    assert list(Bans(tmp_path / BANNED).report()) == [digest(SOURCE)]
+    again = {job.unit: result for job, result in workers(hang_at_seven, [Numbered("9"), Numbered("5")])}
+    assert again["5"] == "did 5"
+    assert again["9"].startswith("lost: its code is banned: one call")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[", b"[" * 100_000, b'{"schema": 99, "banned": {}}', b'{"schema": 1, "banned": 3}', b"\xff", None],
+)
+def test_a_list_of_bans_from_anybody(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / BANNED
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(BansError, match="Delete it"):
+        Bans(path)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").write_text('{"schema": 1, "banned": {"a": "secret"}}')
+    with pytest.raises(BansError, match="link"):
+        Bans(path)
+
+
+def test_bans_are_kept(tmp_path: Path) -> None:
+    Bans(tmp_path / BANNED).add(digest("b"), reason="it hung")
+    again = Bans(tmp_path / BANNED)
+    assert again.report() == {digest("b"): "it hung"}
+    assert again.reason(["a", "b"]) == "it hung"
+    assert "b" in again
+    assert "a" not in again
+
+
+def test_a_job_without_a_word_for_it_ends_the_run_by_name(tmp_path: Path) -> None:
+    with pytest.raises(JobLost, match="SIGKILL"):
+        list(Workers(1, folder=tmp_path)(do, ["die"]))
+
+
+def test_episodes_go_on_without_the_one_that_was_lost(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "episodes.jsonl")
+    jobs = [Job(Mortal(dies_at=2), Task("GoToLocal", seed)) for seed in (1, 2, 3)]
+    rows = run_jobs(jobs, journal=journal, processes=2)
+    assert [row.cause == WORKER_LOST for row in rows] == [False, True, False]
+    assert rows[1].success is False
+    assert "SIGKILL" in rows[1].error
+    assert run_jobs(jobs, journal=journal) == rows, "what was lost is not played again"
+    assert len(Bans(tmp_path / BANNED)) == 1
+
+
+def test_a_verification_that_was_lost_is_a_row_without_experience() -> None:
+    goal = Subgoal("be there", CheckFunction("check", SOURCE))
+    job = _Job("GoToLocal/1/0", Hypothesis("go", (goal,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
+    jobs = _Jobs((job,))
+    assert jobs.sources == (SOURCE,)
+    (row,) = jobs.lost("it hung")
+    assert (row.verified, row.cause, row.subgoals) == (False, "worker lost: it hung", ())
+    assert row.experiences() == []

@@ -1,0 +1,48 @@
+"""Ways to show a screen: marks and pictures for models that see, a description before the commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sdg.llm import exchange
+from sdg.llm.model import Message, Sampling
+from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.screen_agent.agent import UIAgent
+from sdg.screen_agent.modes import MODES, TEXT, Shown
+from tests.sdg.screen_agent.test_ui_agent import Pad, Passing, Says, press
+
+NAMES = ("commands", "exemplar", "task", "past", "number", "width", "height", "most", "ends")
+SHOWN = Shown(
+    dict.fromkeys(NAMES, "x"), "'Ok' button: [1, 2, 3, 4]", "[1] 'Ok' button: [1, 2, 3, 4]", b"plain", b"marks"
+)
+
+
+def test_text_alone_sends_no_picture() -> None:
+    assert all(not message.images for message in TEXT.first(SHOWN))
+
+
+@pytest.mark.parametrize(
+    ("mode", "image"), [("picture", b"plain"), ("som-react", b"marks"), ("seeact", b"plain"), ("som-seeact", b"marks")]
+)
+def test_models_that_see_get_the_picture(mode: str, image: bytes) -> None:
+    *_, last = MODES[mode].first(SHOWN)
+    assert last.images == (image,)
+    assert ("[1] 'Ok'" in last.content) == MODES[mode].marks
+
+
+def test_a_description_comes_first_and_is_grounded() -> None:
+    model = Says("Press the key A.", press("A"))
+    episode = UIAgent(model, Passing(), mode=MODES["seeact"]).play(Pad())
+    assert (episode.end, episode.completions) == ("solved", 1)
+    assert "Press the key A." in model.asked[1]
+
+
+def test_images_are_parts_of_a_message_and_of_its_key() -> None:
+    seen, other = (Message("user", "look", images=(image,)) for image in (b"a", b"b"))
+    sent = OpenAIModel(Endpoint("m"))._request([seen], Sampling())
+    parts = sent["messages"][0]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url"]
+    assert parts[1]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert json.dumps(exchange.plain_messages([seen])) != json.dumps(exchange.plain_messages([other]))

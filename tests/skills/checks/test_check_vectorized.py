@@ -1,0 +1,163 @@
+"""Checks over arrays agree with interpreted ones in every state, faults included; like checks share one form."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.babyai.perception import memory as memories
+from sdg.envs.babyai.perception.memory import Memory
+from sdg.envs.babyai.practice.batch_world import COLUMN_READER
+from sdg.sandbox.guard import Refused
+from sdg.skills.checks.check import compiled, with_argument
+from sdg.skills.checks.reward import MIN_ROWS, BatchReward, ask
+from sdg.skills.checks.vectorized import Unsupported, vectorize
+from sdg.skills.subgoal import CheckFunction
+from tests.adversarial.mutants import splice
+from tests.shared.walks import copy_rows, walk
+
+CHECKS = json.loads((Path(__file__).parents[2] / "data" / "checks.json").read_text(encoding="utf-8"))
+
+
+def check_of(body: str) -> CheckFunction:
+    """A body as the function `check`; lines before it that assign constants in capitals stay outside."""
+    lines = body.split("\n")
+    outside = [line for line in lines if line.split(" ")[0].isupper()]
+    inside = ["    " + line for line in lines if line not in outside]
+    return CheckFunction("check", "\n".join([*outside, "def check():", *inside]) + "\n")
+
+
+VECTORIZED = [check_of(body) for body in CHECKS["vectorized"]]
+INTERPRETED = [check_of(body) for body in CHECKS["interpreted"]]
+
+
+@pytest.fixture(scope="module")
+def states() -> Memory:
+    """240 states of busy walks on the paper's levels, with subgoals that begin and rooms that are forgotten."""
+    rng = random.Random(3)
+    memory, row = memories.create(240), 0
+    for level in PAPER_LEVELS * 100:
+        for world, _ in walk(level, seed=rng.randrange(10**6), steps=80):
+            if rng.random() < 0.08:
+                world.begin_subgoal()
+            if rng.random() < 0.02:
+                memories.forget_visited_rooms(world.memory, 0)
+            if rng.random() < 0.2 and row < 240:
+                copy_rows(world.memory, [0], memory, [row])
+                row += 1
+        if row == 240:
+            return memory
+    raise AssertionError("walks end")
+
+
+def evaluated(check: CheckFunction, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+    """Answers and which of them are certain. Raises Unsupported."""
+    _, texts, form = vectorize(check, COLUMN_READER)
+    form.texts.append(texts)
+    rows = np.arange(len(memory.steps))
+    answers, certain = form.evaluate(memory, COLUMN_READER.read(memory), rows, np.zeros(len(rows), np.int64))
+    return answers, certain
+
+
+def interpreted(check: CheckFunction, memory: Memory) -> np.ndarray:
+    return np.array([ask(check, BABYAI, memory=memory, row=row) for row in range(len(memory.steps))])
+
+
+@pytest.mark.parametrize("check", VECTORIZED, ids=range(len(VECTORIZED)))
+def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memory) -> None:
+    answers, certain = evaluated(check, states)
+    assert (answers == interpreted(check, states))[certain].all()
+    assert certain.mean() > 0.9
+
+
+def test_the_states_tell_checks_apart(states: Memory) -> None:
+    """Most checks of the corpus are true somewhere and false somewhere: agreement is not about constants."""
+    shares = np.array([evaluated(check, states)[0].mean() for check in VECTORIZED])
+    assert ((shares > 0) & (shares < 1)).mean() > 0.7
+
+
+@pytest.mark.parametrize("check", INTERPRETED, ids=range(len(INTERPRETED)))
+def test_other_checks_are_left_to_the_guard(check: CheckFunction, states: Memory) -> None:
+    with pytest.raises(Unsupported):
+        evaluated(check, states)
+    found = BatchReward([check], BABYAI)(states, np.zeros(len(states.steps), np.int64))
+    assert (found == interpreted(check, states)).all()
+
+
+def test_spliced_checks_agree_too(states: Memory) -> None:
+    """Random mixtures of the corpus: whatever is evaluated at all agrees."""
+    rng = random.Random(11)
+    few = memories.create(16)
+    copy_rows(states, np.arange(0, 240, 15), few, np.arange(16))
+    agreed = 0
+    for _ in range(400):
+        check = CheckFunction("check", splice(rng.choice(VECTORIZED).source, rng.choice(VECTORIZED).source, rng))
+        try:
+            compiled(check, BABYAI)
+            answers, certain = evaluated(check, few)
+        except (Refused, Unsupported):
+            continue
+        assert (answers == interpreted(check, few))[certain].all(), check.source
+        agreed += 1
+    assert agreed > 100
+
+
+@pytest.mark.parametrize(
+    ("body", "certain"),
+    [
+        ('return get_carried().name == "red ball"', True),  # straight on: it raises, and is false
+        ('return any(get_carried().name == o.name or o.held for o in find_objects("object"))', False),
+    ],
+)
+def test_what_raises_is_false_where_that_is_certain(body: str, certain: bool, states: Memory) -> None:
+    answers, sure = evaluated(check_of(body), states)
+    assert sure.all() == certain
+    assert (answers == interpreted(check_of(body), states))[sure].all()
+
+
+def test_like_checks_share_one_form(states: Memory) -> None:
+    """With all colours, kinds and places, some of which nothing is, mixed over the rows."""
+    body = (
+        'for a in find_objects("{0}"):\n    if a.visible and a.color == "{1}" and a.name != "{1} {2}":\n'
+        "        return True\nreturn False"
+    )
+    words = [("red ball", "red", "key"), ("the blue key on your left", "blue", "key"), ("object", "grey", "sun")]
+    checks = [
+        check_of(body.format(*three)) for three in [*words, ("the moon", "red", "ball"), ("object", "red", "box")]
+    ]
+    assert len({vectorize(check, COLUMN_READER)[0] for check in checks}) == 1
+    check_of_row = np.random.default_rng(0).integers(len(checks), size=len(states.steps))
+    found = BatchReward(checks, BABYAI)(states, check_of_row)
+    expected = [ask(checks[k], BABYAI, memory=states, row=row) for row, k in enumerate(check_of_row)]
+    assert found.tolist() == expected
+    assert 0 < sum(expected) < len(expected)
+
+
+def test_a_new_argument_needs_no_new_form() -> None:
+    check = check_of('return any(o.facing and o.type == "ball" for o in find_objects("a red ball"))')
+    other = with_argument(check, "the red ball", "blue key", language=BABYAI.language)
+    (first, texts, _), (second, others, _) = (vectorize(each, COLUMN_READER) for each in (check, other))
+    assert first == second
+    assert texts != others
+
+
+def test_few_rows_are_asked_one_by_one(states: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = BatchReward([VECTORIZED[0]], BABYAI)
+    monkeypatch.setattr("sdg.skills.checks.vectorized.VectorizedCheck.evaluate", None)
+    assert len(reward(states, np.zeros(MIN_ROWS - 1, np.int64))) == MIN_ROWS - 1
+    with pytest.raises(TypeError):
+        reward(states, np.zeros(MIN_ROWS, np.int64))
+
+
+@pytest.mark.parametrize(
+    "source", ["", "x = 1", "def check(:", "class A: pass", "def a():\n    return True\n", "x = 1\n" * 9]
+)
+def test_nothing_else_makes_it_fail(source: str) -> None:
+    with pytest.raises(Unsupported):
+        vectorize(CheckFunction("check", source), COLUMN_READER)
