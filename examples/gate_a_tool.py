@@ -39,6 +39,6 @@ class GatedTool:
     def forward(self, argument: str) -> str:
         """What the tool says, or why it wasn't called, or why it isn't done although it was."""
         outcome = self._gate.execute(self.name, argument)
-        return self._gate.said if outcome.success else f"not done: {outcome.error or outcome.reason}"
+        return self._gate.result if outcome.success else f"not done: {outcome.error or outcome.reason}"
 
     __call__ = invoke = forward

@@ -38,7 +38,7 @@ class ReaderLeft(Exception):
     """The reader of our output (such as `head`) has closed it: no fault, and nothing more to do."""
 
 
-def guarded(act: Callable[[], int | None]) -> int:
+def run_guarded(act: Callable[[], int | None]) -> int:
     """Run a command and turn whatever it raises into a message on stderr and an exit code."""
     try:
         code = act() or DONE  # typer turns KeyboardInterrupt into 130.

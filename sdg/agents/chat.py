@@ -18,7 +18,7 @@ from sdg.envs.perception import Perception
 from sdg.envs.world import Action, World
 from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, one_line
+from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy
 
 REMEMBERED = 16
@@ -38,7 +38,7 @@ class ChatAgent:
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
-        state = task.domain.perceivable.shown(world.perception()).describe()
+        state = task.domain.perceivable.code_view(world.perception()).describe()
         told = Interaction(
             program="", cause=ended.cause, error="", state=state, calls=(), began=0,
             ended=ended.steps, prompt_tokens=chat.prompt_tokens, completion_tokens=chat.completion_tokens,
@@ -62,7 +62,7 @@ class _Chat:
 
     def choose(self) -> int | None:
         """The model's next action, or None when no turn is left."""
-        if self._before and self._before == known(self._world.perception()):
+        if self._before and self._before == known_facts(self._world.perception()):
             self._latest[-1] += " (nothing changed)"
         while self.turns_left > 0:
             reply = self._model.complete(self._prompt(), sampling=self._sampling)
@@ -71,8 +71,8 @@ class _Chat:
             self.completion_tokens += reply.completion_tokens
             action = action_named(reply.text, self._domain.actions)
             if action is not None:
-                self._latest.append(f"turn {self.turns}: {spoken(action)}")
-                self._before = known(self._world.perception())
+                self._latest.append(f"turn {self.turns}: {action_text(action)}")
+                self._before = known_facts(self._world.perception())
                 return action.number
             self._latest.append(f"turn {self.turns}: your answer named no action, or several; the robot waited")
         return None
@@ -81,16 +81,16 @@ class _Chat:
         return conversation(
             "chat",
             role=self._domain.texts["role"],
-            choices="\n".join(f"- {spoken(action)}: {action.description}." for action in self._domain.actions),
+            choices="\n".join(f"- {action_text(action)}: {action.description}." for action in self._domain.actions),
             actions=self._domain.texts["actions"],
-            instruction=fenced(one_line(self._world.mission, 1000)),
-            latest=fenced("\n".join(self._latest) or "none yet"),
-            state=fenced(self._domain.perceivable.shown(self._world.perception()).describe()),
+            instruction=fence(one_line(self._world.mission, 1000)),
+            latest=fence("\n".join(self._latest) or "none yet"),
+            state=fence(self._domain.perceivable.code_view(self._world.perception()).describe()),
             turns_left=str(self.turns_left),
         )
 
 
-def spoken(action: Action) -> str:
+def action_text(action: Action) -> str:
     """What the prompt calls an action."""
     return action.spoken or action.name.replace("_", " ")
 
@@ -107,11 +107,11 @@ def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
 
 def _named(text: str, actions: Sequence[Action]) -> Iterable[Action]:
     for action in actions:
-        words = "[ _-]?".join(map(re.escape, spoken(action).split()))
+        words = "[ _-]?".join(map(re.escape, action_text(action).split()))
         if re.search(rf"\b{words}\b", text, re.IGNORECASE):
             yield action
 
 
-def known(perception: Perception) -> str:
+def known_facts(perception: Perception) -> str:
     """What the agent knows, without the step count: equal before and after an action that changed nothing."""
     return without_clock(perception.describe())

@@ -59,7 +59,7 @@ class Gate:
         self._gated = GatedExecutor(ProtectedBody(self, self._protector), chain)
 
     @property
-    def said(self) -> str:
+    def result(self) -> str:
         """What the executor returned last, values masked."""
         return self._protector.mask(self._said)
 

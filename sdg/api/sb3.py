@@ -17,7 +17,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.level_env import LevelVecEnv
 from sdg.experiments.baselines.sb3_policy import LONGEST, MAP, MISSION, SB3_POLICY, pattern_of, words_of
 from sdg.skills.checks.from_function import template_of
-from sdg.skills.learning.by_hand import SkillSpec, measured
+from sdg.skills.learning.by_hand import SkillSpec, measure_skill
 from sdg.skills.learning.sb3 import SB3Rows, as_arrays, parameters_of
 from sdg.skills.library.library import LearnedSkill
 
@@ -105,7 +105,7 @@ def sb3_skill(
     except (AttributeError, ValueError) as error:
         raise UserError(f"this policy can't be stored: {error}; use PPO('MultiInputPolicy', ...) as it comes") from None
     spec = SkillSpec(name, mission.format(template.argument), template.check, horizon)
-    skill = measured(
+    skill = measure_skill(
         spec,
         played,
         level=env.level,

@@ -170,12 +170,12 @@ class World:
         process. Raises ModelError for an object that is none or gives no reply, UserError for words that are
         nearly an instruction.
         """
-        from sdg.experiments.play.parent_model import lent
+        from sdg.experiments.play.parent_model import lend_model
         from sdg.experiments.play.players import PlannerRecipe
         from sdg.experiments.play.solve import solve
 
         settings = DeductionSettings(interactions=interactions, attempts=self._attempts)
-        with tempfile.TemporaryDirectory() as folder, lent(model) as chosen:
+        with tempfile.TemporaryDirectory() as folder, lend_model(model) as chosen:
             place = self.library.save(Path(folder) / "library")
             recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings)
             row, played = solve(self.level, self.seed, instruction=instruction, recipe=recipe)

@@ -11,9 +11,9 @@ from sdg.deduction.planner import describe_skill, program_api
 from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
+from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
 from sdg.prompts.replies import tidy
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.sandbox.guard.extract import functions_in
 from sdg.skills.library.composed import ComposedSkill
@@ -60,7 +60,7 @@ class Author:
 
         Raises what the model raises.
         """
-        shown = varied(programs)
+        shown = pick_varied(programs)
         messages = list(self._asked(shown))
         best = Admitted((), (Refusal("the answer", "nothing was composed"),))
         for _ in range(REPAIRS + 1):
@@ -96,7 +96,7 @@ class Author:
             for number, program in enumerate(batch, 1):
                 entry = f"{ENTRY}_{number}"
                 if entry in written:
-                    yield program, needed(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
+                    yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
     def _asked(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
         recurring = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
@@ -104,7 +104,7 @@ class Author:
             "compose",
             **self._shared(self.skills),
             programs=_told(programs),
-            recurring=fenced(numbered(recurring) or "nothing"),
+            recurring=fence(number_lines(recurring) or "nothing"),
             most=str(MAX_SKILLS),
             kinds=", ".join(kinds_of(self.domain)),
         )
@@ -127,7 +127,7 @@ def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]
     return sorted(frequent, key=lambda each: (-each[1] * len(each[0]), each))[:SHOWN]
 
 
-def varied(programs: Sequence[Solved], most: int = SHOWN) -> list[Solved]:
+def pick_varied(programs: Sequence[Solved], most: int = SHOWN) -> list[Solved]:
     """At most so many programs, of as many kinds of instructions as there are; the shortest of a kind first."""
     kinds: dict[str, list[Solved]] = {}
     for each in sorted(programs, key=lambda program: len(program.source)):
@@ -147,7 +147,7 @@ _JOINING = frozenset({"and", "then", "after", "before", "you"})
 
 def _told(programs: Sequence[Solved]) -> str:
     return "\n\n".join(
-        f"### Program {number}\n\nIts instruction, and the program:\n\n{fenced(one_line(each.instruction, 1000))}\n\n"
-        f"{fenced(each.source, 'python')}"
+        f"### Program {number}\n\nIts instruction, and the program:\n\n{fence(one_line(each.instruction, 1000))}\n\n"
+        f"{fence(each.source, 'python')}"
         for number, each in enumerate(programs, 1)
     )

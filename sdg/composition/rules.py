@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
 from sdg.sandbox.guard import Refused, reserved_names
-from sdg.sandbox.guard.extract import extract_code, parsed
+from sdg.sandbox.guard.extract import extract_code, parse_code
 from sdg.sandbox.guard.outline import names_at_top, needed_names
 from sdg.sandbox.guard.syntax import loads
 from sdg.skills.library.composed import (
@@ -25,8 +25,8 @@ from sdg.skills.library.composed import (
     THING,
     ComposedSkill,
     Parameter,
-    linked,
-    renamed,
+    linked_source,
+    rename_definition,
 )
 
 KINDS = (THING, POSITION, NUMBER)
@@ -71,7 +71,7 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
     `load` is the guard of programs, which raises Refused for a source that it doesn't admit.
     Raises Refused for a reply that holds no Python.
     """
-    tree = parsed(extract_code(reply))
+    tree = parse_code(extract_code(reply))
     if tree is None:
         raise Refused("The answer holds no Python that can be read.")
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -100,7 +100,7 @@ def _unloadable(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load:
     """What the guard says of a program that calls the skill, "" where it admits it."""
     program = f"def program():\n    {skill.name}({', '.join(['None'] * len(skill.arguments))})\n"
     try:
-        load(program + linked(program, skills))
+        load(program + linked_source(program, skills))
     except Refused as refusal:
         return one_line(str(refusal))
     return ""
@@ -188,7 +188,7 @@ class _Reader:
         foreign = {part for each in skills for part in (each, CHECK + each)}
         mine = [node for node in self.body if set(names_at_top(node)) & (needed - foreign)]
         own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
-        copies = [renamed(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
+        copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
         parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
         imports = [ast.unparse(node) for node in self.body if _imported(node) & needed]
         return "\n\n".join([*imports, _wrapper(name, parameters), *map(_plain, copies)]) + "\n"

@@ -9,7 +9,17 @@ from sdg.deduction.robot import Robot, describe_argument
 from sdg.gate.executor import IllegalCommand
 from sdg.sandbox.guard import Refused, Signature
 from sdg.sandbox.guard.border import NUMBER as RETURNS_NUMBER
-from sdg.skills.library.composed import BEGIN, NUMBER, POSITION, REQUIRE, RESULT, THING, ComposedSkill, linked, meddled
+from sdg.skills.library.composed import (
+    BEGIN,
+    NUMBER,
+    POSITION,
+    REQUIRE,
+    RESULT,
+    THING,
+    ComposedSkill,
+    linked_source,
+    reached_globals,
+)
 
 SIGNATURES: Mapping[str, Signature] = {
     name: Signature(name, count, count, returns=RETURNS_NUMBER)
@@ -47,9 +57,9 @@ class ComposedCalls:
 
         Raises Refused for a program that changes what a name means to them, or calls what is theirs alone.
         """
-        behind = linked(source, self._skills)
+        behind = linked_source(source, self._skills)
         try:
-            taken = meddled(source, behind) if self._skills else ()
+            taken = reached_globals(source, behind) if self._skills else ()
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused(f"The composed skills can't be read: {error}.") from None
         if taken:

@@ -23,7 +23,7 @@ from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.replies import cut_off, tidy
-from sdg.prompts.sources import amended
+from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.settings import Count
@@ -92,7 +92,7 @@ class Toolkit:
     gate: Gate
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
 
-    def documented(self) -> tuple[Documented, ...]:
+    def prompt_entries(self) -> tuple[Documented, ...]:
         """What prompts list: the skills, then the composed ones."""
         return (*self.skills.values(), *self.composed.values())
 
@@ -169,9 +169,9 @@ class _Session:
         left = self.world.max_steps - began
         asked = self.planner.ask(
             self.world.mission,
-            skills=kit.documented(),
+            skills=kit.prompt_entries(),
             limits=Limits(left, self.programs, self.settings.budget, robot.perception().describe()),
-            failure=None if last is None else replace(last, state=robot.shown().describe()),
+            failure=None if last is None else replace(last, state=robot.code_view().describe()),
         )
         share = max(1, 2 * left // 3) if self.hands_back else None
         replies: list[Completion] = []
@@ -179,7 +179,7 @@ class _Session:
             replies.append(reply := self.planner.write(asked))
             scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=share, composed=kit.composed)
             try:
-                source = amended(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
+                source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
             except Refused as refusal:
                 source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
             else:
@@ -195,7 +195,7 @@ class _Session:
             program=source,
             cause=cause,
             error=error.rstrip(),
-            state=robot.shown().describe(),
+            state=robot.code_view().describe(),
             calls=ran.calls,
             began=began,
             ended=len(robot.actions),

@@ -17,7 +17,7 @@ from sdg.deduction.protocols import Documented, Primitive
 from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
 from sdg.llm.model import Message
-from sdg.prompts.fill import conversation, fenced, one_line, text
+from sdg.prompts.fill import conversation, fence, one_line, text
 
 MAX_EXAMPLES = 2
 FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
@@ -34,7 +34,7 @@ class Prompts:
 
     def generate(self, instruction: str, *, skills: Sequence[Documented], limits: Limits) -> tuple[Message, ...]:
         """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
-        task = text("program", instruction=_task(instruction), state=fenced(limits.state or "nothing"), **_left(limits))
+        task = text("program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_left(limits))
         return self._asked(skills, limits, task)
 
     def debug(
@@ -44,10 +44,10 @@ class Prompts:
         told = text(
             "debug",
             instruction=_task(instruction),
-            program=fenced(_numbered(failure.program), "python"),
-            error=fenced(failure.error),
-            calls=fenced("\n".join(told_calls(failure.calls)) or "none"),
-            state=fenced(failure.state),
+            program=fence(_numbered(failure.program), "python"),
+            error=fence(failure.error),
+            calls=fence("\n".join(told_calls(failure.calls)) or "none"),
+            state=fence(failure.state),
             began=str(failure.began),
             ended=str(failure.ended),
             **_left(limits),
@@ -59,7 +59,7 @@ class Prompts:
         return (
             *asked,
             Message("assistant", reply or "(nothing)"),
-            *conversation("program_repair", problem=fenced(problem)),
+            *conversation("program_repair", problem=fence(problem)),
         )
 
     def _asked(self, skills: Sequence[Documented], limits: Limits, task: str) -> tuple[Message, ...]:
@@ -94,12 +94,12 @@ def program_api(domain: Domain) -> str:
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line."""
     plain = [_unconditional(example) for example in skill.examples]
-    examples = ", ".join(f'"{_quotable(example)}"' for example in varied(plain))
+    examples = ", ".join(f'"{_quotable(example)}"' for example in pick_varied(plain))
     parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
     return f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
 
 
-def varied(examples: Sequence[str]) -> tuple[str, ...]:
+def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:
     """At most MAX_EXAMPLES of the examples, one for each beginning of two words first, then the rest in order."""
     first = {" ".join(example.split()[:2]): example for example in reversed(examples)}
     leading = [example for example in dict.fromkeys(examples) if example in first.values()]
@@ -161,7 +161,7 @@ def _quotable(example: str) -> str:
 
 
 def _task(instruction: str) -> str:
-    return fenced(one_line(instruction, 1000))
+    return fence(one_line(instruction, 1000))
 
 
 def _numbered(program: str) -> str:

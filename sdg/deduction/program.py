@@ -110,7 +110,7 @@ class Scope:
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
         self._idle, self._vain = 0, list[int]()
-        self._robot, self._executor, self._knew = robot, executor, robot.known()
+        self._robot, self._executor, self._knew = robot, executor, robot.knowledge()
         self._began, self._steps = len(robot.actions), steps
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
@@ -176,7 +176,7 @@ class Scope:
         return outcome.success
 
     def _goes_nowhere(self, outcome: Outcome) -> bool:
-        known = self._robot.known()
+        known = self._robot.knowledge()
         if known != self._knew:
             self._knew, self._vain = known, []
         elif outcome.steps and not outcome.success:
@@ -232,7 +232,7 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
         most = SOURCE_BYTES + len(behind.encode())
         guarded = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
     except Refused as error:
-        return ProgramResult(quoted(str(error), source, error.line), NO_PROGRAM, ())
+        return ProgramResult(quote_line(str(error), source, error.line), NO_PROGRAM, ())
     error_text = cause = ""
     try:
         guarded(scope.functions())
@@ -242,13 +242,13 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
         raise fault.__cause__ or fault from None
     except CommandError as error:
         line = guarded.line_of(error)
-        error_text, cause = quoted(f"line {line}: {error}", source, line), REFUSED
+        error_text, cause = quote_line(f"line {line}: {error}", source, line), REFUSED
     except (GuardError, Stopped) as error:
-        error_text, cause = quoted(str(error), source, error.line), getattr(error, "cause", PROGRAM_ERROR)
+        error_text, cause = quote_line(str(error), source, error.line), getattr(error, "cause", PROGRAM_ERROR)
     return ProgramResult(error_text, cause, tuple(scope.calls))
 
 
-def quoted(message: str, source: str, line: int) -> str:
+def quote_line(message: str, source: str, line: int) -> str:
     """The message with the program's line under it, where there is one."""
     lines = source.split("\n")
     shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""

@@ -19,7 +19,7 @@ from sdg.envs.world import World
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
 from sdg.gate.verdict import Command
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 
 MAX_ARGUMENT_CHARS = 200
 PATIENCE = 12
@@ -78,20 +78,20 @@ class Robot:
             self._snapshot = self._world.perception()
         return self._snapshot
 
-    def shown(self) -> Shown:
+    def code_view(self) -> Shown:
         """What programs and prompts see of that snapshot."""
-        return self.domain.perceivable.shown(self.perception())
+        return self.domain.perceivable.code_view(self.perception())
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions of that snapshot by name."""
         if self._functions is None:
-            self._functions = self.shown().functions()
+            self._functions = self.code_view().functions()
         return self._functions
 
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""
         seen = self.perception()
-        return Observation(text=self.shown().describe(), elements=tuple(seen.elements()), perception=seen)
+        return Observation(text=self.code_view().describe(), elements=tuple(seen.elements()), perception=seen)
 
     def forget(self) -> None:
         """Forget where it has been."""
@@ -121,7 +121,7 @@ class Robot:
             return SkillResult(True, 0, 0)
         fruitless, taken = 0, defaultdict[Hashable, Counter[bytes]](Counter)
         for attempt in range(1, self.attempts + 1):
-            seen = self.known()
+            seen = self.knowledge()
             for action in self._attempt(skill, command, taken=taken):
                 result = self._world.step(action)
                 self.actions.append(np.asarray(action).tolist())
@@ -132,7 +132,7 @@ class Robot:
                     return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
-            fruitless = fruitless + 1 if self.known() == seen else 0
+            fruitless = fruitless + 1 if self.knowledge() == seen else 0
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         return SkillResult(False, len(self.actions) - began, attempt)
@@ -145,16 +145,16 @@ class Robot:
         Each is chosen when the one before it has been carried out. `taken` has the actions of all attempts by the
         moment at which they were taken: what a program would be shown then, without the clock.
         """
-        target, seen, idle = self.domain.language.row(command.argument), self.known(), 0
+        target, seen, idle = self.domain.language.row(command.argument), self.knowledge(), 0
         patience = self._sense.patience(self.perception(), command.argument)
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return
-            here = taken[without_clock(self.shown().describe())]
+            here = taken[without_clock(self.code_view().describe())]
             if patience is not None and here.total() == CIRCLES - 1:
                 return
             yield self._action(skill, target, here)
-            seen, idle = self.known(), idle + 1 if self.known() == seen else 0
+            seen, idle = self.knowledge(), idle + 1 if self.knowledge() == seen else 0
             if idle >= PATIENCE and not self._is_seen(command):
                 return
 
@@ -179,9 +179,9 @@ class Robot:
     def _place(self) -> Hashable:
         return self._sense.place(self.perception())
 
-    def known(self) -> int:
+    def knowledge(self) -> int:
         """How much of the world is known, see `Persistence`; the same number: nothing new was seen."""
-        return self._sense.known(self._world.memory)
+        return self._sense.knowledge(self._world.memory)
 
     def _is_seen(self, command: Command) -> bool:
         """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
@@ -208,7 +208,7 @@ class Robot:
                 over = len(self.actions) + skill.horizon
                 return lambda perception: len(self.actions) >= over
             # A library's checks ask what its own domain perceives, whatever preset programs are written for.
-            self._checks[command] = compiled(check, getattr(skill, "domain", self.domain)).fires
+            self._checks[command] = compile_check(check, getattr(skill, "domain", self.domain)).fires
         return self._checks[command]
 
 

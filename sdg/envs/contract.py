@@ -27,13 +27,13 @@ class DomainContract:
     steps: int = 30
     """Random steps that worlds are tried with."""
 
-    def opened(self, seed: int = 3) -> World:
+    def open_world(self, seed: int = 3) -> World:
         """A world of the first level, reset."""
         world = self.domain.open(self.domain.levels()[0])
         world.reset(seed)
         return world
 
-    def played(self, world: World, steps: int) -> list[Any]:
+    def play_random(self, world: World, steps: int) -> list[Any]:
         """Random actions that were taken, the same ones each time."""
         rng, taken = np.random.default_rng(0), []
         for _ in range(steps):
@@ -47,7 +47,7 @@ class DomainContract:
         """A random action; override for actions that aren't numbered."""
         return int(rng.integers(len(self.domain.actions)))
 
-    def told(self, world: World) -> object:
+    def perceive(self, world: World) -> object:
         """Everything that perception says of now."""
         return world.perception().describe(), [repr(each) for each in world.perception().elements()]
 
@@ -81,17 +81,17 @@ class DomainContract:
             raise AssertionError("level_name must raise ValueError for a level that there isn't")
 
     def test_the_same_seed_is_the_same_episode(self) -> None:
-        one, other = self.opened(), self.opened()
+        one, other = self.open_world(), self.open_world()
         assert one.mission == other.mission, "reset(seed) must decide the mission: the world forgets its seed"
-        self.played(one, self.steps)
-        self.played(other, self.steps)
-        assert self.told(one) == self.told(other), "the same seed and actions must give the same perception"
+        self.play_random(one, self.steps)
+        self.play_random(other, self.steps)
+        assert self.perceive(one) == self.perceive(other), "the same seed and actions must give the same perception"
 
     def test_a_snapshot_stays_what_it_was(self) -> None:
-        world = self.opened()
+        world = self.open_world()
         snapshot = world.perception()
         before = snapshot.describe(), [repr(each) for each in snapshot.elements()]
-        self.played(world, self.steps)
+        self.play_random(world, self.steps)
         after = snapshot.describe(), [repr(each) for each in snapshot.elements()]
         assert before == after, "a perception is a snapshot: later steps must not change it"
 
@@ -99,8 +99,8 @@ class DomainContract:
         language = self.domain.language
         target = language.parse(language.example)
         assert language.parse(language.text(target)) == target, "text(parse(example)) must mean the same"
-        assert language.described(language.row(language.example)) == language.text(target)
-        assert language.described(language.row("")) == "", "row('') must mark nothing"
+        assert language.description_of(language.row(language.example)) == language.text(target)
+        assert language.description_of(language.row("")) == "", "row('') must mark nothing"
         try:
             language.parse("\x00 no such thing \x00")
         except ValueError:

@@ -81,7 +81,7 @@ class Descriptions:
         except ValueError:
             return np.array(self.nothing, np.int16)
 
-    def described(self, row: np.ndarray) -> str:
+    def description_of(self, row: np.ndarray) -> str:
         """The description that a row stands for, "" for none."""
         target = tuple(row.tolist())
         return "" if target == self.nothing else self.text(target if len(target) > 1 else target[0])
@@ -133,7 +133,7 @@ class OnePlace:
 
     reasons: Mapping[str, str] = {"unseen": "", "elsewhere": "", "strayed": ""}
 
-    def known(self, memory: Any) -> int:
+    def knowledge(self, memory: Any) -> int:
         """Everything, always."""
         return 0
 

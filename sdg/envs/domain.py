@@ -54,7 +54,7 @@ class Language(Hashable, Protocol):
         """The argument of a skill as kernels and inputs take it, i16 (w,); "" and what names nothing mark nothing."""
         ...
 
-    def described(self, row: np.ndarray) -> str:
+    def description_of(self, row: np.ndarray) -> str:
         """The description that a row stands for, "" for none."""
         ...
 
@@ -82,7 +82,7 @@ class Language(Hashable, Protocol):
 class Persistence(Protocol):
     """When a body gives a command up: what the world's own sense says of an attempt that came to nothing."""
 
-    def known(self, memory: Any) -> int:
+    def knowledge(self, memory: Any) -> int:
         """How much of the world is known; an attempt after which this is the same showed nothing new."""
         ...
 
@@ -165,7 +165,7 @@ class Perceivable:
     """Functions that tell of the current subgoal: programs aren't told of them."""
     preset: Callable[[Any], Shown] | None = None
 
-    def shown(self, snapshot: Perception) -> Shown:
+    def code_view(self, snapshot: Perception) -> Shown:
         """What generated code and prompts see of a snapshot."""
         return snapshot if self.preset is None else self.preset(snapshot)
 

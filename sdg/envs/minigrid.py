@@ -206,7 +206,7 @@ class GridInputs(PlainInputs):
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row; there is one frame."""
         seen: Any = world_of(memory, row).perception()
-        named = GRID_LANGUAGE.described(target)
+        named = GRID_LANGUAGE.description_of(target)
         asked = {id(each) for each in GRID_LANGUAGE.resolve(named, seen.things)} if named else set()
         out[:] = 0
         cells = out[:-1].reshape(VIEW * VIEW, self.planes)

@@ -13,7 +13,7 @@ from typing import Any
 from sdg.envs.perception import Element, Observation
 from sdg.gate.verdict import Command, Verdict
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, one_line
+from sdg.prompts.fill import conversation, fence, one_line
 from sdg.skills.strict_json import loads
 
 MAX_ELEMENTS = 120
@@ -53,10 +53,10 @@ class LlmGuard:
 
 def question(command: Command, before: Observation, after: Observation | None = None) -> str:
     """The user's turn: command and observations as fenced data."""
-    parts = ["## Command", fenced(one_line(str(command)))]
+    parts = ["## Command", fence(one_line(str(command)))]
     for name, seen in (("Observed now" if after is None else "Observed before", before), ("Observed after", after)):
         if seen is not None:
-            parts += [f"## {name}", fenced(_elements(seen), "json"), fenced(seen.text[:MAX_TEXT_CHARS])]
+            parts += [f"## {name}", fence(_elements(seen), "json"), fence(seen.text[:MAX_TEXT_CHARS])]
     return "\n\n".join(parts)
 
 

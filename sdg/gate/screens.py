@@ -67,12 +67,12 @@ class ScreenGuard(LearnedGuard):
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses what names nothing on the screen. Raises ValueError for an observation without a screenshot."""
-        shifted, found = seen(command, observation)
+        shifted, found = screens_as_learned(command, observation)
         return _placed(super().feasible(shifted, *found), shifted, command)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots."""
-        shifted, found = seen(command, before, after)
+        shifted, found = screens_as_learned(command, before, after)
         return _placed(super().complete(shifted, *found), shifted, command)
 
     def least_chance(self, verb: str, command: Command) -> float:
@@ -88,7 +88,7 @@ class _Usages(dict[str, Usage]):
 USAGES = _Usages({name: Usage(asks=frozenset({name})) for name in JUDGED})
 
 
-def seen(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
+def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
     """The command and observations with their screens as snapshots; of screens larger than those that were learned from
     what lies around the command's target, the command's point in it. Raises ValueError without a screenshot."""
     if all(isinstance(each.perception, SeenScreen) for each in moments):
@@ -177,13 +177,13 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower())
 
 
-def answered(verb: str, verdict: Verdict) -> str:
+def answer_text(verb: str, verdict: Verdict) -> str:
     """A verdict as the paper's models say it."""
     token = {FEASIBILITY: "s_feasibility", COMPLETENESS: "s_completeness"}[verb]
     return f"<{token}> {int(verdict.passed)} </{token}>"
 
 
-def located(command: Command, observation: Observation) -> str:
+def locate(command: Command, observation: Observation) -> str:
     """Where the element lies that a command means, [x0, y0, x1, y1] in pixels, as the paper's models say it."""
     found = place_of({command.name}, command.argument, cast(tuple[ScreenElement, ...], observation.elements))
     return f"<locate_element> {list(found)} </locate_element>"

@@ -14,11 +14,11 @@ from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, numbered, one_line, text
+from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
 MAX_GOALS = 40
@@ -76,7 +76,7 @@ def hypothesize(
             told = []
             for number, subgoal in enumerate(hypothesis.subgoals, 1):
                 try:
-                    compiled(subgoal.check, domain)
+                    compile_check(subgoal.check, domain)
                 except Refused as refusal:
                     told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
             problem = "\n".join(told[:MAX_REFUSALS])
@@ -98,7 +98,7 @@ def prompt(
     told = "" if feedback is None else _told(feedback)
     if skills:
         told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
-    task = fenced(one_line(instruction, 1000))
+    task = fence(one_line(instruction, 1000))
     return conversation(
         "hypothesis",
         instruction=task,
@@ -141,7 +141,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
         name = _check_name(sources[-1], number)
-        source = needed(sources[-1], name, others=[block.text for block in blocks])
+        source = prune_source(sources[-1], name, others=[block.text for block in blocks])
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 
@@ -153,10 +153,10 @@ def _unfolding(domain: Domain) -> str:
 
 
 def _told(feedback: Feedback) -> str:
-    shown = {"number": str(feedback.failed_goal + 1), "subgoals": fenced(numbered(feedback.subgoals))}
+    shown = {"number": str(feedback.failed_goal + 1), "subgoals": fence(number_lines(feedback.subgoals))}
     told = {CHECKED_BY: (feedback.check, "python"), SEEN: (feedback.seen, "text")}
-    more = [f"{head}\n\n{fenced(data, label)}\n\n" for head, (data, label) in told.items() if data]
-    return "\n" + text("hypothesis_feedback", reason=fenced(feedback.reason), more="".join(more), **shown) + "\n"
+    more = [f"{head}\n\n{fence(data, label)}\n\n" for head, (data, label) in told.items() if data]
+    return "\n" + text("hypothesis_feedback", reason=fence(feedback.reason), more="".join(more), **shown) + "\n"
 
 
 def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:

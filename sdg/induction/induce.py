@@ -238,7 +238,7 @@ class Practice:
     good_enough: float | None = None
     """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
 
-    def lost(self, reason: str) -> str:
+    def on_lost(self, reason: str) -> str:
         """Why nothing was learned: its worker hung or died."""
         return f"worker lost: {reason}"
 

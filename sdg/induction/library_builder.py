@@ -11,7 +11,7 @@ from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usa
 from sdg.envs.domain import Domain, Language
 from sdg.induction.induce import Discovery
 from sdg.skills.checks.shape import is_tied_to_its_layout
-from sdg.skills.checks.template import Unfit, mentioned, rewrite
+from sdg.skills.checks.template import Unfit, mentioned_things, rewrite
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
@@ -137,7 +137,7 @@ def _ranked(
             shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
         except (Unfit, ValueError):
             continue
-        if each.argument and len(mentioned(shape, language) - beside) > 1:
+        if each.argument and len(mentioned_things(shape, language) - beside) > 1:
             continue
         body = shape.source.split("\n", 1)[-1]
         counts[body] += 1
@@ -149,7 +149,7 @@ def _ranked(
 def _widened(asked: CheckTemplate, language: Language) -> CheckTemplate:
     """The same check about any thing in place of what it names beside its argument."""
     try:
-        others = mentioned(asked.check, language) - {language.parse(asked.argument)}
+        others = mentioned_things(asked.check, language) - {language.parse(asked.argument)}
         words = {language.text(other): language.anything for other in others if language.anything}
         return CheckTemplate(rewrite(asked.check, words, language), asked.argument)
     except (Unfit, ValueError, SyntaxError):

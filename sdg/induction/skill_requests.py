@@ -118,7 +118,9 @@ class Rehearsed:
     judged: Starts | None
 
 
-def rehearsed(learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]) -> dict[int, Rehearsed]:
+def collect_requests(
+    learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]
+) -> dict[int, Rehearsed]:
     """What these episodes asked of each skill of the library, by its cluster's number (`labels`, in their order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
     held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sdg.envs.domain import Domain, Language
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, numbered, one_line
+from sdg.prompts.fill import conversation, fence, number_lines, one_line
 from sdg.prompts.replies import leading_number, tidy
 from sdg.skills.checks.check import is_description
 from sdg.skills.subgoal import SkillCall
@@ -48,7 +48,7 @@ def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) ->
     """The conversation that asks for translations; `used` are names that earlier ones were given."""
     told = f"- These names are in use; take them again where the same is done: {', '.join(used)}." if used else ""
     return conversation(
-        "translate", translation=domain.texts["translation"], used=told, subgoals=fenced(numbered(texts))
+        "translate", translation=domain.texts["translation"], used=told, subgoals=fence(number_lines(texts))
     )
 
 

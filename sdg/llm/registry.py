@@ -35,7 +35,7 @@ PROVIDERS = Registry[object](
 )
 
 WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
-    "wrapper", {"privacy": "sdg.privacy.protector:protected"}
+    "wrapper", {"privacy": "sdg.privacy.protector:protect"}
 )
 """By name alone, for the gate knows models and not the other way round."""
 
@@ -97,7 +97,7 @@ def concurrency_of(settings: ModelSettings) -> int:
     return settings.concurrency if provider_of(settings.kind).network else 1
 
 
-def named(llm: str) -> dict[str, str]:
+def settings_of(llm: str) -> dict[str, str]:
     """KIND, KIND:NAME or MODULE:ATTRIBUTE[:NAME], as `--llm` takes them, as settings. Raises RegistryError."""
     kind, _, name = llm.partition(":")
     if name and kind not in PROVIDERS.entries:

@@ -95,7 +95,7 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def untrusted(url: str) -> str:
+def untrusted_warning(url: str) -> str:
     """What to say where a config file names an address that the user did not."""
     return (
         f"A config file says that the model is at {url}, and your OPENAI_API_KEY would be sent there. If you trust it: "

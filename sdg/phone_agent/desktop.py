@@ -13,7 +13,7 @@ from sdg.envs.phone.actions import FORMS, Action, ActionError, Point, read_actio
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.device import Device, DeviceLost, carry_out, place_of
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
-from sdg.envs.ui.parser.screen import marked, picture_of, png_of
+from sdg.envs.ui.parser.screen import draw_marks, picture_of, png_of
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
 from sdg.prompts.fill import one_line
@@ -136,14 +136,14 @@ class PhoneDesktop:
             self._looked(tree)
         return self._seen
 
-    def numbered(self) -> str:
+    def list_marks(self) -> str:
         """The elements that have marks."""
         return numbered_lines(trees.marks(self.observe().tree)) or self.observe().text
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements where they are asked for."""
         seen = self.observe()
-        return png_of(marked(seen.image, trees.marks(seen.tree))) if marks else seen.png
+        return png_of(draw_marks(seen.image, trees.marks(seen.tree))) if marks else seen.png
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand for what can't be, BrokenDesktop when the phone is gone."""

@@ -269,7 +269,7 @@ class _Jobs:
         """What they are called where their worker is lost."""
         return self.jobs[0].unit
 
-    def lost(self, reason: str) -> list[Verification]:
+    def on_lost(self, reason: str) -> list[Verification]:
         """What became of the hypotheses when their worker hung or died."""
         cause = f"worker lost: {reason}"
         return [

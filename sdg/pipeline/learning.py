@@ -15,7 +15,7 @@ from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, Practice, discover, horizon_of, practise
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates, without_a_skill
-from sdg.induction.skill_requests import Rehearsed, rehearsed
+from sdg.induction.skill_requests import Rehearsed, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records
 from sdg.pipeline.plan import Run
@@ -74,7 +74,7 @@ class Learning:
         if self.run.rehearse is None or self.plan.induce.rounds < AFTER_REHEARSALS:
             return learned
         labels = [label for label in sorted(rows) if templates(found.members[label], self.plan.domain.language)]
-        asked = rehearsed(learned, labels, self.run.rehearse(learned, self.cycle))
+        asked = collect_requests(learned, labels, self.run.rehearse(learned, self.cycle))
         rows |= self._round(AFTER_REHEARSALS, found, earlier=rows, asked=asked)
         return self._library(found, rows, reserved=reserved)
 

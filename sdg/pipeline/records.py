@@ -13,7 +13,7 @@ from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import HELD_OUT, Measured, Point
-from sdg.skills.policy.network import Policy, packed
+from sdg.skills.policy.network import Policy, pack
 from sdg.storage.files import RunFolderError, atomic_write
 from sdg.storage.folder import RunFolder
 from sdg.storage.journal import Rows
@@ -85,7 +85,7 @@ def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> N
     """Write a policy's weights in one step."""
     from safetensors.numpy import save
 
-    arrays = {name: packed(array) for name, array in weights.items()}
+    arrays = {name: pack(array) for name, array in weights.items()}
     path = policy_path(folder, unit)
     path.parent.mkdir(exist_ok=True)
     atomic_write(path, save(arrays, metadata={"sha256": _digest(arrays)}))

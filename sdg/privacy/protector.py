@@ -149,7 +149,7 @@ def memory_path() -> Path:
     return Path(named) if named else data / "sdg" / "memory"
 
 
-def protected(model: LanguageModel, privacy: str) -> LanguageModel:
+def protect(model: LanguageModel, privacy: str) -> LanguageModel:
     """The model behind the protector that a config names. Raises PrivacyError."""
     protector = protector_of(privacy)
     return Protected(model, protector.mask) if protector else model

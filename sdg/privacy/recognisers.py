@@ -37,7 +37,7 @@ Recogniser = Callable[[str], Iterable[Span]]
 
 RECOGNISERS = Registry[Recogniser](
     "recogniser",
-    {"learned": "sdg.privacy.tagger:tagged"},
+    {"learned": "sdg.privacy.tagger:tag"},
 )
 
 KINDS = {

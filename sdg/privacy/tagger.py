@@ -23,7 +23,7 @@ import numpy as np
 
 from sdg.privacy.recognisers import Recogniser, Span, presidio
 from sdg.privacy.rules import context
-from sdg.privacy.words import commonness, lists_of, lowered, names
+from sdg.privacy.words import commonness, lists_of, names, normalise_word
 
 SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
 """The weights that come with the package; `sdg train-guards --world text` makes them anew."""
@@ -61,7 +61,7 @@ def facts(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]) -> 
         owner[span.start : span.end] = [span.kind] * (span.end - span.start)
     rules = _Row([owner[a] if owner[a] != "-" else owner[b - 1] for a, b in words])
     said = [text[a:b] for a, b in words]
-    lower = [lowered(text, word) for word in words]
+    lower = [normalise_word(text, word) for word in words]
     shape = _Row([_shape(each) for each in said])
     # A rare word is told by its shape alone: what it is can't be learned, where it stands can.
     pairs = list(zip(said, lower, strict=True))
@@ -108,7 +108,7 @@ def _commonness(word: str) -> str:
     return "?" if commonness(word) <= 0 else "r" if commonness(word) < 3 else "c" if commonness(word) < 5 else "v"
 
 
-def hashed(known: Iterable[str]) -> list[int]:
+def hash_facts(known: Iterable[str]) -> list[int]:
     """The weights that facts go by."""
     return [crc32(each.encode("utf-8", "surrogatepass")) % SIZE for each in known]
 
@@ -128,7 +128,7 @@ def weights() -> np.ndarray:
     return found
 
 
-def tagged(text: str) -> Iterator[Span]:
+def tag(text: str) -> Iterator[Span]:
     """What is likely to be sensitive, and what rules are sure of."""
     words, told = tokens(text), evidence(text)
     yield from spans_of(text, words, told, chances_of(text, words, told, weights()))
@@ -137,7 +137,7 @@ def tagged(text: str) -> Iterator[Span]:
 
 def chances_of(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], learned: np.ndarray) -> list[float]:
     """The chance of each word, in [0, 1]; what is likely in one place is so in every other."""
-    sums = np.array([float(learned[hashed(known)].sum()) for known in facts(text, words, told)])
+    sums = np.array([float(learned[hash_facts(known)].sum()) for known in facts(text, words, told)])
     found = (1 / (1 + np.exp(-np.clip(sums, -30, 30)))).tolist()
     said = [text[a:b].lower() for a, b in words]
     likely = {word: chance for word, chance in sorted(zip(said, found, strict=True)) if chance > TOLD and len(word) > 2}

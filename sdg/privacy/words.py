@@ -52,7 +52,7 @@ def before_word(text: str, start: int) -> str:
     return "," if word.endswith(",") else word.strip(".\"'“”:()")
 
 
-def lowered(text: str, word: tuple[int, int]) -> str:
+def normalise_word(text: str, word: tuple[int, int]) -> str:
     """Without case, accents and a genitive's end."""
     return plain(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
 
@@ -156,10 +156,10 @@ def names(text: str) -> Iterable[Span]:
         if not before_word(text, run[0][0]) and not _is_subject(text, run):
             run.pop(0)
         for part in _without_common_words(text, run):
-            while len(part) > 1 and lowered(text, part[0]) in _TITLES | {"i'm", "i’m"}:
+            while len(part) > 1 and normalise_word(text, part[0]) in _TITLES | {"i'm", "i’m"}:
                 part.pop(0)
             before = before_word(text, part[0][0])
-            if _is_name([lowered(text, each) for each in part], before):
+            if _is_name([normalise_word(text, each) for each in part], before):
                 end = part[-1][1] - len("’s") * text[: part[-1][1]].endswith(("'s", "’s"))
                 end -= text[end - 1] == "." and end - part[-1][0] > 2
                 yield Span(part[0][0], end, "person_name", 0.6)
@@ -167,7 +167,7 @@ def names(text: str) -> Iterable[Span]:
 
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a row at the beginning of a sentence is what the sentence is about, and not an order: "Meet Ann"."""
-    first, owns = lowered(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
+    first, owns = normalise_word(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
     if owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first):
         return True
     after = text[run[-1][1] : run[-1][1] + 20].split()
@@ -191,17 +191,17 @@ def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[lis
     part: list[tuple[int, int]] = []
     for word in [*run, None]:
         common = word is None or (
-            lowered(text, word) in _NO_NAMES
+            normalise_word(text, word) in _NO_NAMES
             and not _is_surname(text, word, part)
             and not _has_surname(text, word, run)
-            and not (lowered(text, word) in census()[0] and before_word(text, word[0]) in _STRONG_CUES)
+            and not (normalise_word(text, word) in census()[0] and before_word(text, word[0]) in _STRONG_CUES)
         )
         if word is not None and not common:
             part.append(word)
             continue
-        while part and lowered(text, part[0]) in _PARTICLES:
+        while part and normalise_word(text, part[0]) in _PARTICLES:
             part.pop(0)
-        while part and lowered(text, part[-1]) in _PARTICLES:
+        while part and normalise_word(text, part[-1]) in _PARTICLES:
             part.pop()
         if part:
             yield part
@@ -211,9 +211,9 @@ def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[lis
 def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -> bool:
     """Whether a word such as "June" is a first name and the last word behind it a surname that is no common word."""
     first, last = census()
-    end = lowered(text, run[-1])
+    end = normalise_word(text, run[-1])
     surname = end in last and end not in _NO_NAMES and frequency(end) < 4.0
-    return surname and word != run[-1] and lowered(text, word) in first
+    return surname and word != run[-1] and normalise_word(text, word) in first
 
 
 def _small_names(text: str) -> Iterator[Span]:
@@ -237,8 +237,8 @@ def _small_names(text: str) -> Iterator[Span]:
 def _is_surname(text: str, word: tuple[int, int], part: list[tuple[int, int]]) -> bool:
     """Whether a word such as "New" follows a first name directly."""
     first, last = census()
-    said = lowered(text, word)
-    before = lowered(text, part[-1]) if part else ""
+    said = normalise_word(text, word)
+    before = normalise_word(text, part[-1]) if part else ""
     return text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST
 
 

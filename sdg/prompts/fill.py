@@ -33,7 +33,7 @@ def text(name: str, /, **values: str) -> str:
     return Template(_read(name)).substitute(values).strip()
 
 
-def fenced(data: str, label: str = "text") -> str:
+def fence(data: str, label: str = "text") -> str:
     """`data` as a fenced block that it can't close itself: the fence is longer than any run of backticks inside."""
     clean = _CONTROL.sub(" ", data.replace("\r\n", "\n"))
     if len(clean) > MAX_DATA_CHARS:
@@ -49,7 +49,7 @@ def one_line(data: str, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-def numbered(lines: Iterable[str]) -> str:
+def number_lines(lines: Iterable[str]) -> str:
     """The lines as `1. ...`, each kept to one line."""
     return "\n".join(f"{number}. {one_line(line)}" for number, line in enumerate(lines, 1))
 

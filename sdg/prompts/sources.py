@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sdg.sandbox.guard.extract import parsed
+from sdg.sandbox.guard.extract import parse_code
 from sdg.sandbox.guard.outline import names_at_top, needed_names, starts
 
 MAX_STATEMENTS = 1000
@@ -23,7 +23,7 @@ class _Part:
     lends: list[str]
 
 
-def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
+def prune_source(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
     Of `others`, sources too, the first that binds a missing name gives it. What isn't Python, has no `entry` or needs
@@ -33,7 +33,7 @@ def needed(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
     return _chosen(source, _parts(source), entry, [_parts(other) for other in others])
 
 
-def amended(source: str, entry: str, *, earlier: str) -> str:
+def amend_source(source: str, entry: str, *, earlier: str) -> str:
     """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`."""
     parts, before = _parts(source), _parts(earlier)
     names = {name for part in parts for name in part.names}
@@ -71,7 +71,7 @@ def _is_spare(node: ast.stmt, entry: str) -> bool:
 def _parts(source: str) -> list[_Part]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
-    tree, lines, end, parts = parsed(source), source.split("\n"), 0, list[_Part]()
+    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[_Part]()
     for node in tree.body if tree is not None and len(tree.body) <= MAX_STATEMENTS else ():
         last = node.end_lineno or node.lineno
         if last > end:

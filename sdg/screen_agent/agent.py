@@ -15,7 +15,7 @@ from sdg.envs.perception import Element
 from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
 from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.prompts.fill import fenced, one_line
+from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
 from sdg.screen_agent.modes import TEXT, Mode, Shown
 
@@ -115,7 +115,7 @@ class Desktop(Body, Protocol):
         """The commands that there are, a line each, for a prompt."""
         ...
 
-    def numbered(self) -> str:
+    def list_marks(self) -> str:
         """The elements that have marks on the picture, a line each with its number."""
         ...
 
@@ -282,11 +282,11 @@ class Work:
             "ends": self._ends,
             "commands": self._desktop.commands(),
             "exemplar": self._exemplar,
-            "task": fenced(one_line(self._desktop.instruction, 1000)),
+            "task": fence(one_line(self._desktop.instruction, 1000)),
             "past": "\n".join(self._told) or "(none)",
             "number": str(self._completions + 1),
         }
-        numbered = self._desktop.numbered() if self._mode.marks else ""
+        numbered = self._desktop.list_marks() if self._mode.marks else ""
         picture = self._desktop.picture(marks=False) if self._mode.sees and not self._mode.marks else b""
         marked = self._desktop.picture(marks=True) if self._mode.marks else b""
         shown = Shown(values, seen.text, numbered, picture, marked, self._desktop.prompt)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sdg.llm.model import Message
-from sdg.prompts.fill import conversation, fenced
+from sdg.prompts.fill import conversation, fence
 
 _MARKS = (
     "The screenshot is attached. Each element has a mark with its number, the one in [brackets] in the list; "
@@ -50,12 +50,12 @@ class Mode:
 
     def second(self, shown: Shown, described: str) -> tuple[Message, ...]:
         """The second question of a turn that began with a description."""
-        return self._asked(shown.prompt, shown, f"You decided on this, now give its commands:\n{fenced(described)}")
+        return self._asked(shown.prompt, shown, f"You decided on this, now give its commands:\n{fence(described)}")
 
     def _asked(self, prompt: str, shown: Shown, decided: str) -> tuple[Message, ...]:
         look = _MARKS if self.marks else _PLAIN if self.sees else ""
         text = shown.numbered if self.marks else shown.observation
-        values = {**shown.values, "look": look, "observation": fenced(text)}
+        values = {**shown.values, "look": look, "observation": fence(text)}
         if prompt.endswith("_describe"):
             values = {name: text for name, text in values.items() if name not in ("width", "height", "most", "ends")}
         *before, last = conversation(prompt, **values)

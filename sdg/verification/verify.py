@@ -18,7 +18,7 @@ from sdg.envs.world import ActionValue
 from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import Search, Searched
@@ -146,7 +146,7 @@ def verify(
         )  # fmt: skip
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
-            known = start.domain.perceivable.shown(found.after.rows.perception(0)).describe()
+            known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()
             return result(False, searched, replayed, cause, None, tuple(results), seen=known)
         restore += found.actions
         before, start = start, found.after
@@ -161,7 +161,7 @@ def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckF
 
     def fires(part: CheckFunction) -> bool:
         try:
-            return compiled(part, domain).fires(end)
+            return compile_check(part, domain).fires(end)
         except Refused:
             return False
 
@@ -173,7 +173,7 @@ def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySetting
     checks = [subgoal.check for subgoal in hypothesis.subgoals]
     for number, check in enumerate(checks, start=1):
         try:
-            compiled(check, start.domain)
+            compile_check(check, start.domain)
         except Refused as error:
             return f"the check of goal {number} was refused: {error}", 0
     found, steps = faults(start, checks, steps=settings.health_steps, seed=seed)

@@ -7,7 +7,7 @@ import pytest
 
 from sdg.envs.domains import domain, domain_of_data
 from sdg.envs.registry import RegistryError
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.search.search import CountSearch, SearchSettings
 
@@ -43,7 +43,7 @@ def test_a_key_is_found_by_its_name_and_carried() -> None:
     rows = kind.begin(kind.layouts(kind.levels()[0], [4]), np.array([0]))
     rows.begin_subgoals()
     check = check_that('any(thing.held and thing.type == "key" for thing in [get_carried()] if thing is not None)')
-    compiled(check, kind)
+    compile_check(check, kind)
     from sdg.skills.practice.starts import Starts
 
     start = Starts(rows, kind.language.row("")[None], (check,), np.zeros(1, np.int64))

@@ -109,7 +109,7 @@ def test_pairs_are_one_argument() -> None:
     before = world.perception().distance(pair)
     put(world, action.block, x - 0.2, y)
     assert world.perception().progress(pair) == pytest.approx(before - 0.2, abs=1e-3)
-    assert TABLE.language.described(TABLE.language.row(f"the {pair}")) == pair
+    assert TABLE.language.description_of(TABLE.language.row(f"the {pair}")) == pair
     assert TABLE.persistence.is_possible(world.perception(), pair)
     put(world, action.block, 2, 2)
     assert not TABLE.persistence.is_possible(world.perception(), pair)

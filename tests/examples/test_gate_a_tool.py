@@ -61,7 +61,7 @@ def test_values_reach_the_tool_alone() -> None:
     assert gate.admit("send {card=4111 1111 1111 1111} to the team") == "send {card} to the team"
     assert gate.execute("send", "{card} to the team").success
     assert "4111 1111 1111 1111 to the team" in box.mails.values()
-    assert gate.said == "sent {card} to the team"
+    assert gate.result == "sent {card} to the team"
 
 
 def test_models_and_guards_of_ones_own_judge_too_and_an_error_refuses() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from sdg.hypothesis.hypothesize import HypothesisError, parse
 from sdg.induction.translate import parse as parse_translation
-from sdg.prompts.sources import amended, needed
+from sdg.prompts.sources import amend_source, prune_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.sandbox.guard.extract import MAX_BLOCKS, MAX_PARSED_CHARS, MAX_REPLY_LINES, code_blocks, tidy
 
@@ -70,8 +70,8 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
         lambda: parse(reply, instruction="x"),
         lambda: parse_translation(reply, count=40),
         lambda: extract_code(reply),
-        lambda: needed(reply, "check"),
-        lambda: amended(reply[: MAX_PARSED_CHARS - 1], "check", earlier="def check():\n    return True\n"),
+        lambda: prune_source(reply, "check"),
+        lambda: amend_source(reply[: MAX_PARSED_CHARS - 1], "check", earlier="def check():\n    return True\n"),
     ):
         taken = min(_seconds(read) for _ in range(3))
         parsing = min(_seconds(lambda: ast.parse(LONGEST)) for _ in range(3)) if taken >= 0.05 else 0.0

@@ -84,7 +84,7 @@ def test_an_attempt_after_a_check_that_fails_is_told_of_it(tmp_path: Path) -> No
 def test_a_lost_worker_is_no_goal_s_fault(tmp_path: Path) -> None:
     def losing(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         for job in jobs:
-            yield job, job.lost("it was silent")
+            yield job, job.on_lost("it was silent")
 
     plan, model = Plan(levels=("GoToLocal",), instructions=1, seed=0, retries=1, repairs=0), Scripted()
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:

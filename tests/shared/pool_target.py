@@ -127,7 +127,7 @@ class Numbered:
     def sources(self) -> tuple[str, ...]:
         return (SOURCE,) if self.unit in ("7", "9") else ()
 
-    def lost(self, reason: str) -> str:
+    def on_lost(self, reason: str) -> str:
         return f"lost: {reason}"
 
 

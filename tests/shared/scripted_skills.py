@@ -12,7 +12,7 @@ from sdg.envs.babyai.cells import DOOR_CLOSED, KIND_MASK
 from sdg.envs.babyai.perception.description import matches
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory, ahead, is_passable
 from sdg.gate.rules import Usage
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import CheckFunction
 
 CHECKS = {
@@ -127,4 +127,4 @@ def scripted_skills(horizon: int = 60) -> dict[str, Skill]:
     }
 
 
-judge = compiled
+judge = compile_check

@@ -21,7 +21,7 @@ AHEAD = 0.9
 class AntSense(OnePlace):
     """The whole maze is known; new is a place where the ant has not been (`sdg.envs.domain.Persistence`)."""
 
-    def known(self, memory: Any) -> int:
+    def knowledge(self, memory: Any) -> int:
         """How many squares of one metre the ant has been in."""
         return len(world_of(memory, 0).own[1])  # type: ignore[attr-defined]
 

@@ -265,7 +265,7 @@ class RoomSense:
         "strayed": "it ended in another room than it began in",
     }
 
-    def known(self, memory: Memory) -> int:
+    def knowledge(self, memory: Memory) -> int:
         """How many cells were seen."""
         return int(np.count_nonzero(memory.cells[0]))
 

@@ -39,7 +39,7 @@ class Descriptions:
         except ValueError:
             return np.array(NO_TARGET, np.int16)
 
-    def described(self, row: np.ndarray) -> str:
+    def description_of(self, row: np.ndarray) -> str:
         """The description that a row stands for, "" for none."""
         return "" if tuple(row) == NO_TARGET else text(Target(*map(int, row)))
 

@@ -281,7 +281,7 @@ class LampSense(OnePlace):
         "strayed": "it ended somewhere else",
     }
 
-    def known(self, memory: Any) -> int:
+    def knowledge(self, memory: Any) -> int:
         """How many cells were seen."""
         state = world_of(memory, 0).keep()
         return int(state.high - state.low)

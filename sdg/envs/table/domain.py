@@ -49,7 +49,7 @@ class TableInputs(PlainInputs):
 class TableSense(OnePlace):
     """A table is one place; a block that slid out of reach is lost (`sdg.envs.domain.Persistence`)."""
 
-    def known(self, memory: Any) -> int:
+    def knowledge(self, memory: Any) -> int:
         """The step: on a table something always moves, and calls are counted by their own horizon."""
         return int(world_of(memory, 0).steps) // 100
 

@@ -134,7 +134,7 @@ def page_error() -> type[Exception]:
 
 
 @contextlib.contextmanager
-def opened(*flags: str, address: str = "") -> Iterator[Any]:
+def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     """A Chromium of its own with more flags, or the running one at a debugging address, which goes on afterwards.
 
     Raises NoBrowser where there is none.

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import BabyAIEngine
 from sdg.envs.babyai.practice.inputs import N_ACTIONS
-from sdg.experiments.baselines.paper_model import SPACE, PaperLearner, PaperShape, observed
+from sdg.experiments.baselines.paper_model import SPACE, PaperLearner, PaperShape, pack_observations
 from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.skills.learning.ppo import PPOSettings
 from sdg.skills.learning.sb3 import ArraysVecEnv
@@ -59,7 +59,7 @@ class FlatVecEnv(ArraysVecEnv):
     def reset(self) -> np.ndarray:
         """Begin the next layouts of the bank everywhere."""
         views, _ = self.engine.reset()
-        return observed(views, self._missions[self.engine.state.layout])
+        return pack_observations(views, self._missions[self.engine.state.layout])
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions for `step_wait`."""
@@ -72,7 +72,7 @@ class FlatVecEnv(ArraysVecEnv):
         rewards = step.rewards.copy()
         rows = np.flatnonzero(dones)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        last = observed(final.views[rows], self._missions[final.layouts[rows]])
+        last = pack_observations(final.views[rows], self._missions[final.layouts[rows]])
         for i, observation in zip(rows, last, strict=True):
             infos[i] = {
                 "TimeLimit.truncated": bool(step.truncated[i] and not step.terminated[i]),
@@ -81,7 +81,7 @@ class FlatVecEnv(ArraysVecEnv):
         self.episodes += len(rows)
         self.ended += len(rows)
         self.successes += int((rewards[rows] > 0).sum())
-        return observed(step.views, self._missions[self.engine.state.layout]), rewards, dones, infos
+        return pack_observations(step.views, self._missions[self.engine.state.layout]), rewards, dones, infos
 
     def success(self) -> float:
         """Success of the episodes that ended since this was asked last; 0 when none did."""

@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from sdg.envs.babyai.cells import TRIPLES
-from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, padded, write_views
+from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, pad_texts, write_views
 from sdg.envs.domain import Domain
 from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
 from sdg.skills.learning.ppo import PPOSettings
@@ -59,7 +59,7 @@ class PaperTrunk(BaseFeaturesExtractor):
 
     def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: PaperShape) -> None:
         super().__init__(observation_space, shape.width)
-        numbers, lengths = padded(texts)
+        numbers, lengths = pad_texts(texts)
         self.register_buffer("numbers", torch.as_tensor(numbers), persistent=False)
         self.register_buffer("lengths", torch.as_tensor(lengths), persistent=False)
         self.register_buffer("triples", torch.as_tensor(TRIPLES, dtype=torch.float32), persistent=False)
@@ -104,10 +104,10 @@ class PaperPractice(PracticeEnv):
         """Observations u8 (n, OBSERVED) of all rows."""
         views = np.zeros((len(self.age), VIEW, VIEW), np.uint8)
         write_views(self.memory, views)
-        return observed(views, self._text_of[self.start_of])
+        return pack_observations(views, self._text_of[self.start_of])
 
 
-def observed(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
+def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
     """Observations u8 (n, OBSERVED) of packed views u8 (n, 7, 7) and text numbers (n,)."""
     out = np.empty((len(views), OBSERVED), np.uint8)
     out[:, :CELLS] = views.reshape(len(views), CELLS)
@@ -204,4 +204,4 @@ class _PaperModel:
 
 PAPER_MODEL = _PaperModel()
 
-__all__ = ["PAPER_MODEL", "SPACE", "PaperLearner", "PaperPractice", "PaperShape", "PaperVecEnv", "observed"]
+__all__ = ["PAPER_MODEL", "SPACE", "PaperLearner", "PaperPractice", "PaperShape", "PaperVecEnv", "pack_observations"]

@@ -77,11 +77,11 @@ def rows(
     *,
     seed: options.Seed,
     instructions: options.Instructions = 100,
-    levels: Annotated[Sequence[str], options.listed("levels, or what BossLevel alone has")] = (
+    levels: Annotated[Sequence[str], options.list_option("levels, or what BossLevel alone has")] = (
         *PAPER_LEVELS,
         UNLOCKING,
     ),
-    agents: Annotated[Sequence[str], options.listed("rows of the table above")] = AGENTS,
+    agents: Annotated[Sequence[str], options.list_option("rows of the table above")] = AGENTS,
     library: options.Library = "",
     config: Annotated[str, typer.Option(help="what other libraries are trained from")] = "library",
     steps: Annotated[int, typer.Option(min=1, help="environment steps of the flat policies, in all")] = 3_000_000,

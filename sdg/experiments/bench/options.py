@@ -24,7 +24,7 @@ def numbers(value: Any) -> tuple[int, ...]:
     return tuple(map(int, names(value) if isinstance(value, str) else value))
 
 
-def listed(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
+def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
     """An option that takes several values with commas between them."""
     return typer.Option(parser=parser, metavar=metavar, help=about)
 
@@ -43,10 +43,10 @@ def budget(value: Any) -> BudgetConfig:
 
 NO_BUDGET = BudgetConfig()
 Seed = Annotated[int, typer.Option(min=0, help="chooses the instructions or layouts to measure on")]
-Levels = Annotated[Sequence[str], listed("levels by name or id")]
+Levels = Annotated[Sequence[str], list_option("levels by name or id")]
 Instructions = Annotated[int, typer.Option(min=1, help="unseen instructions a level")]
 Repeats = Annotated[int, typer.Option(min=1, help="runs over them, each on instructions of its own")]
-Agents = Annotated[Sequence[str], listed("who plays")]
+Agents = Annotated[Sequence[str], list_option("who plays")]
 Library = Annotated[str, typer.Option(metavar="DIR", help="a library or run folder; the shipped library by default")]
 Llm = Annotated[str, typer.Option(metavar="KIND[:NAME]", help="babylang, openai:NAME or replay:FILE")]
 BaseUrl = Annotated[str, typer.Option(metavar="URL", help="address of a server of OpenAI's protocol")]

@@ -43,7 +43,7 @@ def rows(
     seed: options.Seed = 0,
     instructions: options.Instructions = 100,
     repeats: options.Repeats = 3,
-    levels: Annotated[Sequence[str], options.listed("levels by name or id, or all19")] = PAPER_LEVELS,
+    levels: Annotated[Sequence[str], options.list_option("levels by name or id, or all19")] = PAPER_LEVELS,
     agents: options.Agents = AGENTS,
     library: options.Library = "",
     out: options.Out = None,

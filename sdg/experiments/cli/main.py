@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from sdg.console import guarded
+from sdg.console import run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
     signal.signal(signal.SIGTERM, _terminated)
     run: Callable[[], int | None] = lambda: app(args=arguments, prog_name="sdg", standalone_mode=False)  # noqa: E731
-    return guarded(run)
+    return run_guarded(run)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
@@ -345,9 +345,9 @@ def _terminated(number: int, frame: object) -> NoReturn:
 def _llm_overlay(llm: str | None) -> list[str]:
     if llm is None:
         return []
-    from sdg.llm.registry import named
+    from sdg.llm.registry import settings_of
 
-    chosen = named(llm)
+    chosen = settings_of(llm)
     if "transcript" in chosen and Path(chosen["transcript"]).is_dir():
         chosen = chosen | {"transcript": str(Path(chosen["transcript"]) / "transcript.jsonl")}
     return [f"model.{key}={value}" for key, value in chosen.items()]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sdg.composition.distil import Author, Solved, varied
+from sdg.composition.distil import Author, Solved, pick_varied
 from sdg.console import UserError, progress
 from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.library_skills import options_of
@@ -74,7 +74,7 @@ def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iter
         verification = Verification(
             place, programs.domain, run.journal("episodes"), asked.layouts, asked.seed, processes
         )
-        chosen, judged = varied(programs.solved, asked.programs), list[Judged]()
+        chosen, judged = pick_varied(programs.solved, asked.programs), list[Judged]()
         for dropped, left in _rounds(author, chosen, admitted.skills, verification):
             yield from map(_row, dropped)
             judged = left

@@ -17,7 +17,7 @@ from sdg.experiments.bench.models.recorded import code_lines
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.table.figures import cores
-from sdg.skills.library.composed import ComposedSkill, Figures, linked
+from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
 from sdg.storage import Journal
 
 MIN_CALLS = 5
@@ -118,7 +118,7 @@ def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, l
 def _judged(
     skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]
 ) -> Judged:
-    using = [each for each in played if f"def {skill.name}(" in linked(each[1], by_name)]
+    using = [each for each in played if f"def {skill.name}(" in linked_source(each[1], by_name)]
     pairs = [pair for _, _, found in using for pair in found]
     calls = [call for pair in pairs for each in pair.after.trace for call in each["composed"] if call[0] == skill.name]
     asked = [call for call in calls if not call[1]]

@@ -23,7 +23,7 @@ from sdg.storage import RunSettings, plain
 LIBRARY = "library"
 
 
-def reserved(config: RunConfig) -> tuple[str, ...]:
+def reserved_names(config: RunConfig) -> tuple[str, ...]:
     """Names that a skill can't have, because programs use them for something else."""
     world = domain(config.world)
     return (*world.perceivable.functions, *([world.forgets] if world.forgets else []), "program")

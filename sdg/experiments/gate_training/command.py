@@ -29,8 +29,8 @@ from sdg.console import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.gate_training import phone_guards, privacy, recorded, screen_guards, screen_tasks, tasks, training
 from sdg.experiments.gate_training.figures import figures
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balanced
-from sdg.experiments.gate_training.training import planned, rolled_out
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
+from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
 from sdg.experiments.table.comparison import find_library
 from sdg.experiments.table.figures import cores
 from sdg.privacy.recognisers import PrivacyError
@@ -68,7 +68,7 @@ def rows(
     place = find_library(library)
     if table == 2:
         return tasks.rows(place, draws=draws, seed=seed, processes=processes or cores())
-    plan = planned(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS, texts=draw)
+    plan = plan_rollouts(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS, texts=draw)
     if draw:
         if not llm:
             raise UserError("--draw asks a real model: name one with --llm openai:NAME")
@@ -81,7 +81,7 @@ def rows(
     ]
     found: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        held = balanced([row for part in parts for row in part if row["verb"] == verb], seed=seed)
+        held = balance([row for part in parts for row in part if row["verb"] == verb], seed=seed)
         labels, groups = np.array([row["label"] for row in held]), np.array([row["rollout"] for row in held])
         told = {kind: np.array([row["chances"][kind] for row in held]) for kind in KINDS}
         told["majority"] = np.full(len(held), 0.51)
@@ -115,7 +115,7 @@ def _rows_of_privacy() -> list[Mapping[str, Any]]:
 
 def _rows_of_model(place: Path) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
-    for verb, judged in recorded.replayed(place).items():
+    for verb, judged in recorded.replay_answers(place).items():
         labels, chances = np.array([label for label, _ in judged]), np.array([chance for _, chance in judged])
         about = {"world": "babyai", "guard": verb, "kind": "llm"}
         found.append(about | figures(labels, chances, np.arange(len(labels)), against=None))

@@ -24,7 +24,7 @@ from sdg.envs.phone.tree import read_dump
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.derivation import derive_tasks
 from sdg.experiments.gate_training.exploration import write_lines, write_minari
-from sdg.experiments.gate_training.phone_guards import observed, walk_all
+from sdg.experiments.gate_training.phone_guards import observe_dump, walk_all
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import open_folder
 from sdg.gate.phones import LearnedPhoneGuard
@@ -54,11 +54,11 @@ def rows(
             write_minari("phone/walks-v0", [walk for walk in found if walk])
         acted, accepted = Counter[str](), Counter[str]()
         for each in (each for walk in found for each in walk):
-            before = observed(each.before)
+            before = observe_dump(each.before)
             app = read_dump(each.before).package.rpartition(".")[2]
             acted[app] += 1
             command = Command(each.name, each.argument)
-            accepted[app] += guard.complete(command, before, observed(each.after)).passed
+            accepted[app] += guard.complete(command, before, observe_dump(each.after)).passed
         planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
         derived = _derived(planner, folder) if llm else []
     tasks = Counter(task.app for task in derived)

@@ -24,7 +24,7 @@ from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import NoBrowser
 from sdg.experiments.gate_training.exploration import Transition, explore
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate_training.training import fitted
+from sdg.experiments.gate_training.training import fit_network
 from sdg.gate.phones import JUDGED, PLACE, LearnedPhoneGuard
 from sdg.gate.verdict import Command
 from sdg.skills.statistics import wilson_interval
@@ -71,7 +71,7 @@ def train(*, to: Path | None = None, seed: int = 0, walks: int = 40) -> Path:
     """Walk, train both guards and write them; the file."""
     rng = random.Random(seed)
     parts = [list(rows_of(walk, rng)) for walk in walk_all(TRAINING_SEEDS + 1000 * seed, walks)]
-    networks = {verb: fitted(parts, verb, seed=seed, **LEARNING) for verb in (FEASIBILITY, COMPLETENESS)}
+    networks = {verb: fit_network(parts, verb, seed=seed, **LEARNING) for verb in (FEASIBILITY, COMPLETENESS)}
     card = {
         "about": "Feasibility and completeness of actions on phones, from UI trees. Made by `sdg train-guards`.",
         "walks": walks,
@@ -90,12 +90,14 @@ def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
     right: dict[str, list[bool]] = {"feasibility": [], "completeness": [], "swapped": []}
     for walk in walk_all(MEASURING_SEEDS, walks):
         for each in walk:
-            command, before = Command(each.name, each.argument), observed(each.before)
+            command, before = Command(each.name, each.argument), observe_dump(each.before)
             right["feasibility"].append(guard.feasible(command, before).passed == each.changed)
-            right["completeness"].append(guard.complete(command, before, observed(each.after)).passed == each.changed)
+            right["completeness"].append(
+                guard.complete(command, before, observe_dump(each.after)).passed == each.changed
+            )
             other = rng.choice(walk)
             if other.after not in (each.after, each.before):
-                right["swapped"].append(not guard.complete(command, before, observed(other.after)).passed)
+                right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
     found = []
     for name, values in right.items():
@@ -105,7 +107,7 @@ def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
     return found
 
 
-def observed(dump: str) -> Observation:
+def observe_dump(dump: str) -> Observation:
     """What a gate is shown of a dump."""
     seen = _seen(dump)
     return Observation(seen.describe(), None, tuple(seen.elements()), seen)

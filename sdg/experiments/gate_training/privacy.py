@@ -24,7 +24,7 @@ import numpy as np
 
 from sdg.experiments.table.figures import cores
 from sdg.privacy.recognisers import Span, find, recognisers_of
-from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hashed, tokens
+from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hash_facts, tokens
 from sdg.skills.statistics import wilson_interval
 
 SETS = Path(__file__).parent / "instructions.jsonl.gz"
@@ -107,7 +107,7 @@ def fit(chosen: Mapping[str, Sequence[Instruction]], *, seed: int, processes: in
     known = csr_array((np.ones(len(columns), np.float32), columns, ends), shape=(len(rows), SIZE))
     fitted = LogisticRegression(C=3.0, solver="liblinear", max_iter=200).fit(known, [label for _, label in rows])
     weights = fitted.coef_[0].astype(np.float32)
-    weights[hashed([ANY])[0]] += fitted.intercept_[0]
+    weights[hash_facts([ANY])[0]] += fitted.intercept_[0]
     return weights
 
 
@@ -116,7 +116,7 @@ def examples(instruction: Instruction) -> list[tuple[list[int], bool]]:
     words = tokens(instruction.text)
     known = facts(instruction.text, words, evidence(instruction.text))
     inside = [any(a < span.end and span.start < b for span in instruction.values) for a, b in words]
-    return [(hashed(row), label) for row, label in zip(known, inside, strict=True)]
+    return [(hash_facts(row), label) for row, label in zip(known, inside, strict=True)]
 
 
 def vary_values(texts: Sequence[Instruction], *, rng: random.Random) -> list[Instruction]:

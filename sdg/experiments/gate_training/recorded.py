@@ -17,12 +17,12 @@ import numpy as np
 
 from sdg.envs.domains import domain
 from sdg.envs.files import COMPRESSED_SUFFIX, compress_lines, has_lines
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, Rollout, balanced, chance
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, Rollout, balance, chance
 from sdg.experiments.gate_training.training import rolled_out
 from sdg.gate.llm import LlmGuard
 from sdg.llm.model import LanguageModel
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, named
+from sdg.llm.registry import build, settings_of
 from sdg.storage import atomic_write
 
 PLACE = Path(__file__).parent / "recorded"
@@ -40,7 +40,7 @@ def freeze(plan: Sequence[Rollout], count: int, *, to: Path, processes: int) -> 
     rows = [row for part in rolled_out(plan, processes=processes) for row in part]
     chosen = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        held = balanced([row for row in rows if row["verb"] == verb], seed=0)
+        held = balance([row for row in rows if row["verb"] == verb], seed=0)
         half = len(held) // 2
         order = np.random.default_rng(0).permutation(half)[: count // 2]
         chosen += [held[start + i] for i in order for start in (0, half)]
@@ -52,7 +52,7 @@ def ask(place: Path, *, llm: str, base_url: str) -> None:
     """Ask a model about each frozen item and keep what it says, in the place of what was said before."""
     for name in (TRANSCRIPT, TRANSCRIPT + COMPRESSED_SUFFIX):
         (place / name).unlink(missing_ok=True)
-    asked = named(llm)
+    asked = settings_of(llm)
     model = ModelSettings(
         asked["kind"],
         asked.get("name", ""),
@@ -60,18 +60,18 @@ def ask(place: Path, *, llm: str, base_url: str) -> None:
         timeout_seconds=PATIENCE_SECONDS,
         record=place / TRANSCRIPT,
     )
-    judged(place, build(model))
+    judge_items(place, build(model))
     compress_lines(place / TRANSCRIPT)
 
 
-def replayed(place: Path = PLACE) -> dict[str, list[tuple[bool, float]]]:
+def replay_answers(place: Path = PLACE) -> dict[str, list[tuple[bool, float]]]:
     """Of each guard the labels and the chances that the recorded answers give; nothing where nothing is recorded."""
     if not has_lines(place / TRANSCRIPT):
         return {}
-    return judged(place, build(ModelSettings("replay", transcript=place / TRANSCRIPT)))
+    return judge_items(place, build(ModelSettings("replay", transcript=place / TRANSCRIPT)))
 
 
-def judged(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool, float]]]:
+def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool, float]]]:
     """Of each guard the labels of the items and the chances that a model gives; an answer of another form is a no."""
     guard = LlmGuard(model, domain().texts["executor"])
     items = [json.loads(line) for line in (place / ITEMS).read_text(encoding="utf-8").splitlines()]

@@ -31,10 +31,10 @@ from sdg.gate.llm import question
 from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.provider import ModelSettings
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.sandbox.guard.errors import GuardError
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 
 PROGRAMS = Path(__file__).parent / "programs.jsonl.gz"
@@ -61,7 +61,7 @@ class Rollout:
         """What the stand-in is asked, answered in the parent."""
         return answer(ModelSettings(), request)
 
-    def lost(self, reason: str) -> list[dict[str, Any]]:
+    def on_lost(self, reason: str) -> list[dict[str, Any]]:
         """What is kept of a rollout whose process hung or died: nothing."""
         return []
 
@@ -80,8 +80,8 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
     rng = np.random.default_rng(rollout.seed)
     robot = Robot(world, skills, domain=domain, rng=rng)
     try:
-        reply = rollout.reply or written(rollout, world.mission, skills)
-        source = needed(extract_code(reply), ENTRY)
+        reply = rollout.reply or stand_in_reply(rollout, world.mission, skills)
+        source = prune_source(extract_code(reply), ENTRY)
     except Refused:
         return []
     recorder = Recorder(robot, rollout, guards_of(rollout, skills, domain), rng)
@@ -90,7 +90,7 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
     return recorder.rows
 
 
-def written(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
+def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
     """The stand-in's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = Limits(500, DeductionSettings().interactions, BUDGET)
@@ -177,7 +177,7 @@ class Recorder(GatedExecutor):
         skill = self._robot.skills[command.name]
         try:
             check = skill.check(command.argument)
-            return None if check is None or seen is None else compiled(check, self._robot.domain)(seen)
+            return None if check is None or seen is None else compile_check(check, self._robot.domain)(seen)
         except (ValueError, Refused, GuardError):
             return None
 
@@ -211,7 +211,7 @@ def chance(verdict: Verdict) -> float:
     return verdict.confidence if verdict.passed else 1 - verdict.confidence
 
 
-def balanced(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]]:
+def balance(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]]:
     """As many rows of each label, drawn from the larger part."""
     rng = np.random.default_rng(seed)
     parts = [[row for row in rows if row["label"] is label] for label in (False, True)]

@@ -39,7 +39,7 @@ from sdg.experiments.gate_training.screens import (
     items,
     load,
 )  # fmt: skip
-from sdg.experiments.gate_training.training import fitted
+from sdg.experiments.gate_training.training import fit_network
 from sdg.gate.registry import gate_of
 from sdg.gate.rules import Usage
 from sdg.gate.screens import PLACE as SHIPPED
@@ -110,7 +110,7 @@ def _says(words: str, screen: SeenScreen) -> bool:
     return any(words.lower() in (each.text or each.name).lower() for each in screen.parsed)
 
 
-def located(item: Item, parsed: Parsed) -> float:
+def located_overlap(item: Item, parsed: Parsed) -> float:
     """Intersection over union of the box that is found for a command and the true one."""
     assert item.box is not None
     found = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
@@ -131,7 +131,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
             row = {"verb": item.guard, "features": features(item, parsed), "label": item.label}
             rows.setdefault((item.page.task, item.page.seed), []).append(row)
             stage.advance()
-    feasibility = fitted(list(rows.values()), FEASIBILITY, seed=seed, **LEARNING)
+    feasibility = fit_network(list(rows.values()), FEASIBILITY, seed=seed, **LEARNING)
     acts = Counter(family(page.task) for page in pages for _ in page.transitions)
     seen = [case for page in pages for case in cases(page, parsed, weight=_weight(page.task, acts))]
     networks = {FEASIBILITY: feasibility, COMPLETENESS: attributing(seen, seed=seed)}
@@ -184,7 +184,7 @@ def rows(*, seed: int = 0, place: Path = PLACE, guards: Mapping[str, Gate] | Non
             told[kind], took[kind] = _asked(guard, held, parsed)
         extra: dict[str, Any] = {}
         if verb == FEASIBILITY:
-            shares = [located(item, parsed) for item in held if item.box is not None]
+            shares = [located_overlap(item, parsed) for item in held if item.box is not None]
             extra = {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
         for kind in (*judges, "majority", "text match"):
             about = {"world": "ui", "guard": verb, "kind": kind}
@@ -202,8 +202,8 @@ def _asked(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarra
     """The chances that a guard gives, and the median CPU time of a verdict in milliseconds."""
     chances, took = [], []
     for item in held:
-        command, before = Command(item.verb, item.argument), observed(parsed(item.page.before))
-        after = observed(parsed(item.after)) if item.after is not None else None
+        command, before = Command(item.verb, item.argument), observe_screen(parsed(item.page.before))
+        after = observe_screen(parsed(item.after)) if item.after is not None else None
         began = time.process_time()
         verdict = guard.complete(command, before, after) if after else guard.feasible(command, before)
         took.append(1000 * (time.process_time() - began))
@@ -211,6 +211,6 @@ def _asked(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarra
     return np.array(chances), float(np.median(took))
 
 
-def observed(screen: SeenScreen) -> Observation:
+def observe_screen(screen: SeenScreen) -> Observation:
     """A screen as a guard is shown it."""
     return Observation(screen.describe(), screen.picture, tuple(screen.parsed), screen)

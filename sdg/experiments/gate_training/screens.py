@@ -158,7 +158,7 @@ def _is_sayable(caption: Caption) -> bool:
     return bool(alike(caption.words)) and len(caption.words) <= MOST_WORDS and "'" not in caption.words
 
 
-def worded(caption: Caption, rng: np.random.Generator) -> str:
+def name_in_words(caption: Caption, rng: np.random.Generator) -> str:
     """A phrase that names what has a caption."""
     words = caption.look if caption.kind == "shape" else caption.words
     return str(rng.choice(FORMS[caption.kind])).format(words) if words else f"the {caption.kind}"
@@ -197,7 +197,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
         after = browser.screenshot()
         if _is_over(browser, task) or not _shows(picture, picture_of(after), each.box):
             continue
-        phrase, then = worded(each.caption, rng), true_elements(browser)
+        phrase, then = name_in_words(each.caption, rng), true_elements(browser)
         verb, argument = (TYPE, f"'{words}' into {phrase}") if types else (CLICK, phrase)
         came = tuple(sorted((new.kind, new.text, new.box, new.checked) for new in then)), _focus(then)
         if came in found:  # a label does what its tick does: neither can be told to be incomplete
@@ -312,7 +312,7 @@ def _is_absent(caption: Caption, page: Page) -> bool:
 
 
 def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
-    phrase = worded(caption, rng)
+    phrase = name_in_words(caption, rng)
     if caption.kind in FIELDS[:2] and rng.random() < 0.7:
         return TYPE, f"'{rng.choice(WORDS)}' into {phrase}"
     return CLICK, phrase

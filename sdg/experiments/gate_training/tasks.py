@@ -22,13 +22,21 @@ from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.instructions import seeds
 from sdg.experiments.gate_training.figures import interval
-from sdg.experiments.gate_training.rollouts import BUDGET, MISTAKES, Recorder, Rollout, guards_of, skills_of, written
+from sdg.experiments.gate_training.rollouts import (
+    BUDGET,
+    MISTAKES,
+    Recorder,
+    Rollout,
+    guards_of,
+    skills_of,
+    stand_in_reply,
+)
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Gate
 from sdg.llm.provider import ModelSettings
-from sdg.prompts.sources import needed
+from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import extract_code
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
@@ -50,7 +58,7 @@ class Draw:
         """What the stand-in is asked, answered in the parent."""
         return answer(ModelSettings(), request)
 
-    def lost(self, reason: str) -> dict[str, Any]:
+    def on_lost(self, reason: str) -> dict[str, Any]:
         """What is kept of a draw whose process hung or died: a failure."""
         return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
 
@@ -63,7 +71,7 @@ def play(draw: Draw) -> dict[str, Any]:
     rollout = Rollout(draw.library, draw.level, draw.seed, guards=GUARDS)
     robot = Robot(world, skills, domain=domain, rng=np.random.default_rng(draw.draw))
     erring = Erring(robot, rollout, guards_of(rollout, skills, domain), draw)
-    source = needed(extract_code(written(rollout, world.mission, skills)), ENTRY)
+    source = prune_source(extract_code(stand_in_reply(rollout, world.mission, skills)), ENTRY)
     run_program(source, Scope(robot, erring), budget=BUDGET)
     return {"success": robot.ending.done, "valid": erring.valid, "executed": erring.executed,
             "feasible": erring.feasible}  # fmt: skip

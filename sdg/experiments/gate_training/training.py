@@ -29,7 +29,7 @@ HELD_BACK = 5
 HIDDEN = (48, 24)
 
 
-def planned(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
+def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
     """`count` rollouts: three in four of the stand-in, the others of a set of a real model's programs."""
     replies = [row["reply"] for row in real_programs(programs)]
     found = []
@@ -54,9 +54,9 @@ def train(*, library: str = "", rollouts: int = 240, seed: int = 0, to: Path | N
     """Train both guards and write them; the file. Raises UserError for a library that isn't there."""
     place = find_library(library)
     parts = rolled_out(
-        planned(place, rollouts, split="training", seed=seed, programs="S1"), processes=processes or cores()
+        plan_rollouts(place, rollouts, split="training", seed=seed, programs="S1"), processes=processes or cores()
     )
-    fitted = {verb: fitted(parts, verb, seed=seed) for verb in (FEASIBILITY, COMPLETENESS)}
+    fitted = {verb: fit_network(parts, verb, seed=seed) for verb in (FEASIBILITY, COMPLETENESS)}
     card = {
         "about": "Feasibility and completeness of skill calls, from perceived facts. Made by `sdg train-guards`.",
         "library": library_checksum(place),
@@ -76,7 +76,7 @@ def _samples(parts: Sequence[Sequence[Mapping[str, Any]]], verb: str) -> dict[st
     return {"yes": sum(labels), "no": len(labels) - sum(labels)}
 
 
-def fitted(
+def fit_network(
     parts: Sequence[Sequence[Mapping[str, Any]]], verb: str, *, seed: int, hidden: tuple[int, ...] = HIDDEN, **how: Any
 ) -> Network:
     """A network on four rollouts of five, its temperature on the fifth; both labels weigh the same. `how` is said to

@@ -12,7 +12,7 @@ from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, CommandError, command_from_json
 from sdg.envs.ui.commands import Command as ScreenCommand
-from sdg.envs.ui.parser.screen import Screen, ScreenElement, marked, painted_over, parse, picture_of, png_of
+from sdg.envs.ui.parser.screen import Screen, ScreenElement, draw_marks, painted_over, parse, picture_of, png_of
 from sdg.envs.ui.world import UIWorld
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
@@ -131,14 +131,14 @@ class ScreenDesktop:
             self._stale = False
         return self._seen
 
-    def numbered(self) -> str:
+    def list_marks(self) -> str:
         """The elements with their numbers."""
         return numbered_lines(self.observe().elements)
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with the elements' numbers where they are asked for."""
         seen = self.observe()
-        return png_of(marked(seen.image, seen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
+        return png_of(draw_marks(seen.image, seen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out; one step, whatever it changed: that is a guard's to judge."""
@@ -181,15 +181,15 @@ class ProtectedDesktop:
             self._body.observe(), image=painted_over(cast(np.ndarray, seen.image), self._secret_places(seen))
         )
 
-    def numbered(self) -> str:
+    def list_marks(self) -> str:
         """The elements with their numbers, values masked."""
-        return self._mask(self._desktop.numbered())
+        return self._mask(self._desktop.list_marks())
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, values painted over."""
         seen = self.observe()
         picture = cast(np.ndarray, seen.image)
-        return png_of(marked(picture, cast(tuple[ScreenElement, ...], seen.elements)) if marks else picture)
+        return png_of(draw_marks(picture, cast(tuple[ScreenElement, ...], seen.elements)) if marks else picture)
 
     def _secret_places(self, seen: Observation) -> list[tuple[int, int, int, int]]:
         elements = cast(tuple[ScreenElement, ...], seen.elements)

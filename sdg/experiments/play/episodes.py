@@ -78,7 +78,7 @@ class Job:
         """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
         return answer(self.model, request)
 
-    def lost(self, reason: str) -> dict[str, Any]:
+    def on_lost(self, reason: str) -> dict[str, Any]:
         """The row of an episode whose worker hung or died: a failure that says so."""
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
 

@@ -20,10 +20,10 @@ from typing import Any, cast
 import numpy as np
 
 from sdg.envs.perception import Observation
-from sdg.envs.ui.browser import NoBrowser, PageError, opened
+from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
-from sdg.envs.ui.parser.screen import captioned, picture_of
+from sdg.envs.ui.parser.screen import draw_caption, picture_of
 from sdg.experiments.play.desktop import COMMANDS, ProtectedDesktop, ScreenDesktop
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.registry import gate_of
@@ -158,7 +158,7 @@ class _Filmed:
         """Another frame."""
         with contextlib.suppress(BrokenDesktop):
             picture = picture_of(self._desktop.picture(marks=False))
-            self.frames.append(captioned(picture, words, cast(Any, point) or None))
+            self.frames.append(draw_caption(picture, words, cast(Any, point) or None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
 
     Raises NoBrowser where there is none.
     """
-    with opened(*flags_for(access), address=running) as browser:
+    with open_browser(*flags_for(access), address=running) as browser:
         if running:
             pages = [page for context in browser.contexts for page in context.pages]
             if not pages:

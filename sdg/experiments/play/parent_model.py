@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import as_model, build, named
+from sdg.llm.registry import as_model, build, settings_of
 from sdg.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -43,13 +43,13 @@ def model_of(settings: ModelSettings) -> LanguageModel:
 
 
 @contextlib.contextmanager
-def lent(model: object) -> Iterator[ModelSettings]:
+def lend_model(model: object) -> Iterator[ModelSettings]:
     """Settings under which this process answers with `model`: an object with `complete(messages)`, or `--llm`'s text.
 
     Raises ModelError for an object without that method, RegistryError for a text that names no model.
     """
     if isinstance(model, str):
-        chosen = named(model)
+        chosen = settings_of(model)
         transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
         yield ModelSettings(chosen["kind"], chosen.get("name", ""), transcript=transcript)
         return

@@ -41,7 +41,7 @@ from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
 from sdg.sandbox.guard import Refused
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.library.composed import ComposedSkill, load_composed, require_fit
 from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library
@@ -125,7 +125,7 @@ class PlannerRecipe:
         try:
             for skill in stored.skills:
                 for template in skill.checks:
-                    compiled(template.check, domain_of_data(stored.domain))
+                    compile_check(template.check, domain_of_data(stored.domain))
             options = options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
             return {**primitive_skills(world, beside_skills=True), **options}
         except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit

@@ -71,7 +71,7 @@ class _Play:
         """What the planner asks the model, answered in the parent. Raises ModelError as the model does."""
         return answer(self.recipe.model, request)
 
-    def lost(self, reason: str) -> Episode:
+    def on_lost(self, reason: str) -> Episode:
         """What came of an episode whose process hung or died."""
         return self.nothing
 

@@ -42,7 +42,7 @@ class Grounded:
         }
 
 
-def grounded(run: Path) -> Grounded:
+def cluster_run(run: Path) -> Grounded:
     """Cluster what the run in this folder grounded as the run itself did (its first cycle, where it has several).
 
     Raises UserError when there is no run or it has not grounded anything yet.

@@ -20,7 +20,7 @@ from sdg.experiments.config.assembly import (
     library_of,
     plan_of,
     recipes,
-    reserved,
+    reserved_names,
     search_of,
     settings_of,
 )
@@ -158,7 +158,7 @@ class _Run:
             name = "induction.json" if cycle == self.config.cycles else f"induction-{cycle}.json"
             self.folder.write_json(name, found.to_json())
             began = _cpu_seconds()
-            learned = learning.learn(found, reserved=reserved(self.config))
+            learned = learning.learn(found, reserved=reserved_names(self.config))
             now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
             spent = accounts(self.folder.path, self.config, stages=self.stages | now)
             self._write({ACCOUNTS: spent})

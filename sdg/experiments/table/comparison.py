@@ -20,7 +20,7 @@ from sdg.experiments.table.formats import comma_separated, latex, markdown, perc
 from sdg.experiments.table.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import concurrency_of, named, prices_of, provider_of
+from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
 from sdg.skills.library.store import load_library
 from sdg.storage import RunFolder, atomic_write
 
@@ -68,7 +68,7 @@ class PlannerSettings:
 
         Raises RegistryError for a kind that there isn't.
         """
-        chosen = named(self.llm)
+        chosen = settings_of(self.llm)
         transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
         settings = ModelSettings(
             chosen["kind"],

@@ -39,7 +39,7 @@ def percent(rate: float) -> str:
     return f"{100 * rate:.1f}"
 
 
-def shown(value: float | None, form: str) -> str:
+def format_number(value: float | None, form: str) -> str:
     """A number in a format, a dash for none."""
     return "-" if value is None else format(value, form)
 

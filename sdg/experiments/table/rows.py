@@ -23,7 +23,7 @@ from sdg.experiments.play.episodes import (
     unheard,
     with_bot_steps,
 )
-from sdg.experiments.table.formats import Cell, percent, shown
+from sdg.experiments.table.formats import Cell, format_number, percent
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import Journal
 
@@ -176,12 +176,12 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
     "at 1 interaction %": lambda row: percent(row.success_at_one_interaction),
     "episodes": lambda row: str(row.episodes),
     "median steps": lambda row: f"{row.median_steps:g}",
-    "steps / bot": lambda row: shown(row.steps_to_bot, ".2f"),
-    "SPL": lambda row: shown(row.spl, ".3f"),
-    "within 1.5 of the bot %": lambda row: shown(row.within_15 and 100 * row.within_15, ".1f"),
-    "new texts %": lambda row: shown(row.new_texts and 100 * row.new_texts, ".0f"),
+    "steps / bot": lambda row: format_number(row.steps_to_bot, ".2f"),
+    "SPL": lambda row: format_number(row.spl, ".3f"),
+    "within 1.5 of the bot %": lambda row: format_number(row.within_15 and 100 * row.within_15, ".1f"),
+    "new texts %": lambda row: format_number(row.new_texts and 100 * row.new_texts, ".0f"),
     "LLM calls": lambda row: str(row.llm_calls),
-    "tokens / solved": lambda row: shown(row.tokens_per_solved, ".0f"),
+    "tokens / solved": lambda row: format_number(row.tokens_per_solved, ".0f"),
 }
 """What the printed table shows, by heading."""
 
@@ -201,7 +201,7 @@ def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str
 
 def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]]:
     """The columns of `paper_table`."""
-    rates = {level: (lambda row, level=level: shown(row.get(level), ".1f")) for level in levels}
+    rates = {level: (lambda row, level=level: format_number(row.get(level), ".1f")) for level in levels}
     return {"agent": lambda row: str(row["agent"])} | rates  # type: ignore[dict-item]
 
 

@@ -103,7 +103,7 @@ def _answer(job: Any, request: Any) -> Any:
 
 
 def _lost(job: Any, reason: str) -> Any:
-    make = getattr(job, "lost", None)
+    make = getattr(job, "on_lost", None)
     if make is None:
         raise JobLost(f"a job was given up: {reason}")
     return make(reason)

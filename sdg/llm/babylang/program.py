@@ -40,10 +40,10 @@ _CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up",
 def write_program(text: str) -> str:
     """The reply to a program prompt. Raises NotBabyLanguage for instructions out of the grammar."""
     instruction = block(section(text, "Instruction to carry out"))
-    return written(text, parse(instruction))
+    return code_program(text, parse(instruction))
 
 
-def written(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
+def code_program(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
     """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills."""
     offered = functions(section(text, "Skills")) or functions(section(text, "Actions"))
     perception = functions(section(text, "Perception functions"))
@@ -220,7 +220,7 @@ def repair_program(text: str) -> str:
     done = [
         (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
     ]
-    return written(text, _remaining(groups, done), careful=True)
+    return code_program(text, _remaining(groups, done), careful=True)
 
 
 def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.secrets import check_address, hider, untrusted
+from sdg.llm.secrets import check_address, hider, untrusted_warning
 
 MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
@@ -225,7 +225,7 @@ def _make(settings: ModelSettings) -> OpenAIModel:
     except ValueError as error:
         raise ModelError(f"{error}.") from None
     if not settings.trusted and os.environ.get(KEY_VARIABLE):
-        raise ModelError(untrusted(settings.base_url or ""))
+        raise ModelError(untrusted_warning(settings.base_url or ""))
     return OpenAIModel(Endpoint(settings.name, settings.base_url, settings.timeout_seconds, settings.reply_seconds))
 
 

@@ -22,7 +22,7 @@ ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", 
 """What an icon that does this is called."""
 
 
-def ended(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
+def submit_form(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
     """A form that is filled, sent off."""
     button = now.submit()
     return Plan([*commands, *([click(button)] if button else [])], note)
@@ -42,7 +42,7 @@ def tick(now: Situation) -> Plan | None:
         best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].checked:
             commands.append(click(best[1]))
-    return ended(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
+    return submit_form(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
 
 
 def wanted_names(task: str) -> list[str]:
@@ -105,7 +105,7 @@ def labelled_fields(now: Situation) -> Plan | None:
     if len(free) == len(fields):
         for field, (_, value) in zip(sorted(fields, key=lambda each: each.y), values, strict=False):
             commands += fill(field, value)
-    return ended(now, commands)
+    return submit_form(now, commands)
 
 
 def entered_text(now: Situation) -> Plan | None:
@@ -116,7 +116,7 @@ def entered_text(now: Situation) -> Plan | None:
     text = now.quoted[0]
     text = text.lower() if re.search("lower ?case", now.lower) else text
     text = text.upper() if re.search("upper ?case", now.lower) else text
-    return ended(now, fill(fields[0], text))
+    return submit_form(now, fill(fields[0], text))
 
 
 def icon(now: Situation, name: str, among: Sequence[Seen] | None = None) -> Seen | None:

@@ -108,7 +108,7 @@ def unknown(name: str, *, functions: Collection[str]) -> str:
     return f"the name {name!r} is not known; {hint} functions are: {listed}; {end}"
 
 
-def uncalled(name: str) -> str:
+def uncalled_advice(name: str) -> str:
     """A function that stands where its value is meant."""
     return f"{name} is a function: call it, as in {name}()"
 

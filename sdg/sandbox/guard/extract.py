@@ -147,7 +147,7 @@ def _bare(text: str) -> str:
     code = rest if first.strip().lower() in _PYTHON - {""} else code
     if code.lstrip()[:1] in ("{", "[") and "def " in code:
         raise Refused(f"The reply is JSON, not code: {_WANTED}.")
-    if parsed(code) is not None:
+    if parse_code(code) is not None:
         return code
     lines = code.split("\n")
     start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
@@ -163,10 +163,10 @@ def _bare(text: str) -> str:
     if any(line.startswith(goes_on[-2:]) for line in lines[start + len(taken) :]):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
     cut = _dedented(taken) + "\n"
-    return cut if parsed(cut) is not None else code
+    return cut if parse_code(cut) is not None else code
 
 
-def parsed(code: str) -> ast.Module | None:
+def parse_code(code: str) -> ast.Module | None:
     """The tree of what is Python of a length that anybody reads, None for the rest."""
     try:
         return parse(code, at_most=MAX_PARSED_CHARS)

@@ -94,7 +94,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     if size > at_most:
         shorter = "leave out comments and what isn't called"
         raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
-    tree: ast.Module = compiled(source, flags=ast.PyCF_ONLY_AST)
+    tree: ast.Module = compile_tree(source, flags=ast.PyCF_ONLY_AST)
     level: list[tuple[ast.AST, int]] = [(tree, 0)]
     for _ in range(MAX_NESTING + 1):
         if not level:
@@ -113,7 +113,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     raise Refused(told, line=min(getattr(node, "lineno", 0) for node, _ in level))
 
 
-def compiled(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
+def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
     """What Python makes of a text or a tree. Raises `Refused` for what it makes nothing of."""
     try:
         with warnings.catch_warnings():
@@ -274,7 +274,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
 """What stands for a node whose parts are woven."""
 
 
-def compared(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
     """`x is "red"` is meant as ==, and whether it happens to be true is up to the interpreter."""
     is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in (left, right))
     if isinstance(op, ast.Is | ast.IsNot) and not is_text:

@@ -32,8 +32,8 @@ from sdg.sandbox.guard.syntax import (
     REFUSED,
     WOVEN,
     call,
-    compared,
-    compiled,
+    compare_values,
+    compile_tree,
     is_starred,
     load,
     loads,
@@ -89,7 +89,7 @@ class Weaver(ast.NodeTransformer):
         if found:
             rest = [f"line {line}: {message}" if line else message for message, line in found[1:]]
             raise Refused("\n".join([found[0][0], *rest]), line=found[0][1])
-        return compiled(woven, name=name)
+        return compile_tree(woven, name=name)
 
     def refuse(self, node: ast.AST | None, message: str) -> None:
         self._problems.setdefault(message, getattr(node, "lineno", 0))
@@ -321,16 +321,16 @@ class Weaver(ast.NodeTransformer):
         """a < b < c with each part evaluated once and only when needed."""
         for part in (node.left, *node.comparators):
             if self._given(part) in self._functions:
-                self.refuse(part, advice.uncalled(self._given(part)))
+                self.refuse(part, advice.uncalled_advice(self._given(part)))
         self.generic_visit(node)
         return self._chained(node.left, node.ops, node.comparators)
 
     def _chained(self, left: ast.expr, ops: list[ast.cmpop], sides: list[ast.expr]) -> ast.expr:
         """Comparisons of which each goes on with the right side of the one before, in a lambda that holds both."""
         if len(ops) == 1:
-            return compared(ops[0], left, sides[0])
+            return compare_values(ops[0], left, sides[0])
         names = [next(self._temporaries), next(self._temporaries)]
-        both = [compared(ops[0], *map(load, names)), self._chained(load(names[1]), ops[1:], sides[1:])]
+        both = [compare_values(ops[0], *map(load, names)), self._chained(load(names[1]), ops[1:], sides[1:])]
         arguments = ast.arguments(
             posonlyargs=[], args=list(map(ast.arg, names)), kwonlyargs=[], kw_defaults=[], defaults=[]
         )

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.perception import Perception
 from sdg.sandbox.guard import Guard, Guarded, GuardError
-from sdg.skills.checks.template import Unfit, mentioned, parse_check, rewrite
+from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite
 from sdg.skills.library.library import Skill
 from sdg.skills.subgoal import CheckFunction
 
@@ -35,7 +35,7 @@ class GuardedCheck:
 
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
-        return self.guarded(self.perceivable.shown(perception).functions())
+        return self.guarded(self.perceivable.code_view(perception).functions())
 
     def fires(self, perception: Perception) -> bool:
         """As asking it, but false where it fails on what it sees (an empty list, say), as in training."""
@@ -46,7 +46,7 @@ class GuardedCheck:
 
 
 @lru_cache(maxsize=20_000)
-def compiled(check: CheckFunction, domain: Domain) -> GuardedCheck:
+def compile_check(check: CheckFunction, domain: Domain) -> GuardedCheck:
     """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`."""
     return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
 
@@ -74,7 +74,7 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
     if not language.anything or not is_description(argument, language):
         return check
     own = language.parse(argument)
-    named = (target for target in mentioned(check, language) if target != own)
+    named = (target for target in mentioned_things(check, language) if target != own)
     others = [each for each in named if sum(language.part(each, part) is not None for part in language.parts) > 1]
     try:
         return rewrite(check, {language.text(each): language.anything for each in others}, language)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 from sdg.envs.domain import Domain
 from sdg.sandbox.guard import Refused
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.subgoal import CheckFunction
 
@@ -57,7 +57,7 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     source = ast.unparse(ast.fix_missing_locations(definition))
     made = CheckFunction(definition.name, source + "\n")
     try:
-        compiled(made, domain)
+        compile_check(made, domain)
     except Refused as refused:
         raise CheckError(f"the check {definition.name} can't be used: {' '.join(str(refused).split())}") from None
     return CheckTemplate(made, argument)

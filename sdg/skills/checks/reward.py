@@ -9,7 +9,7 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.sandbox.guard import GuardError
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.checks.vectorized import Unsupported, VectorizedCheck, vectorize
 from sdg.skills.subgoal import CheckFunction
 
@@ -31,7 +31,7 @@ class BatchReward:
         """Of each check among those of its form."""
         numbers: dict[str, int] = {}
         for number, check in enumerate(self.checks):
-            compiled(check, domain)
+            compile_check(check, domain)
             if domain.column_reader is not None:
                 try:
                     key, texts, form = vectorize(check, domain.column_reader)
@@ -65,6 +65,6 @@ class BatchReward:
 def ask(check: CheckFunction, domain: Domain, *, memory: Any, row: int) -> bool:
     """The interpreted answer of a check about one row; False where it fails."""
     try:
-        return compiled(check, domain)(domain.snapshot(memory, row))
+        return compile_check(check, domain)(domain.snapshot(memory, row))
     except GuardError:
         return False

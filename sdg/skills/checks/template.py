@@ -80,7 +80,7 @@ def _named(check: CheckFunction, language: Language) -> frozenset[Any] | None:
     """What a check names by description; None when it compares lone words, so that every replacement may matter."""
     words = {text.strip().lower() for text in string_constants(check.source)}
     lone = {word for part in language.parts.values() for word in part}
-    return None if words & lone else mentioned(check, language)
+    return None if words & lone else mentioned_things(check, language)
 
 
 def parse_check(check: CheckFunction) -> ast.Module:
@@ -91,7 +91,7 @@ def parse_check(check: CheckFunction) -> ast.Module:
     return tree
 
 
-def mentioned(check: CheckFunction, language: Language) -> frozenset[Any]:
+def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:
     """What a check names by description in its literals; nothing where it doesn't parse."""
     found = (_described(text, language) for text in string_constants(check.source))
     return frozenset(target for target in found if target is not None)

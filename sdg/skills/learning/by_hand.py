@@ -172,7 +172,7 @@ def learn_skill(
     trained = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     policy = policy_of(trained.weights, domain, settings.learner)
     spec = SkillSpec(name, description, template.check, settings.horizon)
-    skill = measured(
+    skill = measure_skill(
         spec,
         policy,
         level=level,
@@ -186,7 +186,7 @@ def learn_skill(
     return LearnedSkill(skill, trained.weights, domain.name, curve)
 
 
-def measured(
+def measure_skill(
     spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
 ) -> Skill:
     """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""

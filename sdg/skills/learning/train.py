@@ -11,7 +11,7 @@ import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.learning import LEARNERS, policy_of
-from sdg.skills.policy.network import Policy, rounded
+from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts
 from sdg.skills.settings import Count, NotNegative, Size
@@ -116,7 +116,7 @@ def are_done(starts: Starts) -> np.ndarray:
 def are_known(starts: Starts) -> np.ndarray:
     """bool (M,): whether each start's subgoal is possible from there by all that the agent itself has perceived."""
     domain = starts.domain
-    named = [domain.language.described(row) for row in starts.targets]
+    named = [domain.language.description_of(row) for row in starts.targets]
     seen = (starts.rows.perception(i) for i in range(len(starts)))
     return np.array([domain.persistence.is_possible(*each) for each in zip(seen, named, strict=True)], bool)
 
@@ -188,7 +188,7 @@ class _Evaluation:
     def evaluate(self, learner: Any, steps: int) -> None:
         chosen = self.settings
         # What is judged is what will be stored: weights that fit into half the space.
-        policy = policy_of(rounded(learner.policy().weights), self.validation.domain, chosen.learner)
+        policy = policy_of(round_weights(learner.policy().weights), self.validation.domain, chosen.learner)
         reached, taken = success_of(
             policy,
             self.validation,

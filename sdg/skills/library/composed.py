@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from sdg.envs.files import atomic_write, read_file
-from sdg.sandbox.guard.extract import parsed
+from sdg.sandbox.guard.extract import parse_code
 from sdg.sandbox.guard.outline import names_at_top, needed_names
 from sdg.sandbox.guard.syntax import loads as names_read
 from sdg.skills.library.library import LibraryError
@@ -155,12 +155,12 @@ def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_bas
         raise LibraryError(f"these skills were composed by {author} ({library.model}): only its like may use them")
 
 
-def linked(source: str, skills: Mapping[str, ComposedSkill]) -> str:
+def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
     """What has to stand behind a program so that it can call the composed skills it names; "" for none.
 
     A function of the program's own with the name of a composed skill is the one that counts.
     """
-    tree = parsed(source) if skills else None
+    tree = parse_code(source) if skills else None
     if tree is None:
         return ""
     own = {name for node in tree.body for name in names_at_top(node)}
@@ -178,11 +178,11 @@ def _closed(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[s
     return list(found)
 
 
-def meddled(source: str, behind: str) -> frozenset[str]:
+def reached_globals(source: str, behind: str) -> frozenset[str]:
     """Names by which a program would reach into what is linked `behind` it: globals that linked code reads and that the
     program defines or imports as something else, and the host's functions that linked code alone may call.
     """
-    own, theirs = parsed(source), ast.parse(behind)
+    own, theirs = parse_code(source), ast.parse(behind)
     if own is None:
         return frozenset()
     imports = _imports(theirs)
@@ -207,7 +207,7 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
     return found.union(*map(_globals, table.get_children()))
 
 
-def renamed(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
+def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     """A definition in which these names have others."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name):

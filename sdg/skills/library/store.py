@@ -26,7 +26,7 @@ from sdg.envs.files import read_file, sync_folder, write_new
 from sdg.envs.registry import RegistryError
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import MAX_AXES, MAX_SKILLS, MAX_TENSORS, SCHEMA, LibraryError, Skill, SkillLibrary
-from sdg.skills.policy.network import packed
+from sdg.skills.policy.network import pack
 from sdg.skills.strict_json import canonical, decode, loads
 
 INDEX = "library.json"
@@ -177,9 +177,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
     from safetensors.numpy import save
 
     weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
-    files = {
-        name: save({key: packed(arrays[key]) for key in sorted(arrays)}) for name, arrays in sorted(weights.items())
-    }
+    files = {name: save({key: pack(arrays[key]) for key in sorted(arrays)}) for name, arrays in sorted(weights.items())}
     index = {
         "schema": SCHEMA,
         "domain": library.domain,

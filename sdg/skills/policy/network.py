@@ -29,13 +29,13 @@ class Policy(Protocol):
         ...
 
 
-def rounded(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def round_weights(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The nearest float32 arrays that a file can hold in half the space without losing anything, see `packed`."""
     most = np.finfo(np.float16).max
     return {name: np.clip(array, -most, most).astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
 
-def packed(array: np.ndarray) -> np.ndarray:
+def pack(array: np.ndarray) -> np.ndarray:
     """An array as it is stored: float16 where that says the same, float32 else."""
     array = np.ascontiguousarray(array, np.float32)
     with np.errstate(over="ignore"):

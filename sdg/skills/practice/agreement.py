@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.skills.checks.check import compiled, fault_of
+from sdg.skills.checks.check import compile_check, fault_of
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
@@ -30,7 +30,7 @@ def faults(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: 
 
     Raises `Refused` for a check that the guard doesn't admit.
     """
-    asked = [compiled(check, start.domain) for check in checks]
+    asked = [compile_check(check, start.domain) for check in checks]
     env = _walkers(start, checks[:1], seed)
     snapshots = [env.rows.perception(0)]
     for _ in range(steps):

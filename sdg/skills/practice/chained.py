@@ -55,7 +55,7 @@ class ChainedPractice(PracticeEnv):
     def are_possible(self, rows: np.ndarray) -> np.ndarray:
         """bool (n,): whether the subgoal of each of these rows is possible there, by what its agent has perceived."""
         domain = self.starts.domain
-        named = ((int(row), domain.language.described(self.targets[row])) for row in rows)
+        named = ((int(row), domain.language.description_of(self.targets[row])) for row in rows)
         return np.array([domain.persistence.is_possible(self.rows.perception(row), what) for row, what in named], bool)
 
     def are_lost(self) -> np.ndarray:

@@ -179,7 +179,7 @@ class Trial:
         """The row whose agent knows most of the world."""
         sense = self.env.starts.domain.persistence
         rows = [self.env.rows.take(np.array([row])) for row in range(len(self.actions))]
-        return max(rows, key=lambda row: sense.known(row.memory))
+        return max(rows, key=lambda row: sense.knowledge(row.memory))
 
 
 def nothing_to_do(start: Starts) -> Searched:

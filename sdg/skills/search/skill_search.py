@@ -61,7 +61,7 @@ class SkillChains:
         self.failed: Counter[tuple[str, str, int, str]] = Counter()
         self.marks = self.rows.marks()
         self.language = trial.env.starts.domain.language
-        self.aim = self.language.described(trial.env.starts.targets[0])
+        self.aim = self.language.description_of(trial.env.starts.targets[0])
         self.likeness = tools.likeness(trial.env.starts.checks[0], self.aim)
         self.like = int(np.argmax(self.likeness))
         self.queue: list[Call] = []

@@ -11,8 +11,8 @@ import pytest
 
 from sdg.experiments.gate_training import recorded, tasks
 from sdg.experiments.gate_training.figures import calibration_error, figures
-from sdg.experiments.gate_training.rollouts import Rollout, balanced, play, real_programs
-from sdg.experiments.gate_training.training import planned
+from sdg.experiments.gate_training.rollouts import Rollout, balance, play, real_programs
+from sdg.experiments.gate_training.training import plan_rollouts
 from sdg.experiments.table.comparison import SHIPPED
 
 
@@ -37,7 +37,7 @@ def test_a_rollout_keeps_calls_and_mistakes_with_what_came_of_them() -> None:
     assert {row["verb"] for row in rows} == {"feasibility", "completeness"}
     assert {row["source"] for row in rows} > {"stand-in", "swapped"}
     assert all(0 <= row["chances"]["learned"] <= 1 and "## Command" in row["question"] for row in rows)
-    even = balanced(rows, seed=0)
+    even = balance(rows, seed=0)
     assert 2 * sum(row["label"] for row in even) == len(even) > 0
 
 
@@ -50,8 +50,8 @@ def test_mistakes_are_the_draw_s_whatever_the_gate_and_an_expert_makes_none() ->
 
 
 def test_held_out_rollouts_share_no_layout_and_no_program_with_training() -> None:
-    learned = planned(SHIPPED, 60, split="training", seed=0, programs="S1")
-    held = planned(SHIPPED, 60, split="evaluation", seed=0, programs="P1")
+    learned = plan_rollouts(SHIPPED, 60, split="training", seed=0, programs="S1")
+    held = plan_rollouts(SHIPPED, 60, split="evaluation", seed=0, programs="P1")
     assert not {each.seed for each in learned} & {each.seed for each in held}
     assert not {each.reply for each in learned if each.reply} & {each.reply for each in held if each.reply}
     assert len(real_programs("S1")) > 10 < len(real_programs("P1"))
@@ -74,5 +74,5 @@ def test_what_a_model_said_is_replayed_and_nonsense_counts_as_no(
             for word in ("good", "bad")
         )
     )
-    assert recorded.judged(tmp_path, Model())["feasibility"] == [(True, 1.0), (False, 0.0)]  # type: ignore[arg-type]
-    assert recorded.replayed(tmp_path) == {}
+    assert recorded.judge_items(tmp_path, Model())["feasibility"] == [(True, 1.0), (False, 0.0)]  # type: ignore[arg-type]
+    assert recorded.replay_answers(tmp_path) == {}

@@ -17,7 +17,7 @@ from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat
 from sdg.experiments.bench.worlds.playing import play
 from sdg.experiments.bench.worlds.table import FIELDS, rows
 from sdg.experiments.bench.worlds.words import WORDS
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
@@ -61,7 +61,7 @@ def test_checks_by_hand_are_admitted_about_every_argument(world: str) -> None:
     kind = domain(world)
     for spec in WORDS[world].skills:
         for check in spec.about_each(kind.language):
-            compiled(check, kind)
+            compile_check(check, kind)
 
 
 @pytest.mark.parametrize("world", list(WORDS))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import Task, play_task
-from sdg.agents.chat import ChatAgent, action_named, spoken
+from sdg.agents.chat import ChatAgent, action_named, action_text
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.llm.model import Completion, Message, Sampling
 
 SEED = 2_000_000
-NAMES = {action.number: spoken(action) for action in BABYAI.actions}
+NAMES = {action.number: action_text(action) for action in BABYAI.actions}
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Model:
 )
 def test_actions_are_read_with_prose_around_them(reply: str, name: str | None) -> None:
     found = action_named(reply, BABYAI.actions)
-    assert (found and spoken(found)) == name
+    assert (found and action_text(found)) == name
 
 
 @pytest.mark.parametrize("level", ["GoToLocal", "PutNextLocal", "Open"])

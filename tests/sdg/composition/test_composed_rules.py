@@ -6,14 +6,14 @@ import ast
 
 import pytest
 
-from sdg.composition.distil import Author, Solved, kind_of, recurrences, varied
+from sdg.composition.distil import Author, Solved, kind_of, pick_varied, recurrences
 from sdg.composition.rules import admit
 from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.program import ENTRY, program_guard
 from sdg.envs.domains import domain
 from sdg.llm.fakes import FakeModel
 from sdg.sandbox.guard import Refused
-from sdg.skills.library.composed import BEGIN, REQUIRE, RESULT, linked, meddled
+from sdg.skills.library.composed import BEGIN, REQUIRE, RESULT, linked_source, reached_globals
 from tests.shared.scripted_skills import scripted_skills
 
 WORLD = domain()
@@ -74,13 +74,15 @@ def test_skills_are_read_with_what_they_take_need_and_leave() -> None:
 
 def test_what_a_program_names_is_linked_behind_it_with_what_that_uses() -> None:
     skills = {skill.name: skill for skill in read(GOOD).skills}
-    behind = linked("def program():\n    bring('red ball', 'door')\n", skills)
+    behind = linked_source("def program():\n    bring('red ball', 'door')\n", skills)
     assert behind.count("def fetch(") == behind.count("def bring(") == 1
-    assert linked("def program():\n    pass\n", skills) == ""
+    assert linked_source("def program():\n    pass\n", skills) == ""
     own = "def fetch(thing):\n    return True\n\n\ndef program():\n    fetch('red ball')\n"
-    assert linked(own, skills) == "", "a program's own function is the one that it means"
+    assert linked_source(own, skills) == "", "a program's own function is the one that it means"
     mine = "def nearest(x):\n    return x\n\n\ndef program():\n    fetch(nearest('red ball'))\n"
-    names = [node.name for node in ast.parse(mine + linked(mine, skills)).body if isinstance(node, ast.FunctionDef)]
+    names = [
+        node.name for node in ast.parse(mine + linked_source(mine, skills)).body if isinstance(node, ast.FunctionDef)
+    ]
     assert len(names) == len(set(names)), "helpers have names of their own"
 
 
@@ -103,8 +105,8 @@ def test_what_a_program_names_is_linked_behind_it_with_what_that_uses() -> None:
 def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: set[str]) -> None:
     """Else `def any(items): return True` would have each check of a composed skill say that it held."""
     source = f"{before}\n\n\ndef program():\n    bring('red ball', 'door')\n"
-    behind = linked(source, {skill.name: skill for skill in read(GOOD).skills})
-    assert meddled(source, behind) == reached
+    behind = linked_source(source, {skill.name: skill for skill in read(GOOD).skills})
+    assert reached_globals(source, behind) == reached
 
 
 @pytest.mark.parametrize(
@@ -160,4 +162,4 @@ def test_what_recurs_is_counted_once_a_program() -> None:
     assert ("a", "a") not in found
     assert kind_of("pick up the red ball and open a door, then go to a box") == "pick and open then go"
     kinds = [Solved(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
-    assert [each.instruction for each in varied(kinds, 2)] == ["go to a", "open c"]
+    assert [each.instruction for each in pick_varied(kinds, 2)] == ["go to a", "open c"]

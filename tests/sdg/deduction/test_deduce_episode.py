@@ -18,7 +18,7 @@ from sdg.envs.world import StepResult
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from sdg.prompts.sources import amended
+from sdg.prompts.sources import amend_source
 from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
@@ -259,4 +259,6 @@ def test_primitive_actions_under_the_same_harness() -> None:
 
 def test_imports_of_kept_functions_are_kept() -> None:
     earlier = "from collections import deque\n\n\ndef go():\n    return deque([1])\n\n\ndef program():\n    pass\n"
-    assert amended("def program():\n    go()\n", "program", earlier=earlier).startswith("from collections import deque")
+    assert amend_source("def program():\n    go()\n", "program", earlier=earlier).startswith(
+        "from collections import deque"
+    )

@@ -15,7 +15,7 @@ from sdg.envs.ui.tasks import UNSEEN
 from sdg.gate.chain import FailClosed, GuardChain
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answered, located
+from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, locate
 from sdg.gate.verdict import Command, Verdict
 
 ELEMENTS = (
@@ -155,11 +155,9 @@ def test_nobody_is_asked_about_the_rest() -> None:
 
 
 def test_answers_have_the_paper_s_form() -> None:
-    assert answered(FEASIBILITY, Verdict(True, "")) == "<s_feasibility> 1 </s_feasibility>"
-    assert answered(COMPLETENESS, Verdict(False, "")) == "<s_completeness> 0 </s_completeness>"
-    assert (
-        located(Command("click", "the 'Send' button"), NOW) == "<locate_element> [4, 200, 100, 240] </locate_element>"
-    )
+    assert answer_text(FEASIBILITY, Verdict(True, "")) == "<s_feasibility> 1 </s_feasibility>"
+    assert answer_text(COMPLETENESS, Verdict(False, "")) == "<s_completeness> 0 </s_completeness>"
+    assert locate(Command("click", "the 'Send' button"), NOW) == "<locate_element> [4, 200, 100, 240] </locate_element>"
 
 
 def test_they_are_named_and_their_card_says_what_they_never_saw() -> None:

@@ -16,9 +16,9 @@ from sdg.induction.translate import parse as parse_lines
 from sdg.induction.translate import prompt as translate_prompt
 from sdg.induction.translate import snake, translate
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.fill import conversation, fenced, one_line
+from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import code_blocks, functions_in, tidy
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import SkillCall
 
 CHECK = "```python\ndef check_{n}():\n    return True\n```"
@@ -127,7 +127,7 @@ def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> N
     one, two = read(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
     assert functions_in(one.check.source) == ("seen", "check_1")
     assert functions_in(two.check.source) == ("seen", "check_1", "check_2")
-    assert all(compiled(subgoal.check, BABYAI) for subgoal in (one, two))
+    assert all(compile_check(subgoal.check, BABYAI) for subgoal in (one, two))
 
 
 def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
@@ -188,12 +188,12 @@ def test_any_mixture_of_the_format_is_a_hypothesis_or_an_error(lines: list[str])
 
 @given(st.text(max_size=300))
 def test_fenced_text_cant_close_its_block(text: str) -> None:
-    block = fenced(text)
-    fence = block.split("text\n", 1)[0]
+    block = fence(text)
+    ticks = block.split("text\n", 1)[0]
     inside = block.split("\n")[1:-1]
-    assert set(fence) == {"`"}
-    assert block.endswith("\n" + fence)
-    assert all(fence not in line for line in inside)
+    assert set(ticks) == {"`"}
+    assert block.endswith("\n" + ticks)
+    assert all(ticks not in line for line in inside)
 
 
 @given(st.text(max_size=300))

@@ -14,7 +14,7 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.play.players import PlannerRecipe, ProgramRecipe
 from sdg.experiments.table.comparison import SHIPPED
 from sdg.experiments.train_library import measure_skills
-from sdg.induction.skill_requests import rehearsed, skill_requests, starts_of
+from sdg.induction.skill_requests import collect_requests, skill_requests, starts_of
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import perturb_starts
 from sdg.skills.subgoal import CheckFunction
@@ -81,7 +81,7 @@ def test_what_is_judged_was_not_practised() -> None:
     name = next(skill.name for skill in library.skills if "go next to the key" in skill.members)
     rows = [_row("GoToLocal", 2_000_001 + i, [_call(name, "purple ball", 0)] * (1 + i % 4)) for i in range(8)]
     labels = list(range(10, 10 + len(library.skills)))
-    found = rehearsed(library, labels, rows)
+    found = collect_requests(library, labels, rows)
     assert list(found) == labels
     mine = found[labels[[skill.name for skill in library.skills].index(name)]]
     assert mine.practised is not None

@@ -12,7 +12,16 @@ from sdg.envs.registry import RegistryError
 from sdg.llm.budget import EPISODE, Estimate, Limits, Prices
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.registry import PROVIDERS, as_model, build, concurrency_of, is_rule_based, named, prices_of, provider_of
+from sdg.llm.registry import (
+    PROVIDERS,
+    as_model,
+    build,
+    concurrency_of,
+    is_rule_based,
+    prices_of,
+    provider_of,
+    settings_of,
+)
 
 OWN = """
 from sdg.llm.budget import Prices
@@ -132,14 +141,14 @@ def test_what_is_no_provider_is_one_line(kind: str, told: str) -> None:
 
 
 def test_the_option_llm_in_all_its_forms() -> None:
-    assert named("babylang") == {"kind": "babylang"}
-    assert named("openai:gpt-9:turbo") == {"kind": "openai", "name": "gpt-9:turbo"}
-    assert named("replay:runs/a/transcript.jsonl") == {"kind": "replay", "transcript": "runs/a/transcript.jsonl"}
-    assert named("own_models:Parrot") == {"kind": "own_models:Parrot"}
-    assert named("own_models:PROVIDER:big") == {"kind": "own_models:PROVIDER", "name": "big"}
+    assert settings_of("babylang") == {"kind": "babylang"}
+    assert settings_of("openai:gpt-9:turbo") == {"kind": "openai", "name": "gpt-9:turbo"}
+    assert settings_of("replay:runs/a/transcript.jsonl") == {"kind": "replay", "transcript": "runs/a/transcript.jsonl"}
+    assert settings_of("own_models:Parrot") == {"kind": "own_models:Parrot"}
+    assert settings_of("own_models:PROVIDER:big") == {"kind": "own_models:PROVIDER", "name": "big"}
     for wrong in ("", "gpt", "gpt-9:turbo", ":x"):
         with pytest.raises(RegistryError, match="there is no model provider"):
-            named(wrong)
+            settings_of(wrong)
 
 
 class Says:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from sdg.llm.webrules.rules import WEBRULES, WebRules
 from sdg.llm.webrules.situation import likeness, read_situation
-from sdg.prompts.fill import conversation, fenced
+from sdg.prompts.fill import conversation, fence
 
 
 def asked(task: str, screen: str, *, past: str = "(none)") -> list[str]:
     """The commands, as `NAME argument`."""
     filled = dict.fromkeys(("width", "height", "most", "ends", "commands", "exemplar", "look"), "")
     messages = conversation(
-        "screen", **filled, task=fenced(task), past=past, number="1", observation=fenced(f"OCR:\n{screen}")
+        "screen", **filled, task=fence(task), past=past, number="1", observation=fence(f"OCR:\n{screen}")
     )
     said = json.loads(WebRules().complete(messages).text)
     return [f"{each['name']} {next(iter(each['args'].values()))}" for each in said["commands"]]
@@ -69,5 +69,5 @@ LINES = st.lists(st.text("ab'\"`:[]0123456789, \n", max_size=60), max_size=8).ma
 
 @given(st.text("abc \"'@#/0123456789", max_size=80), LINES)
 def test_any_screen_is_read(task: str, screen: str) -> None:
-    prompt = f"Task:\n{fenced(task)}\n\nPast commands:\n(none)\n\nObservation 1:\n{fenced(screen)}"
+    prompt = f"Task:\n{fence(task)}\n\nPast commands:\n(none)\n\nObservation 1:\n{fence(screen)}"
     assert len(read_situation(prompt).elements) <= len(screen.splitlines())

@@ -11,7 +11,7 @@ import pytest
 from sdg.experiments.gate_training.privacy import Instruction, masking, read_sets, vary_values
 from sdg.privacy import tagger
 from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
-from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hashed, spans_of, tokens
+from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens
 
 TEXTS = [each.text for each in read_sets()["first"][:40]]
 
@@ -23,7 +23,7 @@ def test_words_cover_all_but_blanks_and_have_facts(text: str) -> None:
     assert "".join(text[a:b] for a, b in words) == "".join(text.split())
     known = facts(text, words, [])
     assert len(known) == len(words)
-    assert all(ANY in each and all(0 <= n < SIZE for n in hashed(each)) for each in known)
+    assert all(ANY in each and all(0 <= n < SIZE for n in hash_facts(each)) for each in known)
 
 
 def test_what_is_likely_in_one_place_is_hidden_in_every_other() -> None:
@@ -32,8 +32,8 @@ def test_what_is_likely_in_one_place_is_hidden_in_every_other() -> None:
     known = facts(text, words, [])
     its_own = set(known[2]).difference(*(each for number, each in enumerate(known) if number != 2))
     learned = np.zeros(SIZE, np.float32)
-    learned[hashed([ANY])] = -5
-    learned[hashed(its_own)] = 1
+    learned[hash_facts([ANY])] = -5
+    learned[hash_facts(its_own)] = 1
     chances = chances_of(text, words, [], learned)
     found = [text[span.start : span.end] for span in spans_of(text, words, [], chances)]
     assert found == ["Quist", "quist"]
@@ -42,7 +42,7 @@ def test_what_is_likely_in_one_place_is_hidden_in_every_other() -> None:
 def test_what_a_pattern_is_sure_of_is_hidden_whatever_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Pay with 4111 1111 1111 1111 and write to ann@example.com"
     monkeypatch.setattr(tagger, "weights", lambda: np.full(SIZE, -1, np.float32))
-    hidden = {text[span.start : span.end] for span in find(text, (tagger.tagged,))}
+    hidden = {text[span.start : span.end] for span in find(text, (tagger.tag,))}
     assert hidden == {"4111 1111 1111 1111", "ann@example.com"}
     assert any(span.score >= tagger.SURE for span in evidence(text))
 

@@ -21,7 +21,7 @@ class Pad:
     size = (100, 100)
     prompt, max_completions = "screen", MAX_COMPLETIONS
 
-    def numbered(self) -> str:
+    def list_marks(self) -> str:
         return "[1] 'A' button: [1, 2, 3, 4]"
 
     def __init__(self, *, wins: str = "A", breaks: str = "") -> None:

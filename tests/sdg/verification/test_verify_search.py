@@ -11,7 +11,7 @@ from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import hypothesize
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Sampling
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.search import RandomSearch, Search
 from sdg.skills.subgoal import CheckFunction, Subgoal
@@ -51,7 +51,7 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
     done = False
     for goal in result.subgoals:
         world.begin_subgoal()
-        check = compiled(goal.subgoal().check, BABYAI)
+        check = compile_check(goal.subgoal().check, BABYAI)
         for action in goal.actions:
             assert not check(world.perception())
             done = world.step(action).success

@@ -10,7 +10,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.domain import Perceivable
 from sdg.sandbox.guard import GeneratedError, Guard, Refused, Signature
-from sdg.skills.checks.check import GuardedCheck, about_one_thing, compiled, fault_of, with_argument
+from sdg.skills.checks.check import GuardedCheck, about_one_thing, compile_check, fault_of, with_argument
 from sdg.skills.checks.template import Unfit, string_constants
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import walk
@@ -26,17 +26,17 @@ def snapshots() -> list[BabyAIPerception]:
 
 
 def test_it_answers_about_a_snapshot(snapshots: list[BabyAIPerception]) -> None:
-    check = compiled(check_of("return len(get_observed_objects()) > 0 and get_steps() < 5"), BABYAI)
+    check = compile_check(check_of("return len(get_observed_objects()) > 0 and get_steps() < 5"), BABYAI)
     assert [check(snapshot) for snapshot in snapshots[:8]].count(True) == 5
 
 
 @pytest.mark.parametrize("question", ["get_steps() > 10", "get_steps() == 0", "get_steps() >= 0"])
 def test_nothing_speaks_against_a_check_that_answers(question: str, snapshots: list[BabyAIPerception]) -> None:
-    assert fault_of(compiled(check_of(f"return {question}"), BABYAI), snapshots) == ""
+    assert fault_of(compile_check(check_of(f"return {question}"), BABYAI), snapshots) == ""
 
 
 def test_a_check_that_raises_somewhere(snapshots: list[BabyAIPerception]) -> None:
-    check = compiled(check_of("return 10 // (get_steps() - 3) > 100"), BABYAI)
+    check = compile_check(check_of("return 10 // (get_steps() - 3) > 100"), BABYAI)
     assert "line 2: ZeroDivisionError" in fault_of(check, snapshots)
     assert fault_of(check, snapshots[:3]) == ""
 
@@ -63,14 +63,14 @@ def test_a_check_that_wavers() -> None:
 
 
 def test_wrong_descriptions_come_back_with_the_grammar(snapshots: list[BabyAIPerception]) -> None:
-    check = compiled(check_of("return len(find_objects('the moon')) > 0"), BABYAI)
+    check = compile_check(check_of("return len(find_objects('the moon')) > 0"), BABYAI)
     with pytest.raises(GeneratedError, match="line 2: ValueError: 'the moon' describes nothing"):
         check(snapshots[0])
 
 
 def test_the_entry_is_the_checks_name() -> None:
     with pytest.raises(Refused, match="define a function named check_2"):
-        compiled(CheckFunction("check_2", "def check_1():\n    return True\n"), BABYAI)
+        compile_check(CheckFunction("check_2", "def check_1():\n    return True\n"), BABYAI)
 
 
 def test_constants_in_order() -> None:

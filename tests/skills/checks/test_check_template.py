@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdg.envs.babyai.domain import BABYAI
-from sdg.skills.checks.template import Unfit, mentioned, rewrite
+from sdg.skills.checks.template import Unfit, mentioned_things, rewrite
 from sdg.skills.subgoal import CheckFunction
 
 LANGUAGE = BABYAI.language
@@ -45,7 +45,7 @@ def test_other_texts_and_other_descriptions_stay() -> None:
         "c", 'def c():\n    return get_facing().status == "open" or len(find_objects("grey door")) > 3\n'
     )
     assert rewrite(check, {"red ball": "blue key"}, LANGUAGE) == check
-    assert mentioned(check, LANGUAGE) == mentioned(rewrite(check, {}, LANGUAGE), LANGUAGE)
+    assert mentioned_things(check, LANGUAGE) == mentioned_things(rewrite(check, {}, LANGUAGE), LANGUAGE)
 
 
 def test_source_that_doesn_t_parse_is_unfit() -> None:

@@ -15,7 +15,7 @@ from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER
 from sdg.sandbox.guard import Refused
-from sdg.skills.checks.check import compiled, with_argument
+from sdg.skills.checks.check import compile_check, with_argument
 from sdg.skills.checks.reward import MIN_ROWS, BatchReward, ask
 from sdg.skills.checks.vectorized import Unsupported, vectorize
 from sdg.skills.subgoal import CheckFunction
@@ -99,7 +99,7 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     for _ in range(400):
         check = CheckFunction("check", splice(rng.choice(VECTORIZED).source, rng.choice(VECTORIZED).source, rng))
         try:
-            compiled(check, BABYAI)
+            compile_check(check, BABYAI)
             answers, certain = evaluated(check, few)
         except (Refused, Unsupported):
             continue

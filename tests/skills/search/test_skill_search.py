@@ -15,7 +15,7 @@ from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan
 from sdg.llm.babylang.reading import PERCEPTION, cast, functions
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import RandomSearch, Search, SearchSettings
@@ -85,7 +85,7 @@ def holds_in_minigrid(result: Verification) -> None:
         world.begin_subgoal()
         for action in goal.actions:
             done = world.step(action).success
-        assert compiled(goal.subgoal().check, BABYAI)(world.perception())
+        assert compile_check(goal.subgoal().check, BABYAI)(world.perception())
     assert done
 
 

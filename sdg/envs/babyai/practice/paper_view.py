@@ -43,7 +43,7 @@ def numbers_of(text: str) -> tuple[int, ...]:
     return found or (UNKNOWN,)
 
 
-def padded(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+def pad_texts(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Word numbers i64 (t, longest) of texts, filled up with 0, and how many there are in each, i64 (t,)."""
     numbers = [numbers_of(text) for text in texts]
     lengths = np.array([len(each) for each in numbers], np.int64)

@@ -172,7 +172,7 @@ def picture_of(png: bytes) -> np.ndarray:
 PAINT = (120, 120, 120)
 
 
-def marked(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.ndarray:
+def draw_marks(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.ndarray:
     """The picture, RGB u8 (h, w, 3), with a frame around each element and its number at the upper left corner."""
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
@@ -200,7 +200,7 @@ def png_of(picture: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-def captioned(picture: np.ndarray, words: str, point: tuple[int, int] | None = None) -> Image.Image:
+def draw_caption(picture: np.ndarray, words: str, point: tuple[int, int] | None = None) -> Image.Image:
     """A frame of a film: the picture, RGB u8 (h, w, 3), a ring around a point, and some words below it."""
     wide, high = picture.shape[1], picture.shape[0]
     image = Image.new("RGB", (wide, high + 22), (30, 30, 40))

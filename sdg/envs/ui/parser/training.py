@@ -149,7 +149,7 @@ def train(data: Sequence[Labelled], *, epochs: int = EPOCHS, seed: int = 0, say:
     for epoch in range(epochs):
         order, total = rng.permutation(len(data)), 0.0
         for start in range(0, len(order) - BATCH + 1, BATCH):
-            rows = [moved(data[row][0], data[row][1], rng) for row in order[start : start + BATCH]]
+            rows = [augment(data[row][0], data[row][1], rng) for row in order[start : start + BATCH]]
             pictures = as_input(np.stack([picture for picture, _ in rows]))
             pictures *= torch.from_numpy(rng.uniform(0.85, 1.05, (BATCH, 3, 1, 1)).astype(np.float32))
             made = [targets(elements) for _, elements in rows]
@@ -167,7 +167,7 @@ def train(data: Sequence[Labelled], *, epochs: int = EPOCHS, seed: int = 0, say:
     return model.eval()
 
 
-def moved(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random.Generator) -> Labelled:
+def augment(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random.Generator) -> Labelled:
     """The screenshot at another size and place, at times its colours swapped; what leaves the screen is cut off.
 
     Half of the pictures are enlarged or made smaller by up to `ZOOM`; all are shifted by up to `SHIFT` pixels each way.
@@ -200,7 +200,7 @@ def main(out: Path, *, kits: bool = False) -> None:
         styles = fetch(out / "kits") if kits else None
         with Browser() as browser:
             keep(list(gather(browser, kit_pages=KIT_PAGES if kits else 0, styles=styles)), cache)
-    data = kept(cache)
+    data = load_labelled(cache)
     model = train(data)
     save_file({name: value.contiguous() for name, value in model.state_dict().items()}, out / WEIGHTS)
     told = card(data) | ({"kits": [*KITS, *ICON_FONTS], "kits_held_out": list(HELD_OUT)} if kits else {})
@@ -213,7 +213,7 @@ def keep(data: Sequence[Labelled], place: Path) -> None:
     np.savez_compressed(place, pictures=np.stack([picture for picture, _ in data]), labels=np.array(labels))
 
 
-def kept(place: Path) -> list[Labelled]:
+def load_labelled(place: Path) -> list[Labelled]:
     """What `keep` wrote."""
     stored = np.load(place)
     elements = [

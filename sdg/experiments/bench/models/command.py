@@ -30,7 +30,7 @@ from sdg.experiments.bench.models.draw import COMPOSED_SKILLS, EVALUATION, INTER
 from sdg.experiments.bench.models.recorded import COMPOSED, Draw, DrawnEpisode, draws_below
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.llm.registry import named
+from sdg.llm.registry import settings_of
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
 KEPT = Path(sdg.__file__).resolve().parent.parent / "docs/models"
@@ -73,8 +73,8 @@ def rows(
     *,
     llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="draw episodes from this model")] = "",
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
-    interfaces: Annotated[Sequence[str], options.listed("what programs are made of")] = INTERFACES[1:3],
-    perceptions: Annotated[Sequence[str], options.listed("what is perceived: map, paper")] = ("map",),
+    interfaces: Annotated[Sequence[str], options.list_option("what programs are made of")] = INTERFACES[1:3],
+    perceptions: Annotated[Sequence[str], options.list_option("what is perceived: map, paper")] = ("map",),
     levels: options.Levels = ("BossLevel",),
     instructions: Annotated[int, typer.Option(min=1, help="episodes a level, the same for each interface")] = 10,
     seed: options.Seed = 0,
@@ -89,7 +89,7 @@ def rows(
 ) -> Iterator[Mapping[str, Any]]:
     """The rows of the table. Raises UserError for what isn't there, and where a replay differs from its draw."""
     if llm:
-        overlay = [f"model.{key}={value}" for key, value in named(llm).items()]
+        overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
         chosen = composed if COMPOSED_SKILLS in interfaces else None
         names = (tuple(interfaces), tuple(perceptions), tuple(map(_level, levels)))
@@ -99,10 +99,10 @@ def rows(
     else:
         draws = draws_below(drawn)
     if replay:
-        from sdg.experiments.bench.models.replay import replayed
+        from sdg.experiments.bench.models.replay import replay_rows
 
         for each in draws:
-            yield from replayed(each, rows_of, processes=processes)
+            yield from replay_rows(each, rows_of, processes=processes)
         return
     for each in draws:
         yield from map(asdict, rows_of(each))

@@ -149,7 +149,7 @@ def keep(
     for cell, task in asked:
         unit = task.unit(cell.agent)
         if unit in played:
-            rows.append(drawn(played[unit]))
+            rows.append(to_drawn_episode(played[unit]))
         elif (cell.stage, task.random_seed % 2**31) in begun:
             rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, finished=False))
     folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def keep(
     return read_draw(folder)
 
 
-def drawn(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
+def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
     programs = tuple(_written(each) for each in row.trace)

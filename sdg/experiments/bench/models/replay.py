@@ -25,7 +25,15 @@ import sdg
 from sdg.console import CheckFailed
 from sdg.envs.files import read_lines
 from sdg.experiments.bench.models.draw import Asked, play, recipes
-from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, UNKNOWN, Draw, DrawnEpisode, drawn
+from sdg.experiments.bench.models.recorded import (
+    COMPOSED,
+    CONFIG,
+    TRANSCRIPT,
+    UNKNOWN,
+    Draw,
+    DrawnEpisode,
+    to_drawn_episode,
+)
 from sdg.experiments.config.config import load
 from sdg.experiments.table.comparison import find_library
 from sdg.experiments.table.figures import open_folder
@@ -39,7 +47,7 @@ EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
 IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
-def replayed(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
+def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
     """The table's rows of the draw's finished episodes played again; those it didn't finish stay as they are.
 
     Raises CheckFailed where a row differs.
@@ -91,7 +99,7 @@ def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[
         except ModelError as error:
             raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
     who = {each.unit: each.answerers for each in finished}
-    return [drawn(row, who[row.unit]) for row in found]
+    return [to_drawn_episode(row, who[row.unit]) for row in found]
 
 
 def _source(commit: str) -> bytes | None:

@@ -46,14 +46,14 @@ MAX_BROWSERS = 8
 
 def rows(
     *,
-    modes: Annotated[Sequence[str], options.listed(f"of {', '.join(PHONE_MODES)}")] = PHONE_MODES,
-    tasks: Annotated[Sequence[str], options.listed("ids; all, seen, held-out; AndroidLab's files")] = ("all",),
+    modes: Annotated[Sequence[str], options.list_option(f"of {', '.join(PHONE_MODES)}")] = PHONE_MODES,
+    tasks: Annotated[Sequence[str], options.list_option("ids; all, seen, held-out; AndroidLab's files")] = ("all",),
     llm: Annotated[
         str, typer.Option(metavar="KIND[:NAME]", help="phonerules, phonerandom, openai:NAME or replay:FILE")
     ] = "phonerules",
     base_url: options.BaseUrl = "",
     budget: options.Budget = options.NO_BUDGET,
-    guards: Annotated[Sequence[str], options.listed("the gate's guards")] = ("phone", "confirm"),
+    guards: Annotated[Sequence[str], options.list_option("the gate's guards")] = ("phone", "confirm"),
     judge: Annotated[
         str, typer.Option(metavar="KIND:NAME", help="a model that judges answers; comparison without")
     ] = "",

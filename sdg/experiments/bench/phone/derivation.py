@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sdg.envs.phone.tasks import PhoneTask, plain
 from sdg.envs.phone.tree import UiTree
 from sdg.llm.model import LanguageModel
-from sdg.prompts.fill import conversation, fenced, one_line
+from sdg.prompts.fill import conversation, fence, one_line
 
 LEAST_WORDS, MOST_WORDS = 4, 60
 
@@ -28,8 +28,8 @@ def derive_tasks(
     asked = conversation(
         "phone_derive",
         count=str(count),
-        tasks=fenced("\n".join(one_line(task.instruction) for task in given)),
-        screen=fenced(str(screen)),
+        tasks=fence("\n".join(one_line(task.instruction) for task in given)),
+        screen=fence(str(screen)),
     )
     known = {plain(task.instruction) for task in given}
     found: list[PhoneTask] = []

@@ -33,7 +33,7 @@ from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
-from sdg.prompts.fill import conversation, fenced
+from sdg.prompts.fill import conversation, fence
 from sdg.sandbox.process.confine import die_with_parent
 from sdg.screen_agent.agent import UIAgent, UIEpisode
 from sdg.screen_agent.modes import MODES
@@ -208,9 +208,9 @@ def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
     """Whether a model finds an answer right; one that says neither True nor False in six tries doesn't."""
     asked = conversation(
         "phone_judge",
-        question=fenced(task.instruction),
-        reference=fenced(" or ".join(task.answers)),
-        answer=fenced(answer),
+        question=fence(task.instruction),
+        reference=fence(" or ".join(task.answers)),
+        answer=fence(answer),
     )
     for _ in range(MAX_JUDGEMENTS):
         try:

@@ -56,7 +56,7 @@ MOST_SHOWN = 300
 
 def rows(
     *,
-    tasks: Annotated[Sequence[str], options.listed("tasks by name; or all, seen, unseen")] = ("all",),
+    tasks: Annotated[Sequence[str], options.list_option("tasks by name; or all, seen, unseen")] = ("all",),
     seeds: Annotated[
         str, typer.Option(metavar="A-B", help="seeds of the episodes of each task, both ends included")
     ] = "0-4",
@@ -64,7 +64,7 @@ def rows(
     base_url: options.BaseUrl = "",
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     budget: options.Budget = options.NO_BUDGET,
-    guards: Annotated[Sequence[str], options.listed("the gate's guards")] = ("open",),
+    guards: Annotated[Sequence[str], options.list_option("the gate's guards")] = ("open",),
     eyes: Annotated[str, typer.Option(help="screenshot; true: the page's own elements, a yardstick")] = SCREENSHOT,
     mode: Annotated[str, typer.Option(help=f"how the model is asked: {', '.join(MODES)}")] = TEXT.name,
     processes: options.Processes = 0,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.prompts.fill import fenced
+from sdg.prompts.fill import fence
 
 PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
 
@@ -44,12 +44,12 @@ class Exemplar:
     def __str__(self) -> str:
         parts = [
             "An example of another task, done right (places are those of its own screen):",
-            fenced(self.instruction),
+            fence(self.instruction),
         ]
         for number, turn in enumerate(self.turns, 1):
             thoughts = {"reasoning": self.why, "plan": f"step {number} of {len(self.turns)}"}
             answer = json.dumps({"thoughts": thoughts, "commands": list(turn.commands)})
-            parts += [f"Observation {number} of the example:", fenced(turn.observation), f"Answer: {answer}"]
+            parts += [f"Observation {number} of the example:", fence(turn.observation), f"Answer: {answer}"]
         return "\n".join([*parts, "The example ends here.\n"])
 
 

@@ -36,7 +36,7 @@ PARTS = ("tasks", "presses", "injections")
 
 def rows(
     *,
-    parts: Annotated[Sequence[str], options.listed(f"what is measured: {', '.join(PARTS)}")] = PARTS,
+    parts: Annotated[Sequence[str], options.list_option(f"what is measured: {', '.join(PARTS)}")] = PARTS,
     count: Annotated[int, typer.Option(min=1, help="tasks, and injections, at most")] = 60,
     llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="webrules, openai:NAME or replay:FILE")] = "webrules",
     base_url: options.BaseUrl = "",

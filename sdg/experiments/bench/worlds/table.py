@@ -45,8 +45,8 @@ def rows(
     *,
     measure: Annotated[bool, typer.Option("--measure", help="measure again what --out doesn't hold yet")] = False,
     seed: options.Seed = 0,
-    worlds: Annotated[Sequence[str], options.listed("worlds")] = tuple(WORDS),
-    levels: Annotated[Sequence[str], options.listed("levels; all by default")] = (),
+    worlds: Annotated[Sequence[str], options.list_option("worlds")] = tuple(WORDS),
+    levels: Annotated[Sequence[str], options.list_option("levels; all by default")] = (),
     agents: options.Agents = (BY_HAND, RANDOM, "flat-ppo"),
     episodes: Annotated[int, typer.Option(min=1, help="unseen episodes a level")] = 100,
     training_seeds: Annotated[int, typer.Option(min=1, help="policies, each learned from nothing")] = 1,
@@ -55,7 +55,7 @@ def rows(
 ) -> list[Row]:
     """The rows. Raises UserError for worlds, levels or agents that there aren't."""
     if not measure:
-        return recorded()
+        return recorded_rows()
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
     folder, found = Path(out or "runs/worlds"), []
@@ -67,7 +67,7 @@ def rows(
     return found
 
 
-def recorded() -> list[Row]:
+def recorded_rows() -> list[Row]:
     """The rows that are kept beside this file."""
     kept = (files(__package__) / RECORDED).read_text("utf-8")
     return list(json.loads(kept)["rows"])
@@ -127,4 +127,4 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
     return load_library(place)
 
 
-__all__ = ["recorded", "rows"]
+__all__ = ["recorded_rows", "rows"]

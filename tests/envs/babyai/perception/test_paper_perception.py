@@ -14,7 +14,7 @@ from sdg.envs.babyai.perception.paper import RECORD_TEXT, PaperPerception, SeenD
 from sdg.experiments.config.config import ConfigError, find_config, load
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.sandbox.guard import Refused
-from sdg.skills.checks.check import compiled
+from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, walk
 
@@ -61,12 +61,12 @@ def test_every_field_is_documented() -> None:
 def test_neither_preset_has_the_functions_of_the_other() -> None:
     mapped = CheckFunction("check_1", 'def check_1():\n    return len(find_objects("red ball")) > 0')
     relative = CheckFunction("check_1", "def check_1():\n    return len(get_observation()) > 0")
-    compiled(mapped, BABYAI)
-    compiled(relative, BABYAI_PAPER)
+    compile_check(mapped, BABYAI)
+    compile_check(relative, BABYAI_PAPER)
     with pytest.raises(Refused, match="find_objects"):
-        compiled(mapped, BABYAI_PAPER)
+        compile_check(mapped, BABYAI_PAPER)
     with pytest.raises(Refused, match="get_observation"):
-        compiled(relative, BABYAI)
+        compile_check(relative, BABYAI)
 
 
 def test_programs_of_the_paper_preset_call_skills_whose_checks_ask_the_map() -> None:

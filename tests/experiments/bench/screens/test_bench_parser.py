@@ -12,7 +12,7 @@ import numpy as np
 from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.detector import CARD, Detection, detect
 from sdg.envs.ui.parser.screen import Screen, ScreenElement
-from sdg.envs.ui.parser.training import keep, kept, moved
+from sdg.envs.ui.parser.training import augment, keep, load_labelled
 from sdg.envs.ui.tasks import SEEN, UNSEEN
 from tests.shared.parser_accuracy import Tally, matched, mean_average_precision, read
 
@@ -87,7 +87,7 @@ def test_labels_move_with_their_pictures(tmp_path: Path) -> None:
     elements = (TrueElement("shape", "", (50, 100, 90, 140)), TrueElement("icon", "", (0, 0, 8, 8)))
     sides = set()
     for seed in range(9):
-        shifted, kept_elements = moved(picture, elements, np.random.default_rng(seed))
+        shifted, kept_elements = augment(picture, elements, np.random.default_rng(seed))
         x0, y0, x1, y1 = kept_elements[0].box
         assert (shifted[y0 + 2 : y1 - 2, x0 + 2 : x1 - 2] == 0).all()
         outside = shifted.copy()
@@ -96,6 +96,6 @@ def test_labels_move_with_their_pictures(tmp_path: Path) -> None:
         sides.add(x1 - x0)
     assert min(sides) < 40 < max(sides)
     keep([(picture, elements)], tmp_path / "data.npz")
-    again = kept(tmp_path / "data.npz")
+    again = load_labelled(tmp_path / "data.npz")
     assert (again[0][0] == picture).all()
     assert again[0][1] == elements

@@ -11,7 +11,7 @@ import pytest
 from sdg.agents.agents import rules_gate
 from sdg.deduction.deduce import Limits, Planner, Toolkit, deduce
 from sdg.deduction.episode import Interaction
-from sdg.deduction.planner import Prompts, describe_skill, varied
+from sdg.deduction.planner import Prompts, describe_skill, pick_varied
 from sdg.deduction.program import Call
 from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
@@ -224,7 +224,7 @@ def test_skills_are_described_by_what_they_reach() -> None:
     assert line.startswith("go_next_to(thing): ")
     assert '"go next to the red ball"' in line
     assert "\n" not in line
-    assert varied(["find the a", "find the b", "spot the a", "find the a"]) == (
+    assert pick_varied(["find the a", "find the b", "spot the a", "find the a"]) == (
         "find the a",
         "spot the a",
     )

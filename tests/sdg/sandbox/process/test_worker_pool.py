@@ -375,6 +375,6 @@ def test_a_verification_that_was_lost_is_a_row_without_experience() -> None:
     job = _Job("GoToLocal/1/0", Hypothesis("go", (goal,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
     jobs = _Jobs((job,))
     assert jobs.sources == (SOURCE,)
-    (row,) = jobs.lost("it hung")
+    (row,) = jobs.on_lost("it hung")
     assert (row.verified, row.cause, row.subgoals) == (False, "worker lost: it hung", ())
     assert row.experiences() == []
