@@ -180,7 +180,7 @@ class UIAgent:
 
 
 class Work:
-    """One episode, turn by turn, for a caller that asks the model: `question`, then `answer` or `fail`, until there is no
+    """One episode, turn by turn, for a caller with the model: `question`, then `answer` or `fail`, until there is no
     question left; then `result`. Many may be under way while their models think.
 
     After `replans` refusals in a row, or one of a person's, the task ends as infeasible; None: it goes on.
