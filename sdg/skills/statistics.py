@@ -1,13 +1,12 @@
 """How sure a figure is: intervals of success rates, and of scores over repeats.
 
-Sources: E. B. Wilson (1927), the score interval of a proportion; R. Agarwal et al. (2021), "Deep RL at the Edge of the
-Statistical Precipice", the interquartile mean with a stratified bootstrap. scipy does the work.
+Source: E. B. Wilson (1927), the score interval of a proportion. scipy does the work.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,62 +42,6 @@ def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) ->
         return Interval(math.nan, 0.0, 1.0)
     ends = binomtest(successes, trials).proportion_ci(confidence, method="wilson")
     return Interval(successes / trials, float(ends.low), float(ends.high))
-
-
-def interquartile_mean(scores: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Mean of the middle half of scores (..., n): those at the quartiles are weighted in part.
-
-    Raises ValueError for no scores.
-    """
-    ordered = np.sort(np.asarray(scores, np.float64), axis=-1)
-    if not ordered.shape[-1]:
-        raise ValueError("the interquartile mean of no values is not defined")
-    # Each score stands for 1/n of the mass, cut at 1/4 and 3/4 of it.
-    edges = np.clip(np.arange(ordered.shape[-1] + 1) / ordered.shape[-1], 0.25, 0.75)
-    return ordered @ np.diff(edges) * 2
-
-
-def mean_of_strata(*strata: np.ndarray) -> np.ndarray:
-    """The mean over strata of their means, each (..., n)."""
-    return np.mean([stratum.mean(axis=-1) for stratum in strata], axis=0)
-
-
-def iqm_of_strata(*strata: np.ndarray) -> np.ndarray:
-    """The interquartile mean over the scores of all strata."""
-    return interquartile_mean(np.concatenate(strata, axis=-1))
-
-
-def bootstrap_interval(
-    strata: Sequence[Sequence[float]],
-    statistic: Callable[..., np.ndarray] = mean_of_strata,
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-) -> Interval:
-    """A statistic of scores with its 95 % percentile interval from resampling within every stratum (a task, say).
-
-    Where no stratum has two scores that differ resampling says nothing: the ends are nan. Raises ValueError for an
-    empty stratum.
-    """
-    from scipy.stats import bootstrap
-
-    rows = [np.asarray(stratum, np.float64) for stratum in strata]
-    if not rows or any(row.size == 0 for row in rows):
-        raise ValueError("a stratified bootstrap needs at least one score in every stratum")
-    value = float(statistic(*rows))
-    if all(np.ptp(row) == 0 for row in rows):
-        return Interval(value, math.nan, math.nan)
-    # A single score is itself in every resample; scipy asks for two.
-    pairs = [np.repeat(row, 2) if row.size == 1 else row for row in rows]
-    found = bootstrap(
-        pairs,
-        lambda *samples, axis=-1: statistic(*samples),
-        n_resamples=resamples,
-        vectorized=True,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    return Interval(value, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
 def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence[Hashable], *, seed: int) -> Interval:

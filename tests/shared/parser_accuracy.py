@@ -22,10 +22,10 @@ from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.captions import alike, likeness
 from sdg.envs.ui.parser.detector import Detection, detect, overlap
-from sdg.envs.ui.parser.kits import fetch
 from sdg.envs.ui.parser.screen import FIELDS, Screen, ScreenElement, parse
-from sdg.envs.ui.parser.training import gather, kind_of
 from sdg.envs.ui.tasks import SEEN, UNSEEN
+from tests.screen_parser.kits import fetch
+from tests.screen_parser.training import gather, kind_of
 
 FIRST_SEED = 1_300_000
 ENOUGH, READ = 0.5, 0.8

@@ -9,9 +9,6 @@ import pytest
 
 from sdg.skills.statistics import (
     bootstrap_clustered,
-    bootstrap_interval,
-    interquartile_mean,
-    iqm_of_strata,
     wilson_interval,
 )
 
@@ -62,46 +59,6 @@ def test_nothing_tried_says_nothing() -> None:
     got = wilson_interval(0, 0)
     assert math.isnan(got.value)
     assert (got.low, got.high) == (0.0, 1.0)
-
-
-def test_interquartile_mean_drops_a_quarter_on_either_side() -> None:
-    assert interquartile_mean([0, 1, 2, 3, 100, -100, 4, 5]) == pytest.approx(np.mean([1, 2, 3, 4]))
-    assert interquartile_mean([7.0]) == 7.0
-    # Five values: the middle half is 2.5 of them, three quarters of each of the two beside the median.
-    assert interquartile_mean([0, 1, 2, 3, 50]) == pytest.approx((0.75 * 1 + 2 + 0.75 * 3) / 2.5)
-    with pytest.raises(ValueError, match="no values"):
-        interquartile_mean([])
-
-
-def test_bootstrap_is_stratified_and_seeded() -> None:
-    scores = [[0.5, 0.7, 0.6], [0.9, 1.0, 0.8]]
-    got = bootstrap_interval(scores, iqm_of_strata, seed=3)
-    assert got == bootstrap_interval(scores, iqm_of_strata, seed=3)
-    assert got.low < got.value < got.high
-    # Resampling over both strata at once would mix them: the interval would be some three times as wide.
-    assert got.high - got.low < 0.2
-    with pytest.raises(ValueError, match="every stratum"):
-        bootstrap_interval([[1.0], []], seed=0)
-
-
-@pytest.mark.parametrize("scores", [[[0.995]], [[1.0, 1.0, 1.0]], [[0.2, 0.2], [0.9, 0.9]]])
-def test_what_resampling_cannot_tell_has_no_interval(scores: list[list[float]]) -> None:
-    got = bootstrap_interval(scores, iqm_of_strata, seed=1)
-    assert math.isnan(got.low)
-    assert math.isnan(got.high)
-    sure = got.widened(wilson_interval(round(got.value * 60), 60))
-    assert sure.low < got.value <= sure.high
-    assert sure.high - sure.low > 0.05
-
-
-def test_a_mean_over_strata_weighs_them_alike() -> None:
-    assert bootstrap_interval([[0.0], [1.0, 1.0, 1.0]], seed=0).value == 0.5
-    got = bootstrap_interval([[0.1, 0.2, 0.3, 0.4, 0.5]], seed=0)
-    assert got.value == pytest.approx(0.3)
-    assert 0.1 < got.low < 0.25
-    assert 0.35 < got.high < 0.5
-    with pytest.raises(ValueError, match="every stratum"):
-        bootstrap_interval([], seed=0)
 
 
 def test_answers_of_one_answerer_are_not_many_answers() -> None:

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from sdg.envs.babyai.cells import TYPES
+from sdg.envs.babyai.perception.columns import flood
 from sdg.envs.babyai.perception.memory import MAX_SIZE, Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
-from sdg.envs.babyai.perception.table import flood
 from sdg.envs.babyai.perception.tracking import ahead
 
 Cell = tuple[int, int]

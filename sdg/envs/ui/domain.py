@@ -145,5 +145,3 @@ def _free() -> list[Browser]:
 
 
 UI = UIDomain()
-
-__all__ = ["UI", "ScreenPerception", "ScreenWorld", "UIDomain"]

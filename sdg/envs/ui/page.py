@@ -345,6 +345,3 @@ def _end_all(processes: Sequence[int]) -> None:
     for each in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGKILL)
-
-
-__all__ = ["PAGE_ARGUMENTS", "PAGE_KEYS", "Access", "PageWorld", "Press", "flags_for"]

@@ -24,6 +24,3 @@ class FlatAgent:
         """Act until the mission is done, failed or out of time. Raises ValueError for a level without a policy."""
         policy, rng = self.policy_of(task.level), np.random.default_rng(task.random_seed)
         return act_out(world, lambda: policy.act_on_text(world.memory, 0, world.mission, rng))
-
-
-__all__ = ["FlatAgent"]

@@ -105,6 +105,3 @@ def train_flat(bank: LevelBank, settings: FlatSettings, *, seed: int) -> FlatTra
 
     steps = learner.learn(settings.total_timesteps, callback=on_rollout)
     return FlatTrained(learner.policy(), tuple(curve), steps, env.ended)
-
-
-__all__ = ["FlatSettings", "FlatTrained", "FlatVecEnv", "train_flat"]

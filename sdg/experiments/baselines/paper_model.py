@@ -1,4 +1,4 @@
-"""The BabyAI paper's model under stable-baselines3's PPO: torch's side of `paper_policy.py`."""
+"""The BabyAI paper's model under stable-baselines3's PPO."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from sdg.envs.babyai.cells import TRIPLES
-from sdg.envs.babyai.practice.paper_view import CELLS, N_WORDS, VIEW, argument_text, pad_texts, write_views
+from sdg.envs.babyai.practice.paper_view import CELLS, VIEW, argument_text, pad_texts, write_views
 from sdg.envs.domain import Domain
-from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy
+from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy, PaperTrunk
 from sdg.skills.learning.ppo import PPOSettings
 from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
 from sdg.skills.learning.vec_env import PracticeVecEnv
@@ -39,55 +38,22 @@ class PaperShape:
     words: int = 64
 
 
-class FiLM(nn.Module):
-    """Two convolutions whose result the text scales and shifts, channel by channel."""
-
-    def __init__(self, width: int, words: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(width, width, 3, padding=1)
-        self.conv2 = nn.Conv2d(width, width, 3, padding=1)
-        self.scale, self.shift = nn.Linear(words, width), nn.Linear(words, width)
-
-    def forward(self, x: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-        """(n, width, h, w) and (n, words) -> (n, width, h, w)."""
-        x = self.conv2(torch.relu(self.conv1(x)))
-        return torch.relu(x * self.scale(said)[:, :, None, None] + self.shift(said)[:, :, None, None])
-
-
-class PaperTrunk(BaseFeaturesExtractor):
+class PaperFeatures(BaseFeaturesExtractor):
     """Observations u8 (n, OBSERVED) -> features (n, width); `texts` are what text numbers stand for."""
 
     def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: PaperShape) -> None:
         super().__init__(observation_space, shape.width)
-        numbers, lengths = pad_texts(texts)
-        self.register_buffer("numbers", torch.as_tensor(numbers), persistent=False)
-        self.register_buffer("lengths", torch.as_tensor(lengths), persistent=False)
-        self.register_buffer("triples", torch.as_tensor(TRIPLES, dtype=torch.float32), persistent=False)
-        self.embedding = nn.Embedding(N_WORDS, shape.words)
-        self.gru = nn.GRU(shape.words, shape.words, batch_first=True)
-        self.conv1 = nn.Conv2d(3, shape.width, 2, padding=1)
-        self.conv2 = nn.Conv2d(shape.width, shape.width, 3, padding=1)
-        self.film1, self.film2 = FiLM(shape.width, shape.words), FiLM(shape.width, shape.words)
-        self.pool = nn.MaxPool2d(2)
+        self.numbers, self.lengths = map(torch.as_tensor, pad_texts(texts))
+        self.trunk = PaperTrunk(shape.width, shape.words)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """The features of SB3's floats of the observed bytes."""
+        """The features of SB3's floats of the observed bytes; a text that many rows share is read once."""
         values = observations.long()
-        said = self._said(values[:, CELLS] * 256 + values[:, CELLS + 1])
-        x = self.triples[values[:, :CELLS]].view(-1, VIEW, VIEW, 3).permute(0, 3, 1, 2)  # type: ignore[index]
-        x = self.pool(torch.relu(self.conv1(x)))
-        x = self.pool(torch.relu(self.conv2(x)))
-        x = self.film2(self.film1(x, said), said)
-        out: torch.Tensor = self.pool(x).flatten(1)
-        return out
-
-    def _said(self, texts: torch.Tensor) -> torch.Tensor:
-        """The GRU's last state for each text number; a text that many rows share is read once."""
-        distinct, place = torch.unique(texts, return_inverse=True)
-        lengths = self.lengths[distinct]  # type: ignore[index]
-        read, _ = self.gru(self.embedding(self.numbers[distinct][:, : int(lengths.max())]))  # type: ignore[index]
-        last: torch.Tensor = read[torch.arange(len(distinct)), lengths - 1]
-        return last[place]
+        distinct, place = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
+        lengths = self.lengths[distinct]
+        said = self.trunk.read(self.numbers[distinct][:, : int(lengths.max())], lengths)
+        features: torch.Tensor = self.trunk(values[:, :CELLS], said[place])
+        return features
 
 
 class PaperPractice(PracticeEnv):
@@ -142,7 +108,7 @@ class PaperLearner:
             env,
             **keywords(settings),
             policy_kwargs={
-                "features_extractor_class": PaperTrunk,
+                "features_extractor_class": PaperFeatures,
                 "features_extractor_kwargs": {"texts": texts, "shape": shape},
                 "net_arch": {"pi": [HEAD], "vf": [HEAD]},
                 "activation_fn": nn.Tanh,
@@ -173,12 +139,12 @@ class PaperLearner:
                 parameter.copy_(torch.as_tensor(policy.weights[name].copy()))
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        """Everything that decides actions, by its name in `sdg.experiments.baselines.paper_policy.shapes`."""
+        """Everything that decides actions, by its name in `PaperNetwork`."""
         policy: Any = self.ppo.policy
         head, action = policy.mlp_extractor.policy_net[0], policy.action_net
         parts = {"head.weight": head.weight, "head.bias": head.bias}
         parts |= {"action.weight": action.weight, "action.bias": action.bias}
-        return [*policy.features_extractor.named_parameters(), *parts.items()]
+        return [*policy.features_extractor.trunk.named_parameters(), *parts.items()]
 
 
 class _PaperModel:
@@ -203,5 +169,3 @@ class _PaperModel:
 
 
 PAPER_MODEL = _PaperModel()
-
-__all__ = ["PAPER_MODEL", "SPACE", "PaperLearner", "PaperPractice", "PaperShape", "PaperVecEnv", "pack_observations"]

@@ -25,6 +25,6 @@ BENCHMARKS = Registry[Benchmark](
         "phone": f"{_HERE}.phone.command:rows",
         "phone-data": "sdg.experiments.gate_training.phone_data:rows",
         "table1": f"{_HERE}.table1:rows",
-        "worlds": f"{_HERE}.worlds.table:rows",
+        "worlds": f"{_HERE}.worlds.command:rows",
     },
 )

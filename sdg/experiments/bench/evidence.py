@@ -175,6 +175,3 @@ AT_ONCE = 500
 def _row(name: str, row: Summary, *, level: str, told: str, cost: Row) -> Row:
     values = asdict(row)
     return {"agent": name, "level": level} | {key: values[key] for key in SHOWN} | {"seed_set": told} | cost
-
-
-__all__ = ["AGENTS", "UNLOCKING", "VARIANTS", "grounded_variant", "rows", "unlocking_layouts"]

@@ -96,6 +96,3 @@ def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
             )
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-__all__ = ["FLAT_AGENT", "FlatJob", "flat_checksum", "train_level", "train_policies"]

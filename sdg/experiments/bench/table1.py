@@ -72,6 +72,3 @@ def rows(
     if FLAT_AGENT in agents:
         config |= {"flat": flat_checksum(flat, asked.levels)}
     return [asdict(row) for row in compare(chosen, asked, folder=folder, config=config, processes=processes)]
-
-
-__all__ = ["AGENTS", "PUBLISHED_LEVELS", "rows"]

@@ -157,6 +157,3 @@ def _no_help(figures: Figures) -> str:
     if figures.with_it == figures.without_it and figures.lines_with >= figures.lines_without:
         return "programs with it are no better and no shorter"
     return ""
-
-
-__all__ = ["Judged", "Pair", "Verification", "judge"]

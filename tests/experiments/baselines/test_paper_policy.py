@@ -9,7 +9,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice import paper_view
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.baselines.paper_policy import PaperPolicy, shapes
+from sdg.experiments.baselines.paper_policy import PaperNetwork, PaperPolicy
 from sdg.skills.learning import policy_of
 from sdg.skills.policy.network import BitsPolicy, random_policy
 from sdg.skills.practice.starts import Starts
@@ -19,7 +19,8 @@ NEXT_TO = CheckFunction("check", "def check():\n    return any([t.facing for t i
 
 
 def random_weights(rng: np.random.Generator, *, width: int = 8, words: int = 6) -> dict[str, np.ndarray]:
-    return {name: (rng.standard_normal(shape) * 0.3).astype(np.float32) for name, shape in shapes(width, words).items()}
+    arrays = PaperNetwork(width, words).state_dict().items()
+    return {name: (rng.standard_normal(tuple(array.shape)) * 0.3).astype(np.float32) for name, array in arrays}
 
 
 @pytest.mark.parametrize("level", ["BossLevel", "PutNextLocal", "UnblockPickup", "KeyInBox"])
@@ -80,7 +81,7 @@ def starts() -> Starts:
     return Starts(rows, targets, (NEXT_TO,), np.zeros(6, np.int64))
 
 
-def test_numpy_plays_what_torch_learned() -> None:
+def test_a_policy_plays_what_was_learned() -> None:
     import torch
 
     from sdg.experiments.baselines.paper_model import PaperLearner, PaperPractice, PaperShape, PaperVecEnv

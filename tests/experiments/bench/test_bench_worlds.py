@@ -14,8 +14,8 @@ from sdg.deduction.library_skills import options_of
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
+from sdg.experiments.bench.worlds.command import FIELDS, rows
 from sdg.experiments.bench.worlds.playing import play
-from sdg.experiments.bench.worlds.table import FIELDS, rows
 from sdg.experiments.bench.worlds.words import WORDS
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec

@@ -97,13 +97,6 @@ def spot_of(x: int, y: int) -> int:
     return (x + PAD) * SIDE + y + PAD
 
 
-def cells_ahead(state: State) -> np.ndarray:
-    """The code u8 (N,) of the cell that each robot faces."""
-    spots = state.spot.astype(np.int64) + FORWARD[state.direction]
-    codes: np.ndarray = state.cells[np.arange(len(spots)), spots]
-    return codes
-
-
 @inner_kernel
 def pose_of(row, pose):  # type: ignore[no-untyped-def]
     """Write x, y, direction of an environment into pose[0:3] (inside kernels: row = state[i])."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from sdg.envs import perception
 from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, Target, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
-from sdg.envs.babyai.perception.table import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \

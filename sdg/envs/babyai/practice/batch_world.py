@@ -13,6 +13,7 @@ from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import reset_row, step_row
 from sdg.envs.babyai.engine.state import VIEW, State, pose_of, view_row
 from sdg.envs.babyai.perception import memory as memories
+from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
 from sdg.envs.babyai.perception.description import matches, parse
 from sdg.envs.babyai.perception.memory import (
     MAX_OBJECTS,
@@ -25,7 +26,6 @@ from sdg.envs.babyai.perception.memory import (
     observe,
 )
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.babyai.perception.table import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
 from sdg.envs.babyai.perception.tracking import ahead
 from sdg.envs.batch import BOOL, INT, NUMBERS, PAIR, THING, ColumnReader, Columns
 from sdg.envs.domain import Domain

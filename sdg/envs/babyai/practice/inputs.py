@@ -33,9 +33,9 @@ from sdg.envs.babyai.cells import (
     UNSEEN,
     WALL,
 )
+from sdg.envs.babyai.perception.columns import code_at, front_cell, is_explored
 from sdg.envs.babyai.perception.description import matches
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
-from sdg.envs.babyai.perception.table import code_at, front_cell, is_explored
 from sdg.envs.babyai.perception.tracking import ahead, is_door, is_thing
 from sdg.envs.kernels import inner_kernel, kernel, wide
 

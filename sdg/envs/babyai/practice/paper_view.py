@@ -13,10 +13,10 @@ import numpy as np
 
 from sdg.envs.babyai.cells import COLOURS, EMPTY, TYPES, UNSEEN, WALL
 from sdg.envs.babyai.engine.state import LIGHT, OPAQUE
+from sdg.envs.babyai.perception.columns import code_at
 from sdg.envs.babyai.perception.description import Target
 from sdg.envs.babyai.perception.description import text as described
 from sdg.envs.babyai.perception.memory import VIEW, Memory, ahead
-from sdg.envs.babyai.perception.table import code_at
 from sdg.envs.babyai.practice.inputs import NO_TARGET
 from sdg.envs.kernels import kernel
 

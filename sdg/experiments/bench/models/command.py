@@ -167,6 +167,3 @@ def _level(name: str) -> str:
         return domain().level_name(name)
     except ValueError as error:
         raise UserError(str(error)) from None
-
-
-__all__ = ["Row", "rows", "rows_of"]

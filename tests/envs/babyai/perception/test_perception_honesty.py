@@ -92,4 +92,4 @@ def test_what_unseen_means_is_tested() -> None:
 def test_perception_can_not_reach_a_world() -> None:
     """Nothing that perception is made of imports a world, an engine or the levels."""
     found = {path.stem for path in kernels._closure(Path(perceptions.__file__))} - {"__init__"}
-    assert found == {"snapshot", "perception", "table", "description", "memory", "tracking", "kernels", "cells"}
+    assert found == {"snapshot", "perception", "columns", "description", "memory", "tracking", "kernels", "cells"}

@@ -125,6 +125,3 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
             )
         save_library(learned, place)
     return load_library(place)
-
-
-__all__ = ["recorded_rows", "rows"]

@@ -1,7 +1,7 @@
 """Training the detector: screenshots of the 59 tasks, of further and of made-up pages, labelled from the DOM, half an
 hour on a core.
 
-`python -m sdg.envs.ui.parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
+`python -m tests.screen_parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
 `detector.safetensors` and its card, `detector.json`. With `kits` behind it pages of UI kits' components, which npm
 brings, are among them (`kits.py`). Nothing at run time imports this.
 """
@@ -24,10 +24,10 @@ from sdg.envs.ui.boxes import TrueElement, true_elements
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
-from sdg.envs.ui.parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
 from sdg.envs.ui.parser.pages import made_up_page
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
+from tests.screen_parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
 
 FIRST_SEED = 1_000_000
 """Seeds of training begin here; evaluated ones are small numbers."""
@@ -228,7 +228,7 @@ def card(data: Sequence[Labelled]) -> dict[str, Any]:
     counts = Counter(kind_of(each) or each.kind for _, elements in data for each in elements)
     return {
         "about": "Finds elements on screenshots of 320 by 320 pixels. Figures: docs/results.md.",
-        "command": "python -m sdg.envs.ui.parser.training OUT",
+        "command": "python -m tests.screen_parser.training OUT",
         "tasks": list(SEEN),
         "further_pages": "those of the package that are no task of the 74, variants of unseen tasks left out",
         "screenshots": {"tasks": len(data) - MADE_UP, "made-up pages": MADE_UP},
