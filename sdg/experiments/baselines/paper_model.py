@@ -118,7 +118,11 @@ class PaperLearner:
         )
         self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
         if init_policy is not None:
-            self._load(init_policy)
+            with torch.no_grad():
+                for name, parameter in self._parameters():
+                    if name not in init_policy.weights or init_policy.weights[name].shape != tuple(parameter.shape):
+                        raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
+                    parameter.copy_(torch.as_tensor(init_policy.weights[name].copy()))
 
     def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
         """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
@@ -130,13 +134,6 @@ class PaperLearner:
         """The current policy as plain arrays."""
         found = {name: parameter.detach().numpy().copy() for name, parameter in self._parameters()}
         return PaperPolicy(found)
-
-    def _load(self, policy: Policy) -> None:
-        with torch.no_grad():
-            for name, parameter in self._parameters():
-                if name not in policy.weights or policy.weights[name].shape != tuple(parameter.shape):
-                    raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
-                parameter.copy_(torch.as_tensor(policy.weights[name].copy()))
 
     def _parameters(self) -> list[tuple[str, Any]]:
         """Everything that decides actions, by its name in `PaperNetwork`."""

@@ -31,7 +31,9 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     LibraryError for a library that is broken and ModelError when the model gives no reply.
     """
     instruction = _admitted(instruction, recipe)
-    task = _task(level, seed, instruction)
+    if not 0 <= seed <= MAX_SEED:
+        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
+    task = Task(level, seed, instruction=instruction)
     try:
         name, world = open_world(task)
     except ValueError as error:
@@ -90,12 +92,6 @@ def outcome(episode: Episode) -> str:
 def no_program(row: Mapping[str, Any]) -> bool:
     """Whether nothing was even tried: no reply of the model held a program."""
     return bool(row["cause"] == NO_PROGRAM and not row["calls"])
-
-
-def _task(level: str, seed: int, instruction: str) -> Task:
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
-    return Task(level, seed, instruction=instruction)
 
 
 def _told(episode: Episode) -> dict[str, Any]:

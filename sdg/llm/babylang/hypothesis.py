@@ -28,7 +28,11 @@ def split_task(text: str, *, seed: int) -> str:
     """The reply to a hypothesis prompt. Raises NotBabyLanguage for instructions out of the grammar."""
     instruction = block(section(text, "Task to split"))
     names = cast(functions(section(text, "Perception functions")), PERCEPTION)
-    tried = _tried(text)
+    # The goals of the attempt that the prompt tells of, up to the one that the robot could not get past.
+    feedback = section(text, "What was tried")
+    lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]
+    number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
+    tried = tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
     rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
     explore_first = rng.random() < EXPLORE_FIRST
     goals = plan(instruction, failed=tried, explore_first=explore_first, can_look="unseen" in names)
@@ -69,14 +73,6 @@ def plan(
             add("discover", "face", "put", about=clause.goal, carried=clause.thing)
             held = ""
     return goals
-
-
-def _tried(text: str) -> tuple[str, ...]:
-    """The goals of the attempt that the prompt tells of, up to the one that the robot could not get past."""
-    feedback = section(text, "What was tried")
-    lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]
-    number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
-    return tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
 
 
 def _written(goals: list[Goal], names: Mapping[str, str], rng: Random) -> Iterator[str]:

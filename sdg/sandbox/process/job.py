@@ -80,7 +80,10 @@ def _begin(board: int) -> _Channel:
     setup = read(channel.incoming)
     limits: Limits = setup["limits"]
     page = Board(board)
-    _watch(page)
+    # Every call of generated code, by any caller, is noted on the page before it begins.
+    from sdg.sandbox.guard import Guarded
+
+    Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
     # Torch asks for the name as it is imported, and looking for a place that can be written fails behind the walls.
     tempfile.tempdir = tempfile.gettempdir()
     report = limit(limits) | seal(limits)
@@ -90,13 +93,6 @@ def _begin(board: int) -> _Channel:
     threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
     channel.send({"ready": report})
     return channel
-
-
-def _watch(page: Board) -> None:
-    """Every call of generated code, by any caller, is noted on the page before it begins."""
-    from sdg.sandbox.guard import Guarded
-
-    Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
 
 
 def _beat(channel: _Channel, parent: int, page: Board) -> None:

@@ -145,7 +145,8 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
 
 def load_library(folder: Path) -> SkillLibrary:
     """Read a library and believe nothing. Raises LibraryError that says what is wrong with anything but a whole one."""
-    folder = _settled(folder)
+    # The folder, or the previous library where a kill came between the two renames of a save.
+    folder = _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
     try:
         index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
         sizes = {name: entry.size for name, entry in index.files.items()}
@@ -224,11 +225,6 @@ def _aside(folder: Path) -> Path:
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
-def _settled(folder: Path) -> Path:
-    """The folder, or the previous library where a kill came between the two renames of a save."""
-    return _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
 
 
 def _incomplete(folder: Path, error: FileNotFoundError) -> str:

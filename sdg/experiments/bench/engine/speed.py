@@ -54,7 +54,12 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
     generation = _generate(level, seed=seed, seconds=0.5)
-    endings = _endings_per_step(engine, rng)
+    ended = steps = 0
+    for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
+        step = engine.step(row)
+        ended += int((step.terminated | step.truncated).sum())
+        steps += engine.n_envs
+    endings = ended / steps
     return Speed(
         level=level,
         n_envs=n_envs,
@@ -98,15 +103,6 @@ def _reset_engine(engine: BabyAIEngine, *, seconds: float) -> float:
         engine.reset()
         calls += 1
     return calls * engine.n_envs / spent
-
-
-def _endings_per_step(engine: BabyAIEngine, rng: np.random.Generator) -> float:
-    ended = steps = 0
-    for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
-        step = engine.step(row)
-        ended += int((step.terminated | step.truncated).sum())
-        steps += engine.n_envs
-    return ended / steps
 
 
 def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> float:
