@@ -16,10 +16,9 @@ class ModelSettings:
 
     `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is the longest silence of a
     server, `reply_seconds` the most that a reply may take. `concurrency` is how many questions may be under way.
-    `transcript` is what kind replay reads, `record` is where exchanges are written; `fault_rate` in [0, 1] is the share
-    of replies that are spoilt on purpose. `trusted` says that the user named `base_url`: a key goes nowhere else. Keys
-    stay in the environment. `privacy` is off, on, or a recogniser's `module:attribute`: whether placeholders are sent
-    in place of sensitive values.
+    `transcript` is what kind replay reads, `record` is where exchanges are written. `trusted` says that the user named
+    `base_url`: a key goes nowhere else. Keys stay in the environment. `privacy` is off, on, or a recogniser's
+    `module:attribute`: whether placeholders are sent in place of sensitive values.
     """
 
     kind: str = "babylang"
@@ -34,8 +33,6 @@ class ModelSettings:
     record: Path | None = None
     cache: Path | None = None
     ledger: Path | None = None
-    fault_rate: float = 0.0
-    fault_seed: int = 0
     privacy: str = "off"
     limits: Limits = field(default_factory=Limits)
     prices: Prices = field(default_factory=Prices)

@@ -16,7 +16,6 @@ from sdg.envs.registry import Registry, RegistryError
 from sdg.llm.asking import Retried
 from sdg.llm.budget import Budgeted, Limits, Prices
 from sdg.llm.cache import Cached
-from sdg.llm.faulty import Faulty
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.transcript import Recorded
@@ -24,8 +23,7 @@ from sdg.llm.transcript import Recorded
 PROVIDERS = Registry[object](
     "model provider",
     {
-        "babylang": "sdg.llm.stand_in:BABYLANG",
-        "faulty": "sdg.llm.stand_in:FAULTY",
+        "babylang": "sdg.llm.babylang.model:BABYLANG",
         "openai": "sdg.llm.openai.client:PROVIDER",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",
         "phonerules": "sdg.llm.webrules.phones:PHONERULES",
@@ -41,7 +39,7 @@ WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
 
 
 def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: retries, budget, cache, faults, transcript, privacy.
+    """The model with its wrappers, from the inside out: retries, budget, cache, transcript, privacy.
 
     The budget counts what reaches the model, so cached replies are free; the transcript records what callers were told.
     Raises ModelError for a kind that doesn't exist or settings that don't fit it.
@@ -60,8 +58,6 @@ def build(settings: ModelSettings) -> LanguageModel:
         model = Budgeted(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
     if settings.cache is not None:
         model = Cached(model, settings.cache)
-    if settings.fault_rate > 0 and settings.kind != "faulty":
-        model = Faulty(model, rate=settings.fault_rate, seed=settings.fault_seed)
     if settings.record is not None:
         model = Recorded(model, settings.record, secrets=[os.environ.get(provider.key_variable, "")])
     if settings.privacy != "off":

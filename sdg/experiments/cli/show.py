@@ -10,18 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sdg.console import Output, UserError
-
-if TYPE_CHECKING:
-    from sdg.skills.library.library import SkillLibrary
-
-
-from typing import TYPE_CHECKING
-
-from sdg.console import output
+from sdg.console import Output, UserError, output
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
+    from sdg.skills.library.library import SkillLibrary
 
 Row = Mapping[str, Any]
 

@@ -81,8 +81,6 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         record=folder / "transcript.jsonl" if folder else None,
         cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
         ledger=folder / "spent.json" if folder else None,
-        fault_rate=model.fault_rate,
-        fault_seed=config.seed,
         privacy=config.privacy,
         limits=budget.limits,
         prices=budget.prices,

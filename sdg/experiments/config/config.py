@@ -29,7 +29,7 @@ from sdg.llm.registry import provider_of
 from sdg.llm.secrets import check_address
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.search import SearchSettings
-from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Share, Size
+from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
 from sdg.storage.files import plain
 from sdg.verification.verify import VerifySettings
@@ -70,8 +70,6 @@ class ModelConfig:
     """how often a request that failed is sent again"""
     cache: bool = True
     """answer repeated requests from a cache in the run folder"""
-    fault_rate: Share = 0.0
-    """share of replies that are spoilt on purpose, to exercise repair"""
 
     def __post_init__(self) -> None:
         for need in provider_of(self.kind).needs:

@@ -74,14 +74,10 @@ def functions(text: str) -> tuple[Function, ...]:
 
 
 def _function(match: re.Match[str], description: str) -> Function:
-    parameters = (part.split(":")[0].split("=")[0].strip() for part in _commas(match.group(2)))
+    parameters = (part.split(":")[0].split("=")[0].strip() for part in re.split(r",(?![^\[\]]*\])", match.group(2)))
     paragraph = re.split(r"\n[ \t]*\n", description.lstrip("\n"), maxsplit=1)[0]
     named = tuple(part for part in parameters if part not in {"", "self", "*", "/"})
     return Function(match.group(1), named, paragraph.strip())
-
-
-def _commas(text: str) -> list[str]:
-    return re.split(r",(?![^\[\]]*\])", text)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:

@@ -19,12 +19,12 @@ from sdg.llm import transcript
 from sdg.llm.asking import Retried, in_order
 from sdg.llm.budget import Budgeted, Limits, Prices, Spent
 from sdg.llm.cache import Cached
-from sdg.llm.faulty import MISTAKES, Faulty
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.secrets import hider
 from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
+from tests.shared.faulty import MISTAKES, Faulty
 
 
 class Scripted:
@@ -430,7 +430,7 @@ def test_the_fault_is_named_in_the_completion() -> None:
 
 def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    recorded = build(ModelSettings(record=path, fault_rate=0.5, cache=tmp_path / "c.sqlite"))
+    recorded = Recorded(Faulty(build(ModelSettings(cache=tmp_path / "c.sqlite")), rate=0.5), path)
     texts = [ask(recorded, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)]
     replayed = build(ModelSettings("replay", transcript=path))
     assert [
