@@ -48,13 +48,13 @@ loaded = []
 for body in bodies:
     source = "def check():\\n" + "".join("    " + line + "\\n" for line in body.splitlines())
     try:
-        loaded.append(compiled(CheckFunction("check", source), domain())); loaded[-1].fires(seen)
+        check = compiled(CheckFunction("check", source), domain()); check(seen); loaded.append(check)
     except Exception: pass
 def median():
     each = []
     for check in loaded:
         began = time.perf_counter()
-        for _ in range(200): check.fires(seen)
+        for _ in range(200): check(seen)
         each.append(time.perf_counter() - began)
     return sorted(each)[len(each) // 2] / 200
 print(json.dumps({"cost": 1e6 * min(median() for _ in range(5)), "found": len(loaded)}))
