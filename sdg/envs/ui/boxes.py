@@ -146,3 +146,9 @@ def _element(row: dict[str, Any]) -> TrueElement:
     box = tuple(round(SCALE * value) for value in (x0, y0 - STRIP, x1, y1 - STRIP))
     states = bool(row.get("checked")), bool(row.get("focused"))
     return TrueElement(row["kind"], row["text"], box, *states, row.get("form", ""))  # type: ignore[arg-type]
+
+
+def lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
+    """Whether the middle of a box [x0, y0, x1, y1] is in another."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]

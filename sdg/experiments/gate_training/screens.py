@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.ui.affordances import CLICK, TYPE
-from sdg.envs.ui.boxes import TrueElement, true_elements
+from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
 from sdg.envs.ui.commands import SCREEN, Command
@@ -130,15 +130,10 @@ def as_screen(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Scr
         elif kind == "shape":
             letters = not re.match(r"rgb|none|#|url|$", text)
             kind, text, look = ("text", text, "") if letters else ("shape", "", colour_of(picture, each.box))
-        elif kind == "text" and any(_lies_in(each.box, other.box) for other in holders):
+        elif kind == "text" and any(lies_in(each.box, other.box) for other in holders):
             continue
         found.append(ScreenElement(len(found) + 1, kind, text, each.box, each.checked, each.focused, look))
     return tuple(found)
-
-
-def _lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def _key(caption: Caption) -> tuple[str, str]:

@@ -19,6 +19,13 @@ from sdg.gate.verdict import Command
 from sdg.privacy.protector import ProtectedBody, Protector
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, Desktop, numbered_lines
 
+FORMS: Mapping[str, str] = {
+    "coords": '{"coords": [x, y]}',
+    "key": '{"key": "<Enter>"}',
+    "text": '{"text": "..."}',
+    "": "{}",
+}
+"""What the arguments of a command look like, by their kind."""
 COMMANDS: Mapping[str, str] = {
     "MOVE_COORDS": "move the mouse",
     "CLICK_COORDS": "click",
@@ -94,7 +101,7 @@ class ScreenDesktop:
 
     def commands(self) -> str:
         """The nine commands, a line each."""
-        return "\n".join(f'{name}: {said}, "args": {_form(ARGUMENTS[name])}' for name, said in COMMANDS.items())
+        return "\n".join(f'{name}: {said}, "args": {FORMS[ARGUMENTS[name]]}' for name, said in COMMANDS.items())
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
@@ -201,10 +208,6 @@ class ProtectedDesktop:
             return self._body.perform(command)
         except RuntimeError as error:
             raise BrokenDesktop(str(error)) from None
-
-
-def _form(kind: str) -> str:
-    return {"coords": '{"coords": [x, y]}', "key": '{"key": "<Enter>"}', "text": '{"text": "..."}'}[kind]
 
 
 def _as_screen(command: Command) -> ScreenCommand:

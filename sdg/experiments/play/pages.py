@@ -24,7 +24,7 @@ from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
 from sdg.envs.ui.parser.screen import draw_caption, picture_of
-from sdg.experiments.play.desktop import COMMANDS, ProtectedDesktop, ScreenDesktop
+from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Command
@@ -68,8 +68,7 @@ class PageDesktop(ScreenDesktop):
     def commands(self) -> str:
         """The commands of a page, a line each. The model is asked now: what it names is on the screen of now."""
         self._asked = cast(np.ndarray, self.observe().image)
-        forms = {"coords": '{"coords": [x, y]}', "key": '{"key": "<Enter>"}', "text": '{"text": "..."}', "": "{}"}
-        return "\n".join(f'{name}: {said}, "args": {forms[PAGE_ARGUMENTS[name]]}' for name, said in _SAID.items())
+        return "\n".join(f'{name}: {said}, "args": {FORMS[PAGE_ARGUMENTS[name]]}' for name, said in _SAID.items())
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sdg.envs.ui.boxes import TrueElement, true_elements
+from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.parser.screen import INKS, Screen, ScreenElement
 
@@ -28,16 +28,11 @@ def screen_of(elements: Sequence[TrueElement]) -> Screen:
     alone = [
         each
         for each in elements
-        if each.kind == "text" and not any(_lies_in(each.box, other.box) and each.text in other.text for other in rest)
+        if each.kind == "text" and not any(lies_in(each.box, other.box) and each.text in other.text for other in rest)
     ]
     found = [_seen(each) for each in (*rest, *alone)]
     found.sort(key=lambda each: (each.box[1], each.box[0]))
     return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
-
-
-def _lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def _seen(element: TrueElement) -> ScreenElement:
