@@ -23,7 +23,7 @@ from sdg.llm.transcript import Recorded
 PROVIDERS = Registry[object](
     "model provider",
     {
-        "babylang": "sdg.llm.babylang.model:BABYLANG",
+        "babylang": "sdg.llm.stand_in:BABYLANG",
         "openai": "sdg.llm.openai.client:PROVIDER",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",
         "phonerules": "sdg.llm.webrules.phones:PHONERULES",

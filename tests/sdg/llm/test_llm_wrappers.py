@@ -24,7 +24,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.secrets import hider
 from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
-from tests.shared.faulty import MISTAKES, Faulty
+from tests.sdg.llm.faulty import MISTAKES, Faulty
 
 
 class Scripted:
