@@ -1,0 +1,60 @@
+"""Where a command's jobs run, and which shard of them: `--workers` and `--shard`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sdg.console import UserError
+from sdg.experiments.cli.bench import JsonOption
+
+LOCAL = "local"
+
+
+@contextlib.contextmanager
+def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Iterator[None]:
+    """The workers at an address (`local` or `dask://HOST:PORT`) do what is asked inside; of a shard, its part alone.
+
+    Raises UserError for workers that aren't there and for a folder of another shard.
+    """
+    from sdg.experiments.workers.cluster import connect
+    from sdg.experiments.workers.shards import SHARD, parse_shard
+    from sdg.experiments.workers.workers import ShardFinished, chosen
+    from sdg.storage.files import atomic_write, line
+    from sdg.storage.folder import SCHEMA, read_artefact
+
+    part = parse_shard(shard) if shard else None
+    if part is not None:
+        about = {"schema": SCHEMA, "number": part[0], "of": part[1]}
+        kept = folder / SHARD
+        if kept.exists() and read_artefact(kept) != about:
+            raise UserError(f"{folder} is another shard than {shard}: name another --out")
+    engine = None if address == LOCAL else connect(address)
+    try:
+        with chosen(engine=engine, shard=part):
+            yield
+    except ShardFinished as error:
+        print(f"sdg: shard {shard} of this stage is done ({error}): `sdg merge` it with the others", file=sys.stderr)
+    finally:
+        if part is not None and (folder / "run.json").exists():
+            atomic_write(folder / SHARD, line(about) + "\n")
+        if engine is not None:
+            engine.client.close()
+
+
+def merge(
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="run folders of all shards")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="folder for the run that they make")],
+    as_json: JsonOption = False,
+) -> None:
+    """Put the shards of a run (`sdg run --shard I/N`) together; the same command without --shard goes on from there."""
+    from sdg.console import output
+    from sdg.experiments.workers.shards import merge as merge_shards
+
+    with output(as_json=as_json) as lines:
+        lines.rows(merge_shards(shards, out))
