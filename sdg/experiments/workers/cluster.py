@@ -29,6 +29,7 @@ CONNECT_SECONDS = 15
 JOIN_SECONDS = 120
 """How long to wait for the scheduler, and for its first worker."""
 ASKED_AT_ONCE = 64
+GO_ON = "What was finished is kept, and the same command goes on from there."
 
 
 def connect(address: str, *, wait: float = JOIN_SECONDS) -> DaskPool:
@@ -88,8 +89,9 @@ class DaskPool:
                     call = packer.pack((function, job))
                     key = f"{name}-{number}"
                     futures[self.client.submit(node.run_unit, number, call, ticket, key=key, pure=False)] = number
-                for future in as_completed(list(futures)):
-                    yield futures[future], _read(future, reader)
+                done = as_completed(list(futures), loop=self.client.loop, with_results=True, raise_errors=False)
+                for future, said in done:  # fetched at once: what lies on a node is gone with it
+                    yield futures[future], _read(future.status, said, reader)
                     future.release()
             finally:
                 with contextlib.suppress(Exception):  # the cluster may be what is gone
@@ -116,15 +118,18 @@ class DaskPool:
         from distributed import Queue
 
         requests, reader = Queue(name, client=self.client), Reader()
+        answers: dict[str, Any] = {}
 
         def answer_one(request: Any) -> None:
-            mine, _, kind, about = request
+            mine, kind, about = request
             try:
                 said = {"value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, begun=begun,
                                          reader=reader)}  # fmt: skip
             except Exception as error:
                 said = {"error": make_sendable(error)}
-            Queue(mine, client=self.client).put(pickle.dumps(said))
+            if mine not in answers:
+                answers[mine] = Queue(mine, client=self.client)
+            answers[mine].put(pickle.dumps(said))
 
         def listen() -> None:
             with ThreadPoolExecutor(ASKED_AT_ONCE) as threads, contextlib.suppress(Exception):
@@ -139,7 +144,8 @@ class DaskPool:
             with contextlib.suppress(Exception):
                 requests.put(None)
                 listener.join(CONNECT_SECONDS)
-                requests.close()
+                for queue in (requests, *answers.values()):
+                    queue.close()
 
 
 def _answer(
@@ -160,20 +166,25 @@ def _answer(
     raise ValueError(f"a node asked {kind!r:.40}")
 
 
-def _read(future: Any, reader: Reader) -> Any:
+def _read(status: str, said: Any, reader: Reader) -> Any:
     """A unit's result; `Lost` for one that was lost with its node or says what no worker may say."""
     from distributed.scheduler import KilledWorker
 
-    if future.status not in ("finished", "error"):
-        raise RunError("the Dask scheduler is gone; what was finished is kept, and the same command goes on from there")
+    if status not in ("finished", "error"):
+        raise RunError(f"the Dask scheduler is gone. {GO_ON}")
+    if status == "error":
+        error = said[1]
+        if isinstance(error, KilledWorker):
+            return Lost(f"its nodes were gone: {error}"[:300], hung=False)
+        raise RunError(
+            f"a node failed: {error!r:.300}. What was finished is kept, the same command goes on from there."
+        )
     try:
-        found = dict(reader.value(next(frames(bytearray(future.result())))))
-    except KilledWorker as error:
-        return Lost(f"its nodes were gone: {error}"[:300], hung=False)
-    except (BadFrame, StopIteration, TypeError, ValueError) as error:
-        return Lost(f"its node said {error}"[:300])
+        found = dict(reader.value(next(frames(bytearray(said)))))
+    except (BadFrame, StopIteration, TypeError, ValueError) as bad:
+        return Lost(f"its node said {bad}"[:300])
     if "node" in found:
-        raise RunError(f"the node {found['node']}. What was finished is kept, the same command goes on from there.")
+        raise RunError(f"the node {found['node']}. {GO_ON}")
     if "error" in found:
         raise reader.error(str(found["error"]), str(found.get("text")))
     if "lost" in found:

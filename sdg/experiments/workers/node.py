@@ -66,9 +66,7 @@ def differences(expected: dict[str, str]) -> str:
 
 def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
     """Do a unit of a run; what became of it as a message of `sdg.sandbox.process.values`."""
-    from distributed import get_client, get_worker
-
-    ask = _line(ticket.line, get_client(), str(get_worker().address))
+    ask = _line(ticket.line)
     try:
         if differing := differences(ticket.facts):
             raise NodeError(f"has {differing}: install the versions of constraints.txt and the same sdg there")
@@ -119,18 +117,21 @@ def _compile_once() -> None:
         compiled.ensure()
 
 
-def _line(name: str, client: Any, address: str) -> Callable[[str, Any], Any]:
-    """A function that asks the parent (a kind of request and plain data) and waits for its answer."""
-    from distributed import Queue
+def _line(name: str) -> Callable[[str, Any], Any]:
+    """A function that asks the parent (a kind of request and plain data) and waits for its answer.
 
-    requests = Queue(name, client=client)
+    Each thread has a queue of its own for the answers of a run; the parent closes it when the run ends.
+    """
+    from distributed import Queue, get_client
+
+    if getattr(_own, "line", "") != name:
+        _own.line, _own.mine = name, f"{name}-{uuid.uuid4().hex}"
+        _own.requests, _own.answers = (Queue(each, client=get_client()) for each in (name, _own.mine))
+    requests, answers, mine = _own.requests, _own.answers, _own.mine
 
     def ask(kind: str, about: Any) -> Any:
-        mine = f"{name}-{uuid.uuid4().hex}"
-        answers = Queue(mine, client=client)
-        requests.put([mine, address, kind, about])
+        requests.put([mine, kind, about])
         said = pickle.loads(answers.get())
-        answers.close()
         if "error" in said:
             raise said["error"]
         return said["value"]
