@@ -176,9 +176,7 @@ def _read(status: str, said: Any, reader: Reader) -> Any:
         error = said[1]
         if isinstance(error, KilledWorker):
             return Lost(f"its nodes were gone: {error}"[:300], hung=False)
-        raise RunError(
-            f"a node failed: {error!r:.300}. What was finished is kept, the same command goes on from there."
-        )
+        raise RunError(f"a node failed: {error!r:.300}. {GO_ON}")
     try:
         found = dict(reader.value(next(frames(bytearray(said)))))
     except (BadFrame, StopIteration, TypeError, ValueError) as bad:

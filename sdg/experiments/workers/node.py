@@ -72,8 +72,6 @@ def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
             raise NodeError(f"has {differing}: install the versions of constraints.txt and the same sdg there")
         ask(BEGIN, number)
         return encode(_outcome(number, call, ticket, ask))
-    except OSError as error:
-        return encode({"node": f"{socket.gethostname()} failed: {error}; mend that, or set SDG_CACHE_DIR there"})
     except NodeError as error:
         return encode({"node": f"{socket.gethostname()} {error}"})
     except LeftOut as error:
@@ -81,14 +79,15 @@ def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
 
 
 def _outcome(number: int, call: bytes, ticket: Ticket, ask: Callable[[str, Any], Any]) -> dict[str, Any]:
-    function, job = unpack(call, lambda digest: ask(CONTENT, digest))
-    if function.__module__.startswith("sdg."):
-        _compile_once()
+    try:
+        function, job = unpack(call, lambda digest: ask(CONTENT, digest))
+        if function.__module__.startswith("sdg."):
+            _compile_once()
+    except OSError as error:
+        raise NodeError(f"can't keep what jobs need: {error}; mend that, or set SDG_CACHE_DIR there") from None
     answer = lambda job, request: ask(QUESTION, (number, encode(request)))  # noqa: E731
     try:
         ((_, result),) = _pool(ticket.patience).run(function, [job], answer=answer)
-    except OSError:
-        raise
     except Exception as error:
         return {"error": name_of(type(error)), "text": str(error)[:_TEXT]}
     if isinstance(result, Lost):

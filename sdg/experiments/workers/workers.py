@@ -121,7 +121,7 @@ class Workers:
     def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         """(job, result) as they finish. What a job raises ends the others and is raised here.
 
-        A job that lost its worker, or that holds banned code, has the result of its `lost(reason)`. Raises `JobLost`
+        A job that lost its worker, or that holds banned code, has the result of its `on_lost(reason)`. Raises `JobLost`
         for one without that method, BansError for a list of bans that can't be read, and at the end ShardFinished where
         other shards have jobs of these.
         """

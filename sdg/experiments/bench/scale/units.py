@@ -21,7 +21,7 @@ class Nap:
         """Its name."""
         return f"nap/{self.number}"
 
-    def lost(self, reason: str) -> str:
+    def on_lost(self, reason: str) -> str:
         """What is told of it when its worker was lost."""
         return f"lost: {reason}"
 
