@@ -14,6 +14,7 @@ import typer
 from sdg.console import run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.many import merge, workers_of
+from sdg.experiments.cli.sharing import skills
 from sdg.experiments.cli.trainers import train_guards, train_library
 
 if TYPE_CHECKING:
@@ -162,22 +163,6 @@ def doctor(as_json: JsonOption = False) -> int:
 
 
 @app.command()
-def skills(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run folder or a library folder")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="a skill to show in full")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the skills of a run or of a library folder; of the library that is shipped where none is named."""
-    from sdg.console import output
-    from sdg.experiments.cli import show as cli_show
-    from sdg.skills.library.card import skill_rows
-
-    with output(as_json=as_json) as lines:
-        library, name = cli_show.library_and_skill(run, name)
-        lines.details([cli_show.skill(library, name)]) if name else lines.rows(skill_rows(library))
-
-
-@app.command()
 def show(
     what: Annotated[str, typer.Argument(metavar="LEVEL|RUN", help="a level's name, or a run folder")],
     unit: Annotated[str | None, typer.Argument(metavar="[UNIT]", help="a unit of the run to show in full")] = None,
@@ -274,7 +259,7 @@ def do_on_page(
     )  # fmt: skip
 
 
-for _command in (merge, train_library, train_guards):
+for _command in (skills, merge, train_library, train_guards):
     app.command()(_command)
 
 

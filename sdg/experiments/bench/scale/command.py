@@ -124,8 +124,9 @@ def _busy(workers: int) -> Iterator[Row]:
         _timed(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
         seconds, results = _timed(Workers(1), jobs)
     ideal = BUSY_SECONDS * len(jobs) / workers
+    note = f"busy {ideal / seconds:.4f} in units of {BUSY_SECONDS:.0f} s"
     yield _row("busy", "dask", workers=workers, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
-               equal=results == list(range(len(jobs))), note=f"busy {ideal / seconds:.4f} in units of {BUSY_SECONDS:.0f} s")  # fmt: skip
+               equal=results == list(range(len(jobs))), note=note)  # fmt: skip
 
 
 def _environment() -> Iterator[Row]:
