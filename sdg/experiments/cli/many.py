@@ -24,7 +24,7 @@ def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Itera
     """
     from sdg.experiments.workers.cluster import connect
     from sdg.experiments.workers.shards import SHARD, parse_shard
-    from sdg.experiments.workers.workers import ShardFinished, chosen
+    from sdg.experiments.workers.workers import ShardFinished, use_workers
     from sdg.storage.files import atomic_write, line
     from sdg.storage.folder import SCHEMA, read_artefact
 
@@ -36,7 +36,7 @@ def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Itera
             raise UserError(f"{folder} is another shard than {shard}: name another --out")
     engine = None if address == LOCAL else connect(address)
     try:
-        with chosen(engine=engine, shard=part):
+        with use_workers(engine=engine, shard=part):
             yield
     except ShardFinished as error:
         print(f"sdg: shard {shard} of this stage is done ({error}): `sdg merge` it with the others", file=sys.stderr)

@@ -71,11 +71,8 @@ def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name:
         license=licence, library_name="sdg", model_name=name, eval_results=results,
         tags=["reinforcement-learning", "options", "skills", library.domain.partition(":")[0]],
     )  # fmt: skip
-    programs = (
-        [f"### {skill.name}\n\n```python\n{skill.source.strip()}\n```\n" for skill in composed.skills]
-        if composed
-        else []
-    )
+    checks = [_listing(skill.name, [each.check.source for each in skill.checks]) for skill in library.skills]
+    programs = [_listing(skill.name, [skill.source]) for skill in composed.skills] if composed else []
     body = [
         f"---\n{data.to_yaml()}\n---\n",
         f"Load it with `sdg.load({name!r})` after downloading the folder.\n",

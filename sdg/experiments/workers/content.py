@@ -73,7 +73,7 @@ def unpack(data: bytes, fetch: Callable[[str], bytes]) -> Any:
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, content: Content) -> Any:
             kind, digest = content
-            place = kept(digest, fetch)
+            place = keep_content(digest, fetch)
             if kind == "folder":
                 return place
             array = np.load(place / "array.npy", allow_pickle=False)
@@ -82,7 +82,7 @@ def unpack(data: bytes, fetch: Callable[[str], bytes]) -> Any:
     return Unpickler(io.BytesIO(data)).load()
 
 
-def kept(digest: str, fetch: Callable[[str], bytes]) -> Path:
+def keep_content(digest: str, fetch: Callable[[str], bytes]) -> Path:
     """The folder in which this node keeps a content; one of its workers fetches it, the others wait."""
     place = cache_folder() / "content" / digest
     place.mkdir(parents=True, exist_ok=True)

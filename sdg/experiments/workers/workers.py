@@ -1,4 +1,4 @@
-"""The one door for jobs: supervised local processes, or an engine for many machines that `chosen` names.
+"""The one door for jobs: supervised local processes, or an engine for many machines that `use_workers` names.
 
 What is lost is banned, told, and the run goes on.
 """
@@ -95,7 +95,7 @@ _choice = Choice()
 
 
 @contextlib.contextmanager
-def chosen(*, engine: Engine | None = None, shard: tuple[int, int] | None = None) -> Iterator[None]:
+def use_workers(*, engine: Engine | None = None, shard: tuple[int, int] | None = None) -> Iterator[None]:
     """Where the jobs of this process run while the context lasts, and which shard of them."""
     global _choice
     before, _choice = _choice, Choice(engine, shard)

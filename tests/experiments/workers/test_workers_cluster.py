@@ -18,8 +18,8 @@ from sdg.experiments.bench.scale.machines import SECRET, cluster
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.workers import node
 from sdg.experiments.workers.cluster import DaskPool, connect
-from sdg.experiments.workers.content import Packer, kept, unpack
-from sdg.experiments.workers.workers import Workers, chosen
+from sdg.experiments.workers.content import Packer, keep_content, unpack
+from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.sandbox.process.pool import Lost, Patience
 from sdg.storage.files import RunError
 from tests.shared import content_target, pool_target
@@ -44,7 +44,7 @@ def run(pool: DaskPool, *jobs: str, **rest: Any) -> dict[int, Any]:
 def test_results_are_those_of_local_processes(pool: DaskPool) -> None:
     jobs = [Nap(number, fatal=number % 4 == 3) for number in range(12)]
     local = dict(Workers(2)(sleep, jobs))
-    with chosen(engine=pool):
+    with use_workers(engine=pool):
         assert dict(Workers(2)(sleep, jobs)) == local
     assert [job.number for job in jobs if "lost" in str(local[job])] == [3, 7, 11]
     assert set(pool.begun.values()) == {1}, "a worker that dies is replaced on its node"
@@ -87,7 +87,7 @@ def test_walls_stand_around_a_node_s_worker(pool: DaskPool) -> None:
 
 def test_no_worker_sees_a_key(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDG_TEST_KEY", SECRET)
-    with chosen(engine=pool):
+    with use_workers(engine=pool):
         ((_, seen),) = Workers(1)(read_environment, [Nap(0)])
     assert seen
     assert not [text for text in seen if SECRET in text]
@@ -124,7 +124,7 @@ def test_a_content_is_fetched_once_and_checked(tmp_path: Path, monkeypatch: pyte
     assert len(fetched) == 1
     assert len(data) < 1000
     with pytest.raises(ValueError, match="something else"):
-        kept("0" * 64, lambda digest: b"other bytes")
+        keep_content("0" * 64, lambda digest: b"other bytes")
 
 
 def test_a_run_folder_s_journals_and_ledgers_do_not_travel(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sdg.console import UserError
 from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.many import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
-from sdg.experiments.workers.workers import ShardFinished, Workers, chosen
+from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
 from sdg.storage import RunFolder, RunSettings, read_journal
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
@@ -33,13 +33,13 @@ def units(run: Path) -> dict[str, Any]:
 def test_shards_are_disjoint_and_leave_nothing_out() -> None:
     done: list[int] = []
     for part in (1, 2, 3):
-        with chosen(shard=(part, 3)), pytest.raises(ShardFinished):
+        with use_workers(shard=(part, 3)), pytest.raises(ShardFinished):
             done.extend(result for _, result in Workers(1)(sleep, [Nap(number) for number in range(40)]))
     assert sorted(done) == list(range(40))
 
 
 def test_a_shard_of_one_is_everything() -> None:
-    with chosen(shard=(1, 1)):
+    with use_workers(shard=(1, 1)):
         assert len(dict(Workers(1)(sleep, [Nap(0), Nap(1)]))) == 2
 
 

@@ -27,7 +27,7 @@ from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
 from sdg.experiments.table.comparison import SHIPPED
-from sdg.experiments.workers.workers import Workers, chosen
+from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.storage import Journal, plain
 
 Row = dict[str, Any]
@@ -73,7 +73,7 @@ def _overhead() -> Iterator[Row]:
     with cluster(2) as (pool, _):
         found = {}
         for engine in (None, pool):
-            with chosen(engine=engine):
+            with use_workers(engine=engine):
                 _timed(local, [Nap(number) for number in range(4)])
                 found[engine] = _timed(local, jobs)
     for name, engine in (("local", None), ("dask", pool)):
@@ -93,7 +93,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
         with Journal(Path(place, "local.jsonl")) as journal:
             expected = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
         try:
-            with cluster(2, namespaces=True) as (pool, nodes), chosen(engine=pool):
+            with cluster(2, namespaces=True) as (pool, nodes), use_workers(engine=pool):
                 finished: list[Any] = []
                 heard = partial(_kill_at, finished=finished, nodes=nodes, count=episodes // 3)
                 with Journal(Path(place, "dask.jsonl")) as journal:
@@ -120,7 +120,7 @@ def _result(row: Any) -> Row:
 def _busy(workers: int) -> Iterator[Row]:
     """Sleeping units on many workers: the share of their time in which they have a unit."""
     jobs = [Nap(number, BUSY_SECONDS) for number in range(workers * 6)]
-    with cluster(1, threads=workers) as (pool, _), chosen(engine=pool):
+    with cluster(1, threads=workers) as (pool, _), use_workers(engine=pool):
         _timed(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
         seconds, results = _timed(Workers(1), jobs)
     ideal = BUSY_SECONDS * len(jobs) / workers
@@ -135,7 +135,7 @@ def _environment() -> Iterator[Row]:
     try:
         with cluster(1) as (pool, _):
             for name, engine in (("local", None), ("dask", pool)):
-                with chosen(engine=engine):
+                with use_workers(engine=engine):
                     ((_, seen),) = Workers(1)(read_environment, [Nap(0)])
                 keys = [text.partition("=")[0] for text in seen if SECRET in text]
                 names = ", ".join(sorted({text.partition("=")[0] for text in seen if text}))
@@ -150,7 +150,7 @@ def _deaths(units: int) -> Iterator[Row]:
     expected = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):
         for name, engine in (("local", None), ("dask", pool)):
-            with chosen(engine=engine):
+            with use_workers(engine=engine):
                 seconds, results = _timed(Workers(2), jobs)
             told = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
