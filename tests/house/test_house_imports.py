@@ -34,7 +34,10 @@ DOORS: dict[str, tuple[str, ...]] = {
     ),
     "distributed": ("experiments/workers/*",),
     "gymnasium": (
-        "envs/*", "experiments/baselines/*", "api/sb3.py", "experiments/gate_training/exploration.py",
+        "envs/*",
+        "experiments/baselines/*",
+        "api/sb3.py",
+        "experiments/gate_training/exploration.py",
         "experiments/share/datasets.py",
     ),
     "huggingface_hub": ("experiments/share/*",),

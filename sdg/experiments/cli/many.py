@@ -58,3 +58,24 @@ def merge(
 
     with output(as_json=as_json) as lines:
         lines.rows(merge_shards(shards, out))
+
+
+def sweep(
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="a YAML file, or a name in configs/")],
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=A,B", help="values to try; several --set: all pairs")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="training seeds of each setting, 0 to N - 1")] = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the runs")] = None,
+    workers: Annotated[str, typer.Option(metavar="local|dask://HOST:PORT", help="where jobs run")] = LOCAL,
+    at_once: Annotated[int, typer.Option(min=1, help="runs side by side; on a cluster, as many as keep it busy")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a config with several settings and training seeds; the table has intervals across seeds. It resumes."""
+    from sdg.console import output, progress
+    from sdg.experiments.run.sweep import sweep as run_sweep
+
+    folder = out or Path("runs") / f"sweep-{Path(config).stem}"
+    with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
+        found = run_sweep(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress())
+        lines.rows(found)
