@@ -13,7 +13,7 @@ import typer
 
 from sdg.console import run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
-from sdg.experiments.cli.many import merge, sweep, workers_of
+from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
 from sdg.experiments.cli.sharing import skills
 from sdg.experiments.cli.trainers import train_guards, train_library
 
@@ -259,8 +259,8 @@ def do_on_page(
     )  # fmt: skip
 
 
-for _command in (skills, sweep, merge, train_library, train_guards):
-    app.command()(_command)
+for _command in (skills, sweep, merge, open_page, train_library, train_guards):
+    app.command("app" if _command is open_page else None)(_command)
 
 
 @benchmarks.callback()

@@ -79,3 +79,22 @@ def sweep(
     with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
         found = run_sweep(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress())
         lines.rows(found)
+
+
+def open_page(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run or library folder to browse")] = None,
+    host: Annotated[str, typer.Option(help="address to listen on; others than loopback let others in")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free")] = 8765,
+) -> None:
+    """Open a page on this machine: instruct the robot, make a skill of a check, browse a library and a run."""
+    from sdg.experiments.app.server import Playground, serve
+    from sdg.experiments.table.comparison import find_library
+
+    playground = Playground(find_library(str(run or "")), run)
+    try:
+        server = serve(playground, host=host, port=port)
+    except OSError as error:
+        raise UserError(f"can't listen on {host}:{port}: {error.strerror}; name another --port") from None
+    print(f"http://{host}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    with server:
+        server.serve_forever()
