@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sdg.console import UserError
 from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
-from sdg.skills.statistics import Interval, wilson_interval
+from sdg.skills.statistics import student_interval, wilson_interval
 from sdg.storage import RunFolder
 from sdg.storage.metrics import file_name
 
@@ -49,17 +47,13 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
     """
-    from scipy.stats import t
-
-    rates, episodes = np.array([row["success_rate"] for row in rows]), sum(row["episodes"] for row in rows)
-    mean, error = float(rates.mean()), float(rates.std(ddof=1) / np.sqrt(len(rates))) if len(rates) > 1 else np.nan
-    reach = float(t.ppf(0.975, len(rates) - 1)) * error if len(rates) > 1 else np.nan
+    rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
     solved = round(sum(row["success_rate"] * row["episodes"] for row in rows))
-    across = Interval(mean, mean - reach, mean + reach).widened(wilson_interval(solved, episodes))
+    across = student_interval(rates).widened(wilson_interval(solved, episodes))
     low, high = max(across.low, 0.0), min(across.high, 1.0)
     return {
-        "seeds": len(rows), "episodes": episodes, "success_rate": mean, "low": low, "high": high,
-        "lowest": float(rates.min()), "highest": float(rates.max()),
+        "seeds": len(rows), "episodes": episodes, "success_rate": across.value, "low": low, "high": high,
+        "lowest": min(rates), "highest": max(rates),
     }  # fmt: skip
 
 

@@ -27,12 +27,11 @@ def rows(*, episodes: int = 100) -> Iterator[dict[str, Any]]:
 
 
 def _hub(folder: Path) -> dict[str, Any]:
-    from huggingface_hub import ModelCard
-    from safetensors.numpy import load_file
+    from huggingface_hub import ModelCard, load_state_dict_from_file
 
     export_library(SHIPPED, folder)
     then, now, data = load_library(SHIPPED), load_library(folder), ModelCard.load(folder / CARD).data
-    weights = {skill.name: load_file(folder / skill.weights_file) for skill in now.skills}
+    weights = {skill.name: load_state_dict_from_file(folder / skill.weights_file) for skill in now.skills}
     equal = (
         then.skills == now.skills
         and {result.metric_value for result in data.eval_results} == {round(s.success_rate, 4) for s in then.skills}

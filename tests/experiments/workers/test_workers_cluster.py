@@ -22,7 +22,8 @@ from sdg.experiments.workers.content import Packer, keep_content, unpack
 from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.sandbox.process.pool import Lost, Patience
 from sdg.storage.files import RunError
-from tests.shared import content_target, pool_target
+from tests.experiments.workers import content_target
+from tests.shared import pool_target
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "sdg" / "skills" / "shipped"

@@ -145,7 +145,7 @@ def _environment() -> Iterator[Row]:
 
 
 def _deaths(units: int) -> Iterator[Row]:
-    """Units of which every tenth kills its worker whenever it is begun: each is told once, none is lost or doubled."""
+    """Units of which every tenth kills its worker whenever it is begun: each is reported once."""
     jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
     expected = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):

@@ -22,7 +22,7 @@ class Nap:
         return f"nap/{self.number}"
 
     def on_lost(self, reason: str) -> str:
-        """What is told of it when its worker was lost."""
+        """What is reported when its worker was lost."""
         return f"lost: {reason}"
 
 
