@@ -54,5 +54,5 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "sdg needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": try make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) '$(TORCH)' $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') || echo "pip finds no $(TORCH): taking what it finds instead; make TORCH_INDEX=... names another place"
-	$(PIP) --editable '.[dev,docs,mujoco,phone,privacy,ui]'
+	$(PIP) --editable '.[dask,dev,docs,hub,mujoco,phone,privacy,ui]'
 	touch $(STAMP)

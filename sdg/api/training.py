@@ -32,6 +32,7 @@ def train(
     layouts: int = 1000,
     learner: str = QUICK.learner,
     quiet: bool = True,
+    on_evaluation: Callable[[Point], None] = lambda point: None,
 ) -> LearnedSkill:
     """Learn a skill that makes a check true, by PPO, from the beginnings of a level.
 
@@ -43,7 +44,8 @@ def train(
     The names in a check are perception functions (`sdg.envs.babyai.perception.snapshot.FUNCTIONS`). A check with a
     parameter makes a skill with an argument: it is practised on what each layout's mission names. It may also be given
     as source text. One attempt has `horizon` steps; learning ends after `timesteps`, or when the share `target` of
-    held-out layouts succeeds. It practises on `layouts` layouts. `learner` is "ppo", "sb3" or module:attribute.
+    held-out layouts succeeds; `on_evaluation` hears of each point. It practises on `layouts` layouts.
+    `learner` is "ppo", "sb3" or module:attribute.
 
     The success rate of the result is of 400 further layouts that nothing was decided by. Raises CheckError for what
     can't be a check, ValueError for a level that there isn't.
@@ -66,7 +68,7 @@ def train(
         settings=settings,
         seed=seed,
         training_starts=layouts,
-        on_evaluation=(lambda point: None) if quiet else _tell,
+        on_evaluation=on_evaluation if quiet else _tell,
     )
 
 

@@ -238,6 +238,11 @@ class Practice:
     good_enough: float | None = None
     """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
 
+    @property
+    def unit(self) -> str:
+        """What it is called where shards are dealt out."""
+        return f"skill/{self.label}/{self.seed}"
+
     def on_lost(self, reason: str) -> str:
         """Why nothing was learned: its worker hung or died."""
         return f"worker lost: {reason}"

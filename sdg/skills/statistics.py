@@ -44,6 +44,22 @@ def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) ->
     return Interval(successes / trials, float(ends.low), float(ends.high))
 
 
+def student_interval(scores: Sequence[float]) -> Interval:
+    """The mean of independent scores (of training seeds, say) with Student's 95 % interval; one score: ends nan.
+
+    Raises ValueError for no scores.
+    """
+    from scipy.stats import t
+
+    values = np.asarray(scores, np.float64)
+    if not values.size:
+        raise ValueError("the mean of no scores is not defined")
+    if values.size == 1:
+        return Interval(float(values[0]), math.nan, math.nan)
+    reach = float(t.ppf(0.975, values.size - 1) * values.std(ddof=1) / math.sqrt(values.size))
+    return Interval(float(values.mean()), float(values.mean()) - reach, float(values.mean()) + reach)
+
+
 def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence[Hashable], *, seed: int) -> Interval:
     """The mean of scores with its 95 % percentile interval where whole clusters are drawn: those of a cluster (who
     answered, say) aren't independent. One cluster says nothing of how others differ: the ends are nan.

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 from tests.house.test_house_shape import CIRCLES
 
@@ -22,6 +23,8 @@ IRREGULAR = re.compile(
     "|laid|learnt|led|left|lent|lost|made|meant|met|paid|said|seen|sent|shown|shut|sought|spoken|spent|taken|taught"
     "|thought|told|understood|woven|won|worn|written"
 )
+INNER = re.compile(r"(\.<locals>\.<\w+>)+$")
+"""The end of a qualified name that says comprehension or lambda."""
 NOT_PARTICIPLES = ("feed", "need", "seed", "speed", "embed", "exceed", "proceed", "bed", "shed")
 """Verbs in their first form, and nouns, that end as participles do."""
 
@@ -65,7 +68,60 @@ def measures() -> Iterator[tuple[str, int]]:
     yield "words of docs, README and SECURITY", words()
     yield "public functions that are bare participles", len(participles())
     yield "excused circles", sum(map(len, CIRCLES.values()))
+    yield "hops from reply to reward", count_hops()
     yield "modules called table", len(list(SDG.rglob("table.py")))
+
+
+def count_hops() -> int:
+    """Distinct pairs of functions of ours of which one calls the other, from a reply's text to the first reward.
+
+    Comprehensions and lambdas belong to the function that they stand in; generated code isn't ours. The walk is done
+    once before, so that no import is counted.
+    """
+    import numpy as np
+
+    from sdg.envs.domains import domain
+    from sdg.hypothesis.hypothesize import parse, prompt
+    from sdg.llm.babylang.model import BabyLang
+    from sdg.llm.model import Sampling
+    from sdg.skills.practice.env import PracticeEnv
+    from sdg.skills.practice.starts import Starts, restore, target_of
+
+    babyai = domain("babyai")
+    layouts = babyai.layouts("GoToLocal", [0])
+    reply = BabyLang().complete(prompt(layouts.mission(0), domain=babyai), sampling=Sampling(seed=0)).text
+
+    def travel(mark: str) -> None:
+        check = parse(reply.replace("def ", f"{mark}def "), instruction=layouts.mission(0)).subgoals[-1].check
+        rows = restore(babyai, layouts, [0], actions=[()])
+        starts = Starts(rows, target_of(check, babyai.language)[None], (check,), np.zeros(1, np.int64))
+        env = PracticeEnv(starts, 1, horizon=2, seed=0)
+        env.restore_random(np.arange(1))
+        env.step(np.zeros(1, np.int64))
+
+    travel("")
+    pairs: set[tuple[str, str]] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and (callee := place_of(frame)):
+            caller, below = "", frame.f_back
+            while below is not None and not caller:
+                caller, below = place_of(below), below.f_back
+            if caller and caller != callee:
+                pairs.add((caller, callee))
+
+    sys.setprofile(note)
+    try:
+        travel("# again\n")
+    finally:
+        sys.setprofile(None)
+    return len(pairs)
+
+
+def place_of(frame: FrameType) -> str:
+    """`file:function` of a frame of sdg, "" for another's."""
+    code = frame.f_code
+    return f"{code.co_filename}:{INNER.sub('', code.co_qualname)}" if code.co_filename.startswith(str(SDG)) else ""
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from sdg.experiments.bench import BENCHMARKS, Benchmark
 
 JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a row on stdout, nothing else")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
 
 
 class Benchmarks(TyperGroup):

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from sdg.console import run_guarded
-from sdg.experiments.cli.bench import Benchmarks, JsonOption
+from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
+from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
+from sdg.experiments.cli.sharing import skills
+from sdg.experiments.cli.trainers import train_guards, train_library
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -46,10 +49,15 @@ LlmOption = Annotated[
     typer.Option("--llm", metavar="KIND[:NAME]", help="language model: babylang, openai, replay, or module:attribute"),
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on stderr")]
 BesideOption = Annotated[Path | None, typer.Option(metavar="RUN", help="another run to compare with")]
 ReportOption = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="file to write (default: RUN/report.html)")
+]
+WorkersOption = Annotated[
+    str, typer.Option("--workers", metavar="local|dask://HOST:PORT", help="where jobs run; results are the same")
+]
+ShardOption = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="do one of N parts of what is missing; `sdg merge` follows")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
 
@@ -64,9 +72,12 @@ def _stage(until: Until, about: str) -> None:
         fresh: FreshOption = False,
         as_json: JsonOption = False,
         quiet: QuietOption = False,
+        workers: WorkersOption = "local",
+        shard: ShardOption = None,
     ) -> None:
         resolved, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
-        do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        with workers_of(workers, shard=shard, folder=folder):
+            do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
     app.command(until, help=about)(command)
 
@@ -149,22 +160,6 @@ def doctor(as_json: JsonOption = False) -> int:
         rows = list(checks(runs=Path("runs")))
         lines.rows(rows)
     return int(any(row["status"] == BAD for row in rows))
-
-
-@app.command()
-def skills(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run folder or a library folder")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="a skill to show in full")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the skills of a run or of a library folder; of the library that is shipped where none is named."""
-    from sdg.console import output
-    from sdg.experiments.cli import show as cli_show
-    from sdg.skills.library.card import skill_rows
-
-    with output(as_json=as_json) as lines:
-        library, name = cli_show.library_and_skill(run, name)
-        lines.details([cli_show.skill(library, name)]) if name else lines.rows(skill_rows(library))
 
 
 @app.command()
@@ -264,47 +259,8 @@ def do_on_page(
     )  # fmt: skip
 
 
-@app.command("train-library")
-def train_library(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="run folder")] = Path("runs/library"),
-    to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="folder for the library (default: skills/shipped)")
-    ] = None,
-    instructions: Annotated[
-        int, typer.Option(help="number of unseen instructions per level to measure skills on")
-    ] = 200,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Train the library that is shipped from nothing, measure its skills, and put it where `sdg solve` looks for it."""
-    from sdg.console import output
-    from sdg.experiments.train_library import CONFIG, ship
-
-    config, folder = resolve(CONFIG, out, overlay=[], seed=None)
-    do("induce", config, folder, fresh=True, as_json=as_json, quiet=quiet)
-    with output(as_json=as_json) as lines:
-        lines.rows(ship(folder, to, instructions=instructions))
-
-
-@app.command("train-guards")
-def train_guards(
-    rollouts: Annotated[int, typer.Option(min=10, help="number of programs to play, with mistakes in between")] = 240,
-    library: Annotated[
-        str, typer.Option(metavar="DIR", help="library whose skills are judged (default: shipped)")
-    ] = "",
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="file for the guards (default: in sdg/gate/shipped)")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="random seed of layouts and mistakes")] = 0,
-    processes: Annotated[int, typer.Option(min=0, help="number of rollouts at a time; 0: one per core")] = 0,
-    world: Annotated[
-        str, typer.Option(help="which guards to train: babyai, ui (screens), phone or text (sensitive values)")
-    ] = "babyai",
-) -> None:
-    """Train the learned guards of the gate from rollouts of a library's skills (five minutes on two cores)."""
-    from sdg.experiments.gate_training.command import train
-
-    print(train(world, library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))
+for _command in (skills, sweep, merge, open_page, train_library, train_guards):
+    app.command("app" if _command is open_page else None)(_command)
 
 
 @benchmarks.callback()

@@ -1,12 +1,17 @@
-"""Jobs in supervised local processes; what they lose is banned, told, and the run goes on."""
+"""The one door for jobs: supervised local processes, or an engine for many machines that `use_workers` names.
+
+What is lost is banned, told, and the run goes on.
+"""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.bans import Bans
@@ -56,6 +61,50 @@ class JobLost(RuntimeError):
     """A job was given up, and nothing can stand for its result."""
 
 
+class ShardFinished(Exception):
+    """This shard's part of a stage is done, and the next stage needs those of the others."""
+
+
+class Engine(Protocol):
+    """Runs jobs on machines of its own."""
+
+    def run(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any],
+        patience: Patience,
+    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+        """(number of the job, result, or `Lost`) as they finish; `answer(job, request)` answers what a job asks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Where jobs run (None: in local processes), and which shard of them: its number from 1, and how many there are."""
+
+    engine: Engine | None = None
+    shard: tuple[int, int] | None = None
+
+    def has(self, unit: str) -> bool:
+        """Whether a unit belongs to this shard: by a digest of its name, so that all shards agree."""
+        if self.shard is None:
+            return True
+        number, of = self.shard
+        return int.from_bytes(hashlib.sha256(unit.encode()).digest()[:8], "big") % of == number - 1
+
+
+_choice = Choice()
+
+
+@contextlib.contextmanager
+def use_workers(*, engine: Engine | None = None, shard: tuple[int, int] | None = None) -> Iterator[None]:
+    """Where the jobs of this process run while the context lasts, and which shard of them."""
+    global _choice
+    before, _choice = _choice, Choice(engine, shard)
+    try:
+        yield
+    finally:
+        _choice = before
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
     """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
@@ -72,12 +121,19 @@ class Workers:
     def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         """(job, result) as they finish. What a job raises ends the others and is raised here.
 
-        A job that lost its worker, or that holds banned code, has the result of its `lost(reason)`. Raises `JobLost`
-        for one without that method, BansError for a list of bans that can't be read.
+        A job that lost its worker, or that holds banned code, has the result of its `on_lost(reason)`. Raises `JobLost`
+        for one without that method, BansError for a list of bans that can't be read, and at the end ShardFinished where
+        other shards have jobs of these.
         """
         if compiled.in_this_process():
             yield from ((job, function(job)) for job in jobs)
             return
+        mine = [job for job in jobs if _choice.shard is None or _choice.has(job.unit)]
+        yield from self._run(function, mine)
+        if len(mine) < len(jobs):
+            raise ShardFinished(f"{len(mine)} of {len(jobs)} units are of this shard")
+
+    def _run(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         bans = Bans(self.folder / BANNED if self.folder else None)
         allowed = []
         for job in jobs:
@@ -88,9 +144,13 @@ class Workers:
                 allowed.append(job)
         if not allowed:
             return
-        if function.__module__.startswith("sdg."):
-            compiled.ensure()
-        for number, result in _pool(self).run(function, allowed, answer=_answer):
+        if _choice.engine is not None and not self.writes:  # who writes into a folder writes into one of this machine
+            found = _choice.engine.run(function, allowed, answer=_answer, patience=self.patience)
+        else:
+            if function.__module__.startswith("sdg."):
+                compiled.ensure()
+            found = _pool(self).run(function, allowed, answer=_answer)
+        for number, result in found:
             job = allowed[number]
             if isinstance(result, Lost):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)

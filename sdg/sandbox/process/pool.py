@@ -233,7 +233,7 @@ class Pool:
             try:
                 said: dict[str, Any] = {"value": answer(job, request)}
             except Exception as error:
-                said = {"error": _sendable(error)}
+                said = {"error": make_sendable(error)}
             self._replies.append((member, said))
             os.write(self._rings, b".")
 
@@ -348,7 +348,7 @@ def clean_environment() -> dict[str, str]:
     return kept | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def _sendable(error: Exception) -> Exception:
+def make_sendable(error: Exception) -> Exception:
     """The exception, or a plain one that says the same where it can't travel."""
     try:
         pickle.loads(pickle.dumps(error))

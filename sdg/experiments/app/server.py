@@ -1,0 +1,151 @@
+"""The playground: a page that instructs the robot, makes a skill of a check, and browses a library and a run.
+
+The server is the standard library's, on loopback unless asked. It answers pages of its own address alone, so that no
+other site in the same browser can use it. One robot works at a time.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import mimetypes
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import sdg
+from sdg.console import message
+from sdg.deduction.episode import Played
+from sdg.envs.domains import DEFAULT, domain
+from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.solve import solve
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import load_library
+from sdg.storage import read_journal
+
+PAGE = Path(__file__).parent / "page"
+KINDS = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
+LOOPBACK = ("127.0.0.1", "localhost")
+MOST_BYTES = 1 << 16
+"""Longest request."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class Playground:
+    """What the page can ask: each method takes and gives plain values. Raises our errors, whose messages are shown."""
+
+    def __init__(self, library: Path, run: Path | None = None) -> None:
+        self.place, self.run, self._turn = library, run, threading.Lock()
+        self.library: SkillLibrary = load_library(library)
+        self._learned: dict[str, Any] = {"points": [], "done": True}
+
+    def about(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The levels, the skills with their checks, members and success in use, and the run's episodes."""
+        journal = self.run / "episodes.jsonl" if self.run else None
+        rows = [Played.from_json(row) for row in read_journal(journal)] if journal and journal.exists() else []
+        calls, worked = Counter[str](), Counter[str]()
+        for call in (call for row in rows for call in row.calls()):
+            calls[call["name"]] += 1
+            worked[call["name"]] += bool(call["success"])
+        skills = [{
+            "name": skill.name, "description": skill.description, "success": skill.success_rate,
+            "interval": skill.success_interval, "episodes": skill.episodes, "members": skill.members[:12],
+            "checks": [each.check.source for each in skill.checks[:3]], "used": calls[skill.name],
+            "worked": worked[skill.name],
+        } for skill in self.library.skills]  # fmt: skip
+        kept = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
+        episodes = [{name: getattr(row, name) for name in kept} for row in rows[-200:]]
+        return {"levels": domain(DEFAULT).levels(), "skills": skills, "episodes": episodes, "run": str(self.run or "")}
+
+    def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
+        with self._turn:
+            recipe = PlannerRecipe("sdg", self.place)
+            row, played = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
+                                recipe=recipe)  # fmt: skip
+        calls = [call for part in played.trace for call in part["calls"]]
+        return row | {"calls": calls, "film": _picture(played)}
+
+    def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin to make a skill of a check; `curve` tells how far it is. Raises UserError while another one learns."""
+        found: dict[str, Any] = {"points": [], "done": False}
+
+        def work() -> None:
+            with self._turn:
+                try:
+                    skill = sdg.train(str(asked["level"]), str(asked["check"]), seed=int(asked["seed"]),
+                                  on_evaluation=lambda point: found["points"].append(asdict(point)))  # fmt: skip
+                    found["skill"] = repr(skill)
+                except Exception as error:
+                    found["error"] = message(error)
+            found["done"] = True
+
+        if self._learned["done"]:
+            self._learned = found
+            threading.Thread(target=work, daemon=True).start()
+        return self._learned
+
+    def curve(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The points of the skill that is learned, and what came of it."""
+        return self._learned
+
+
+def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
+    """A server for the page; `serve_forever` runs it. Raises OSError for an address that isn't free."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            name = KINDS.get(self.path, "")
+            kind = str(mimetypes.guess_type(name)[0])
+            self._answer(200, (PAGE / name).read_bytes(), kind) if name else self._answer(404, b"no such page")
+
+        def do_POST(self) -> None:
+            answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+                "/about": playground.about, "/instruct": playground.instruct, "/train": playground.train,
+                "/curve": playground.curve,
+            }  # fmt: skip
+            size = int(self.headers.get("Content-Length") or 0)
+            if not self._is_ours() or self.path not in answers or size > MOST_BYTES:
+                self._answer(403, b"not from here")
+                return
+            try:
+                said = answers[self.path](json.loads(self.rfile.read(size)))
+            except Exception as error:
+                said = {"error": message(error)}
+            self._answer(200, json.dumps(said).encode(), "application/json")
+
+        def _is_ours(self) -> bool:
+            """Whether our own page asks, by this machine's name: another site's name may lead here, too."""
+            asked = str(self.headers.get("Host"))
+            local = host not in LOOPBACK or asked.rpartition(":")[0] in LOOPBACK
+            return local and self.headers.get("Origin") == f"http://{asked}"
+
+        def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
+            self.send_response(status)
+            about = {"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body))}
+            for key, value in (HEADERS | about).items():
+                self.send_header(key, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *about: Any) -> None:
+            """Nothing: the page says what happens."""
+
+    return ThreadingHTTPServer((host, port), Handler)
+
+
+def _picture(played: Played) -> str:
+    """The film as a data address; "" where the episode can't be played again."""
+    try:
+        return "data:image/gif;base64," + base64.b64encode(episode_gif(played)).decode()
+    except ValueError:
+        return ""

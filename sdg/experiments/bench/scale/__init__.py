@@ -1,0 +1,1 @@
+"""What running on many machines costs and loses: `sdg bench scale`."""

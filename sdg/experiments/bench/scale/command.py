@@ -1,0 +1,167 @@
+"""Many machines: what an engine costs, what a lost node loses, what a worker sees, and what leaves this machine.
+
+    sdg bench scale --json                      everything, some ten minutes on two cores
+    sdg bench scale --parts overhead,nodes      parts: overhead, nodes, busy, environment, deaths, sharing
+
+`overhead` is wall-clock time beyond what the units themselves take with every worker busy, as a share of that;
+`lost_units` is how many units had to be begun again or were given up; `equal`, whether results are those of local
+processes (or what the row's note says). `nodes` needs root for network namespaces.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sdg.experiments.bench.options import list_option
+from sdg.experiments.bench.scale.machines import SECRET, Node, cluster
+from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
+from sdg.experiments.config.assembly import planner_of
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
+from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.workers.workers import Workers, use_workers
+from sdg.storage import Journal, plain
+
+Row = dict[str, Any]
+UNIT_SECONDS, BUSY_SECONDS = 2.0, 10.0
+
+
+def rows(
+    *,
+    parts: Annotated[Sequence[str], list_option("what to measure")] = (
+        "overhead", "nodes", "busy", "environment", "deaths", "sharing",
+    ),
+    units: Annotated[int, typer.Option(help="units of `deaths`; every tenth kills its worker")] = 1000,
+    workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
+) -> Iterator[Row]:  # fmt: skip
+    """A row for each figure."""
+    measured: dict[str, Callable[[], Iterator[Row]]] = {
+        "overhead": _overhead,
+        "nodes": _nodes,
+        "busy": lambda: _busy(workers),
+        "environment": _environment,
+        "deaths": lambda: _deaths(units),
+        "sharing": _sharing,
+    }
+    for part in parts:
+        yield from measured[part]()
+
+
+def _row(part: str, engine: str, *, workers: int, units: int, **rest: Any) -> Row:
+    empty = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
+    return {"part": part, "engine": engine, "workers": workers, "units": units} | empty | rest
+
+
+def _timed(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
+    began = time.monotonic()
+    results = [result for _, result in sorted(workers(sleep, jobs), key=lambda pair: pair[0].number)]
+    return time.monotonic() - began, results
+
+
+def _overhead() -> Iterator[Row]:
+    """Units of two seconds on two workers: local processes, then a cluster; both are warm."""
+    jobs, local = [Nap(number, UNIT_SECONDS) for number in range(20)], Workers(2)
+    ideal = UNIT_SECONDS * len(jobs) / 2
+    with cluster(2) as (pool, _):
+        found = {}
+        for engine in (None, pool):
+            with use_workers(engine=engine):
+                _timed(local, [Nap(number) for number in range(4)])
+                found[engine] = _timed(local, jobs)
+    for name, engine in (("local", None), ("dask", pool)):
+        seconds, results = found[engine]
+        beside = "" if engine is None else f"{seconds / found[None][0] - 1:.4f} of the local time more"
+        yield _row("overhead", name, workers=2, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
+                   equal=results == found[None][1], note=beside)  # fmt: skip
+
+
+def _nodes(episodes: int = 24) -> Iterator[Row]:
+    """Episodes of the shipped library on two nodes, one of which is killed after a third of them."""
+    config = load(find_config("tiny"))
+    planner = planner_of(config, None, SHIPPED, agent="sdg")
+    tasks = evaluation_tasks(["PutNextLocal"], instructions=episodes, repeats=1, seed=config.seed)
+    jobs = [Job(planner, task) for task in tasks]
+    with tempfile.TemporaryDirectory() as place:
+        with Journal(Path(place, "local.jsonl")) as journal:
+            expected = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
+        try:
+            with cluster(2, namespaces=True) as (pool, nodes), use_workers(engine=pool):
+                finished: list[Any] = []
+                heard = partial(_kill_at, finished=finished, nodes=nodes, count=episodes // 3)
+                with Journal(Path(place, "dask.jsonl")) as journal:
+                    found = run_jobs(jobs, journal=journal, done=heard)
+        except OSError as error:
+            yield _row("nodes", "dask", workers=2, units=episodes, note=str(error))
+            return
+        again = sum(pool.begun.values()) - episodes
+        yield _row("nodes", "dask", workers=2, units=episodes, lost_units=again,
+                   equal=[_result(row) for row in found] == expected, note="a node killed")  # fmt: skip
+
+
+def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[Node], count: int) -> None:
+    finished.append(row)
+    if len(finished) == count:
+        nodes[0].kill()
+
+
+def _result(row: Any) -> Row:
+    """A row without its clock."""
+    return {name: value for name, value in plain(row).items() if name != "seconds"}
+
+
+def _busy(workers: int) -> Iterator[Row]:
+    """Sleeping units on many workers: the share of their time in which they have a unit."""
+    jobs = [Nap(number, BUSY_SECONDS) for number in range(workers * 6)]
+    with cluster(1, threads=workers) as (pool, _), use_workers(engine=pool):
+        _timed(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
+        seconds, results = _timed(Workers(1), jobs)
+    ideal = BUSY_SECONDS * len(jobs) / workers
+    note = f"busy {ideal / seconds:.4f} in units of {BUSY_SECONDS:.0f} s"
+    yield _row("busy", "dask", workers=workers, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
+               equal=results == list(range(len(jobs))), note=note)  # fmt: skip
+
+
+def _environment() -> Iterator[Row]:
+    """Keys of the parent and of the node among all that a worker can read of environments."""
+    os.environ["SDG_BENCH_KEY"] = SECRET
+    try:
+        with cluster(1) as (pool, _):
+            for name, engine in (("local", None), ("dask", pool)):
+                with use_workers(engine=engine):
+                    ((_, seen),) = Workers(1)(read_environment, [Nap(0)])
+                keys = [text.partition("=")[0] for text in seen if SECRET in text]
+                names = ", ".join(sorted({text.partition("=")[0] for text in seen if text}))
+                yield _row("environment", name, workers=1, units=1, equal=not keys, note=f"keys {keys}; sees {names}")
+    finally:
+        del os.environ["SDG_BENCH_KEY"]
+
+
+def _deaths(units: int) -> Iterator[Row]:
+    """Units of which every tenth kills its worker whenever it is begun: each is reported once."""
+    jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
+    expected = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
+    with cluster(2) as (pool, _):
+        for name, engine in (("local", None), ("dask", pool)):
+            with use_workers(engine=engine):
+                seconds, results = _timed(Workers(2), jobs)
+            told = [f"lost {job.number}" if str(each).startswith("lost:") else each
+                    for job, each in zip(jobs, results, strict=True)]  # fmt: skip
+            lost = sum(str(each).startswith("lost ") for each in told)
+            yield _row("deaths", name, workers=2, units=units, lost_units=lost, equal=told == expected,
+                       note=f"{seconds:.0f} s")  # fmt: skip
+
+
+def _sharing() -> Iterator[Row]:
+    """A library and 100 episodes written in others' formats and read back by their own loaders."""
+    from sdg.experiments.share.measure import rows as share_rows
+
+    for about in share_rows():
+        yield _row("sharing", about.pop("format"), workers=1, **about)

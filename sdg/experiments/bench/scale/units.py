@@ -1,0 +1,46 @@
+"""Units of work for measuring engines. It imports little: every fresh worker imports it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Nap:
+    """A unit that sleeps and computes nothing, or, where `fatal`, kills its worker."""
+
+    number: int
+    seconds: float = 0.0
+    fatal: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Its name."""
+        return f"nap/{self.number}"
+
+    def on_lost(self, reason: str) -> str:
+        """What is reported when its worker was lost."""
+        return f"lost: {reason}"
+
+
+def sleep(job: Nap) -> int:
+    """Do it; its number."""
+    if job.fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(job.seconds)
+    return job.number
+
+
+def read_environment(job: Nap) -> list[str]:
+    """Whatever a worker can read of environments: its own, and those of all processes that the system shows it."""
+    found = [f"{name}={text}" for name, text in os.environ.items()]
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/environ", "rb") as file:
+                found += file.read().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+    return found

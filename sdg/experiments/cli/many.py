@@ -1,0 +1,100 @@
+"""Where a command's jobs run, and which shard of them: `--workers` and `--shard`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sdg.console import UserError
+from sdg.experiments.cli.bench import JsonOption
+
+LOCAL = "local"
+
+
+@contextlib.contextmanager
+def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Iterator[None]:
+    """The workers at an address (`local` or `dask://HOST:PORT`) do what is asked inside; of a shard, its part alone.
+
+    Raises UserError for workers that aren't there and for a folder of another shard.
+    """
+    from sdg.experiments.workers.cluster import connect
+    from sdg.experiments.workers.shards import SHARD, parse_shard
+    from sdg.experiments.workers.workers import ShardFinished, use_workers
+    from sdg.storage.files import atomic_write, line
+    from sdg.storage.folder import SCHEMA, read_artefact
+
+    part = parse_shard(shard) if shard else None
+    if part is not None:
+        about = {"schema": SCHEMA, "number": part[0], "of": part[1]}
+        kept = folder / SHARD
+        if kept.exists() and read_artefact(kept) != about:
+            raise UserError(f"{folder} is another shard than {shard}: name another --out")
+    engine = None if address == LOCAL else connect(address)
+    try:
+        with use_workers(engine=engine, shard=part):
+            yield
+    except ShardFinished as error:
+        print(f"sdg: shard {shard} of this stage is done ({error}): `sdg merge` it with the others", file=sys.stderr)
+    finally:
+        if part is not None and (folder / "run.json").exists():
+            atomic_write(folder / SHARD, line(about) + "\n")
+        if engine is not None:
+            engine.client.close()
+
+
+def merge(
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="run folders of all shards")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="folder for the run that they make")],
+    as_json: JsonOption = False,
+) -> None:
+    """Put the shards of a run (`sdg run --shard I/N`) together; the same command without --shard goes on from there."""
+    from sdg.console import output
+    from sdg.experiments.workers.shards import merge as merge_shards
+
+    with output(as_json=as_json) as lines:
+        lines.rows(merge_shards(shards, out))
+
+
+def sweep(
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="a YAML file, or a name in configs/")],
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=A,B", help="values to try; several --set: all pairs")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="training seeds of each setting, 0 to N - 1")] = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the runs")] = None,
+    workers: Annotated[str, typer.Option(metavar="local|dask://HOST:PORT", help="where jobs run")] = LOCAL,
+    at_once: Annotated[int, typer.Option(min=1, help="runs side by side; on a cluster, as many as keep it busy")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a config with several settings and training seeds; the table has intervals across seeds. It resumes."""
+    from sdg.console import output, progress
+    from sdg.experiments.run.sweep import sweep as run_sweep
+
+    folder = out or Path("runs") / f"sweep-{Path(config).stem}"
+    with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
+        found = run_sweep(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress())
+        lines.rows(found)
+
+
+def open_page(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="a run or library folder to browse")] = None,
+    host: Annotated[str, typer.Option(help="address to listen on; others than loopback let others in")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free")] = 8765,
+) -> None:
+    """Open a page on this machine: instruct the robot, make a skill of a check, browse a library and a run."""
+    from sdg.experiments.app.server import Playground, serve
+    from sdg.experiments.table.comparison import find_library
+
+    playground = Playground(find_library(str(run or "")), run)
+    try:
+        server = serve(playground, host=host, port=port)
+    except OSError as error:
+        raise UserError(f"can't listen on {host}:{port}: {error.strerror}; name another --port") from None
+    print(f"http://{host}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    with server:
+        server.serve_forever()

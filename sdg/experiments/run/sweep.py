@@ -1,0 +1,75 @@
+"""Runs over settings and training seeds, each in a folder of its own, and a table with intervals across the seeds."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sdg.console import UserError
+from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.config import RunConfig, find_config, load
+from sdg.experiments.run.runs import run
+from sdg.pipeline.plan import Progress
+from sdg.skills.statistics import student_interval, wilson_interval
+from sdg.storage import RunFolder
+from sdg.storage.metrics import file_name
+
+AGENT = "sdg"
+
+
+def sweep(
+    config: str, settings: Sequence[str], *, seeds: int, folder: Path, at_once: int, progress: Progress
+) -> Iterator[dict[str, Any]]:
+    """A row for each combination of the settings (`key=a,b`) and level, over the training seeds 0 to `seeds` - 1.
+
+    Runs that are finished in `folder` are not run again, `at_once` others side by side. Raises ConfigError for a
+    setting that there isn't, before any run, and what a run raises.
+    """
+    combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
+    wanted = [(overlay, seed) for overlay in combinations for seed in range(seeds)]
+    configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
+    places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
+    with ThreadPoolExecutor(at_once) as threads:
+        results = list(threads.map(lambda each, place: _results(each, place, progress), configs, places))
+    for number, overlay in enumerate(combinations):
+        part = results[number * seeds : (number + 1) * seeds]
+        for level in dict.fromkeys(row["level"] for rows in part for row in rows if row["agent"] == AGENT):
+            same = [row for rows in part for row in rows if (row["level"], row["agent"]) == (level, AGENT)]
+            yield {"setting": " ".join(overlay) or "-", "level": level} | summarise_seeds(same)
+
+
+def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Mean success across training seeds with Student's 95 % interval, at least as wide as that of all episodes.
+
+    `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
+    """
+    rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
+    solved = round(sum(row["success_rate"] * row["episodes"] for row in rows))
+    across = student_interval(rates).widened(wilson_interval(solved, episodes))
+    low, high = max(across.low, 0.0), min(across.high, 1.0)
+    return {
+        "seeds": len(rows), "episodes": episodes, "success_rate": across.value, "low": low, "high": high,
+        "lowest": min(rates), "highest": max(rates),
+    }  # fmt: skip
+
+
+def _choices(setting: str) -> list[str]:
+    """`key=a,b` as `key=a` and `key=b`; commas in brackets belong to a value. Raises UserError for no values."""
+    key, equals, text = setting.partition("=")
+    values = [value for value in re.split(r",(?![^\[]*\])", text) if value]
+    if not equals or not values:
+        raise UserError(f"--set {setting}: write --set KEY=A,B, such as --set verify.t_verify=1000,3000")
+    return [f"{key}={value}" for value in values]
+
+
+def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping[str, Any]]:
+    with RunFolder.start(place, settings_of(config)) as folder:
+        if "rows" not in (folder.read_json("results.json") or {}):
+            progress.note(f"run: {place}")
+            list(run(config, folder, until="run", progress=progress))
+        rows: list[Mapping[str, Any]] = (folder.read_json("results.json") or {})["rows"]
+        return rows

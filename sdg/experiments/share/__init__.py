@@ -1,0 +1,1 @@
+"""What was learned in forms that others read: Hugging Face model folders, Minari datasets, callbacks of trackers."""

@@ -1,0 +1,103 @@
+"""A library as a Hugging Face model folder, which `sdg.load` reads back.
+
+The folder is the library's own (library.json, safetensors), with a README.md whose metadata the Hub reads, config.json,
+the composed programs and a film. `huggingface-cli upload NAME DIR` publishes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sdg.console import UserError
+from sdg.envs.domains import DEFAULT, domain
+from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.solve import solve
+from sdg.skills.library.card import write_card
+from sdg.skills.library.composed import ComposedLibrary, load_composed
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import CARD, load_library, save_library
+from sdg.storage.files import atomic_write
+
+FILM, COMPOSED, CONFIG = "replay.gif", "composed.json", "config.json"
+
+
+def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", seed: int = 0) -> dict[str, object]:
+    """Write the library in `place` to `folder`; a row of what is there. The film is of the level's layout `seed`.
+
+    Raises LibraryError for a library that can't be used and for a folder that holds other things, UserError without
+    the package huggingface_hub.
+    """
+    library = load_library(place)
+    composed = load_composed(place / COMPOSED) if (place / COMPOSED).exists() else None
+    card = model_card(library, composed, name=folder.name, licence=licence)
+    save_library(library, folder)
+    atomic_write(folder / CARD, card)
+    about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
+    atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")
+    if composed is not None:
+        atomic_write(folder / COMPOSED, (place / COMPOSED).read_bytes())
+    film = _film(library, folder, seed=seed)
+    if film:
+        atomic_write(folder / FILM, film)
+    return {"folder": str(folder), "skills": len(library.skills), "film": bool(film), "licence": licence}
+
+
+def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name: str, licence: str) -> str:
+    """README.md: what the Hub reads of it (a success rate for each skill), then the library's own card and programs."""
+    try:
+        from huggingface_hub import EvalResult, ModelCardData
+    except ModuleNotFoundError:
+        raise UserError("this needs huggingface_hub: pip install --constraint constraints.txt 'sdg[hub]'") from None
+    levels = library.provenance.get("levels", ["fresh starts"])
+    results = [
+        EvalResult(
+            task_type="reinforcement-learning",
+            task_name="Reinforcement learning",
+            dataset_type=library.domain,
+            dataset_name=f"{', '.join(map(str, levels))}, starts of {skill.name}",
+            metric_type="success_rate",
+            metric_name=f"success of {skill.episodes} episodes, 95 % interval "
+            f"{skill.success_interval[0]:.3f} to {skill.success_interval[1]:.3f}",
+            metric_value=round(skill.success_rate, 4),
+            verified=False,
+        )
+        for skill in library.skills
+    ]
+    data = ModelCardData(
+        license=licence, library_name="sdg", model_name=name, eval_results=results,
+        tags=["reinforcement-learning", "options", "skills", library.domain.partition(":")[0]],
+    )  # fmt: skip
+    checks = [_listing(skill.name, [each.check.source for each in skill.checks]) for skill in library.skills]
+    programs = [_listing(skill.name, [skill.source]) for skill in composed.skills] if composed else []
+    body = [
+        f"---\n{data.to_yaml()}\n---\n",
+        f"Load it with `sdg.load({name!r})` after downloading the folder.\n",
+        write_card(library),
+        "## Check functions\n",
+        *checks,
+        *(["## Composed programs\n", *programs] if programs else []),
+    ]
+    return "\n".join(body)
+
+
+def _listing(name: str, sources: Sequence[str]) -> str:
+    """Sources under a heading, in a fence longer than any that a model wrote into them."""
+    text = "\n\n".join(source.strip() for source in sources)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"### {name}\n\n{fence}python\n{text}\n{fence}\n"
+
+
+def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
+    """An episode of the rule-based planner with these skills; nothing for worlds that it doesn't know."""
+    if library.domain != DEFAULT:
+        return b""
+    levels = library.provenance.get("levels") or domain(DEFAULT).levels()
+    _, played = solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))
+    try:
+        return episode_gif(played)
+    except ValueError:
+        return b""

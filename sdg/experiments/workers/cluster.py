@@ -1,0 +1,190 @@
+"""Jobs on a Dask cluster, by the protocol of the local pool: `--workers dask://HOST:PORT`, or a Client from Python.
+
+The parent keeps the language model, the keys and the journals. It hands out units, answers what nodes ask, and reads
+their results as data. A unit that was begun twice without a result is given up: it may be what kills its workers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from sdg.console import UserError
+from sdg.experiments.workers import node
+from sdg.experiments.workers.content import Packer
+from sdg.experiments.workers.workers import ERRORS, RESULTS
+from sdg.sandbox.process.pool import TRIES, Lost, Patience, make_sendable
+from sdg.sandbox.process.values import BadFrame, Reader, frames
+from sdg.storage.files import RunError
+
+SCHEME = "dask://"
+CONNECT_SECONDS = 15
+JOIN_SECONDS = 120
+"""How long to wait for the scheduler, and for its first worker."""
+ASKED_AT_ONCE = 64
+GO_ON = "What was finished is kept, and the same command goes on from there."
+
+
+def connect(address: str, *, wait: float = JOIN_SECONDS) -> DaskPool:
+    """The cluster whose scheduler is at `dask://HOST:PORT`. Raises UserError for one that isn't there or has no worker
+    after `wait` seconds."""
+    if not address.startswith(SCHEME):
+        raise UserError(f"--workers takes local or {SCHEME}HOST:PORT, not {address!r}")
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise UserError("--workers dask:// needs Dask: pip install --constraint constraints.txt 'sdg[dask]'") from None
+    place = address.removeprefix(SCHEME)
+    try:
+        client = Client(f"tcp://{place}", timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"no Dask scheduler answers at {place} ({type(error).__name__}): start one with `dask scheduler`, "
+            "or correct the address; nothing was begun"
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=wait)
+    except TimeoutError:
+        client.close()
+        raise UserError(f"no worker has joined {place}: start some with `dask worker tcp://{place}`") from None
+    return DaskPool(client)
+
+
+@dataclass(eq=False)
+class DaskPool:
+    """Runs jobs on the cluster of a `distributed.Client`. `begun` counts how often each unit was begun, by job number
+    of the latest run; it tells what a lost node cost."""
+
+    client: Any
+    begun: Counter[int] = field(default_factory=Counter)
+
+    def run(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any],
+        patience: Patience = Patience(),
+    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+        """(number of the job, result) as they finish; `Lost` for jobs that were given up.
+
+        What a job raises ends the others and is raised here. Raises UserError for nodes of other versions, before any
+        work, and RunError when the cluster is gone.
+        """
+        from distributed import as_completed
+
+        if function.__module__ == "__main__":
+            raise UserError(f"a cluster can't import {function.__name__} from a script: move it to a module")
+        self._check_nodes()
+        packer, name, self.begun = Packer(), f"sdg-{uuid.uuid4().hex}", Counter()
+        ticket = node.Ticket(name, node.facts(), patience)
+        reader = Reader(RESULTS | ERRORS)
+        futures: dict[Any, int] = {}
+        with self._answering(name, jobs=jobs, packer=packer, answer=answer, begun=self.begun):
+            try:
+                for number, job in enumerate(jobs):
+                    call = packer.pack((function, job))
+                    key = f"{name}-{number}"
+                    futures[self.client.submit(node.run_unit, number, call, ticket, key=key, pure=False)] = number
+                done = as_completed(list(futures), loop=self.client.loop, with_results=True, raise_errors=False)
+                for future, said in done:  # fetched at once: what lies on a node is gone with it
+                    yield futures[future], _read(future.status, said, reader)
+                    future.release()
+            finally:
+                with contextlib.suppress(Exception):  # the cluster may be what is gone
+                    self.client.cancel(list(futures))
+
+    def _check_nodes(self) -> None:
+        """Refuse nodes whose results could differ. Raises UserError that names one and what it has."""
+        try:
+            found = self.client.run(node.differences, node.facts())
+        except ModuleNotFoundError as error:
+            raise UserError(f"a node lacks {error.name}: install the same sdg there; nothing was begun") from None
+        for address, differing in found.items():
+            if differing:
+                raise UserError(
+                    f"the node {address} has {differing}: install the versions of constraints.txt and the same sdg "
+                    "there; nothing was begun"
+                )
+
+    @contextlib.contextmanager
+    def _answering(
+        self, name: str, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any], begun: Counter[int]
+    ) -> Iterator[None]:
+        """Answer what nodes ask on the run's queue, each question in a thread: a model may take minutes."""
+        from distributed import Queue
+
+        requests, reader = Queue(name, client=self.client), Reader()
+        answers: dict[str, Any] = {}
+
+        def answer_one(request: Any) -> None:
+            mine, kind, about = request
+            try:
+                said = {"value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, begun=begun,
+                                         reader=reader)}  # fmt: skip
+            except Exception as error:
+                said = {"error": make_sendable(error)}
+            if mine not in answers:
+                answers[mine] = Queue(mine, client=self.client)
+            answers[mine].put(pickle.dumps(said))
+
+        def listen() -> None:
+            with ThreadPoolExecutor(ASKED_AT_ONCE) as threads, contextlib.suppress(Exception):
+                while (request := requests.get()) is not None:
+                    threads.submit(answer_one, request)
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        try:
+            yield
+        finally:
+            with contextlib.suppress(Exception):
+                requests.put(None)
+                listener.join(CONNECT_SECONDS)
+                for queue in (requests, *answers.values()):
+                    queue.close()
+
+
+def _answer(
+    kind: str, about: Any, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any],
+    begun: Counter[int], reader: Reader,
+) -> Any:  # fmt: skip
+    """The parent's answer to a node. Raises ValueError for what is no question, LeftOut for a unit begun too often."""
+    if kind == node.BEGIN:
+        if begun[about] >= TRIES:
+            raise node.LeftOut(f"its worker's node was gone {TRIES} times")
+        begun[about] += 1
+        return None
+    if kind == node.CONTENT:
+        return packer.contents[about]
+    if kind == node.QUESTION:
+        number, request = about
+        return answer(jobs[number], reader.value(next(frames(bytearray(request)))))
+    raise ValueError(f"a node asked {kind!r:.40}")
+
+
+def _read(status: str, said: Any, reader: Reader) -> Any:
+    """A unit's result; `Lost` for one that was lost with its node or says what no worker may say."""
+    from distributed.scheduler import KilledWorker
+
+    if status not in ("finished", "error"):
+        raise RunError(f"the Dask scheduler is gone. {GO_ON}")
+    if status == "error":
+        error = said[1]
+        if isinstance(error, KilledWorker):
+            return Lost(f"its nodes were gone: {error}"[:300], hung=False)
+        raise RunError(f"a node failed: {error!r:.300}. {GO_ON}")
+    try:
+        found = dict(reader.value(next(frames(bytearray(said)))))
+    except (BadFrame, StopIteration, TypeError, ValueError) as bad:
+        return Lost(f"its node said {bad}"[:300])
+    if "node" in found:
+        raise RunError(f"the node {found['node']}. {GO_ON}")
+    if "error" in found:
+        raise reader.error(str(found["error"]), str(found.get("text")))
+    if "lost" in found:
+        return Lost(str(found["lost"]), str(found.get("code")), found.get("hung") is True)
+    return found.get("value")

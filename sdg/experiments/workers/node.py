@@ -1,0 +1,138 @@
+"""What runs on a node of a cluster: a unit in a walled process of its own, and a line to the parent for what it asks.
+
+The process that Dask starts on a node holds the line and runs no generated code. That runs in a child with a cleaned
+environment, limits and walls (`sdg.sandbox.process`), whose answers are data.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import pickle
+import socket
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sdg.envs.kernels import cache_folder
+from sdg.experiments.workers import compiled
+from sdg.experiments.workers.content import unpack
+from sdg.experiments.workers.workers import ERRORS, RESULTS
+from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.values import encode, name_of
+from sdg.storage.provenance import versions
+
+BEGIN, CONTENT, QUESTION = "begin", "content", "question"
+"""What a node asks its parent: whether it may begin a unit, for the bytes of a digest, what a job asks."""
+_TEXT = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What every unit of a run carries: the name of the run's line, what the parent runs on, when a unit is hung."""
+
+    line: str
+    facts: dict[str, str]
+    patience: Patience
+
+
+class NodeError(RuntimeError):
+    """A node can't do its work; the message names it and says what to do."""
+
+
+class LeftOut(Exception):
+    """The parent won't have the unit begun once more."""
+
+
+@cache
+def facts() -> dict[str, str]:
+    """What results depend on: versions, and a digest of our source."""
+    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return versions() | {"source of sdg": digest.hexdigest()[:12]}
+
+
+def differences(expected: dict[str, str]) -> str:
+    """What this node has that the parent has otherwise, in words; "" when nothing."""
+    here = facts()
+    return ", ".join(f"{name} {here.get(name)} instead of {each}" for name, each in expected.items()
+                     if here.get(name) != each)  # fmt: skip
+
+
+def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
+    """Do a unit of a run; what became of it as a message of `sdg.sandbox.process.values`."""
+    ask = _line(ticket.line)
+    try:
+        if differing := differences(ticket.facts):
+            raise NodeError(f"has {differing}: install the versions of constraints.txt and the same sdg there")
+        ask(BEGIN, number)
+        return encode(_outcome(number, call, ticket, ask))
+    except NodeError as error:
+        return encode({"node": f"{socket.gethostname()} {error}"})
+    except LeftOut as error:
+        return encode({"lost": str(error), "code": "", "hung": False})
+
+
+def _outcome(number: int, call: bytes, ticket: Ticket, ask: Callable[[str, Any], Any]) -> dict[str, Any]:
+    try:
+        function, job = unpack(call, lambda digest: ask(CONTENT, digest))
+        if function.__module__.startswith("sdg."):
+            _compile_once()
+    except OSError as error:
+        raise NodeError(f"can't keep what jobs need: {error}; mend that, or set SDG_CACHE_DIR there") from None
+    answer = lambda job, request: ask(QUESTION, (number, encode(request)))  # noqa: E731
+    try:
+        ((_, result),) = _pool(ticket.patience).run(function, [job], answer=answer)
+    except Exception as error:
+        return {"error": name_of(type(error)), "text": str(error)[:_TEXT]}
+    if isinstance(result, Lost):
+        return {"lost": result.reason, "code": result.code, "hung": result.hung}
+    return {"value": result}
+
+
+_own = threading.local()
+
+
+def _pool(patience: Patience) -> Pool:
+    """One walled process for each thread of the node's Dask worker, kept for its next unit."""
+    if getattr(_own, "patience", None) != patience:
+        if hasattr(_own, "pool"):
+            _own.pool.close()
+        _own.pool, _own.patience = Pool(1, results=RESULTS | ERRORS, patience=patience), patience
+    return _own.pool
+
+
+@cache
+def _compile_once() -> None:
+    """Kernels are machine code, so each node makes its own, once: its other workers wait and read them."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / "compile.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        compiled.ensure()
+
+
+def _line(name: str) -> Callable[[str, Any], Any]:
+    """A function that asks the parent (a kind of request and plain data) and waits for its answer.
+
+    Each thread has a queue of its own for the answers of a run; the parent closes it when the run ends.
+    """
+    from distributed import Queue, get_client
+
+    if getattr(_own, "line", "") != name:
+        _own.line, _own.mine = name, f"{name}-{uuid.uuid4().hex}"
+        _own.requests, _own.answers = (Queue(each, client=get_client()) for each in (name, _own.mine))
+    requests, answers, mine = _own.requests, _own.answers, _own.mine
+
+    def ask(kind: str, about: Any) -> Any:
+        requests.put([mine, kind, about])
+        said = pickle.loads(answers.get())
+        if "error" in said:
+            raise said["error"]
+        return said["value"]
+
+    return ask

@@ -1,0 +1,112 @@
+"""Shards of a run for queues that start commands: `sdg run --shard I/N`, and `sdg merge`, which puts them together.
+
+A shard is a run folder in which the units of other shards are missing. It stops at the first stage whose units aren't
+all there; merged, they go on from that stage. What shards have in common (all began as copies of one folder, say) must
+be equal.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sdg.console import UserError
+from sdg.storage import RunFolder, RunSettings, read_description, read_journal
+from sdg.storage.files import explaining, line
+from sdg.storage.folder import differences, read_artefact
+from sdg.storage.metrics import read_metrics
+
+SHARD = "shard.json"
+"""In the folder of a shard: which it is."""
+JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`I/N` with I from 1 to N. Raises UserError for another text."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= of:
+        raise UserError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {text!r}")
+    return number, of
+
+
+def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
+    """Put the shards of one run together in `out`: a new folder, or the run that an earlier merge made there.
+
+    A row for each journal: its units, and how many of them are new. Raises UserError for a shard that is missing, given
+    twice or of another config, and for a unit of which two shards say different things; nothing is written then.
+    """
+    settings = _settings(shards)
+    rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
+    metrics = {line(row): row for shard in shards for row in read_metrics(shard / "metrics.jsonl")}
+    with RunFolder.start(out, settings) as folder:
+        for shard in shards:
+            _copy_weights(shard, out)
+        table = []
+        for name, merged in rows.items():
+            new = [row for unit, row in merged.items() if unit not in folder.journal(name)]
+            for row in new:
+                folder.journal(name).append(row)
+            table.append({"journal": name, "units": len(merged), "new": len(new)})
+        for unit in dict.fromkeys(row["unit"] for row in metrics.values() if "unit" in row):
+            folder.metrics.begin(unit)
+            for row in metrics.values():
+                if row.get("unit") == unit:
+                    folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
+    return table
+
+
+def _settings(shards: Sequence[Path]) -> RunSettings:
+    """What the shards have in common. Raises UserError where they are not the shards of one run, each once."""
+    first = read_description(shards[0])
+    dealt: dict[tuple[int, int], Path] = {}
+    for shard in shards:
+        about = read_description(shard)
+        if (shard / "run.lock").exists():
+            raise UserError(f"{shard} is still being worked in: merge when it is done")
+        if differing := differences(first["config"], about["config"]):
+            raise UserError(f"{shard} is of another config than {shards[0]}: {differing[0][1]}")
+        if not (shard / SHARD).exists():
+            raise UserError(f"{shard} is no shard: `sdg run --shard I/N --out {shard}` makes one")
+        part = read_artefact(shard / SHARD)
+        number, of = int(part["number"]), int(part["of"])
+        if (number, of) in dealt:
+            raise UserError(f"shard {number}/{of} was given twice, as {dealt[number, of]} and {shard}: leave one out")
+        dealt[number, of] = shard
+    of = next(iter(dealt))[1]
+    missing = [number for number in range(1, of + 1) if (number, of) not in dealt]
+    if missing or len(dealt) != of:
+        raise UserError(
+            f"shard {missing[0] if missing else 1}/{of} is missing: run `sdg run --shard {missing[0]}/{of}` and give "
+            "its folder too" if missing else f"these are shards of different numbers, not all of {of}"
+        )  # fmt: skip
+    text = (shards[0] / "config.yaml").read_text(encoding="utf-8")
+    return RunSettings(first["config"], text, first["seed"], tuple(first.get("command", ())))
+
+
+def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:
+    """The rows of a journal in all folders by unit. Raises UserError for a unit that has two different ones."""
+    merged: dict[str, dict[str, Any]] = {}
+    for folder in folders:
+        path = folder / f"{name}.jsonl"
+        for row in read_journal(path) if path.exists() else ():
+            unit = str(row["unit"])
+            if merged.setdefault(unit, dict(row)) != row:
+                raise UserError(
+                    f"{path} has another {unit} than the shards before it: they don't come from one folder; begin them "
+                    "as copies of one (`sdg hypothesize --out BASE`)"
+                )
+    return merged
+
+
+def _copy_weights(shard: Path, out: Path) -> None:
+    """The weights and libraries of a shard that the merged run lacks."""
+    with explaining(out):
+        for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*")]:
+            to = out / path.relative_to(shard)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            if not to.exists():
+                shutil.copyfile(path, to)

@@ -1,0 +1,107 @@
+"""The playground in a real Chromium, at two widths: instruct, make a skill of a check, browse; and who may ask it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.agents.agents import ReplayAgent, Task, play_task
+from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.ui.browser import FLAGS, chromium
+from sdg.experiments.app.server import Playground, serve
+from sdg.experiments.table.comparison import SHIPPED
+from sdg.storage import RunFolder, RunSettings
+
+CHECK = "def facing(thing):\n    return get_facing() in find_objects(thing)"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    run = tmp_path_factory.mktemp("runs") / "mine"
+    with RunFolder.start(run, RunSettings({}, "", 0)) as folder:
+        folder.journal("episodes").append(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", 3)))
+    with serve(Playground(SHIPPED, run)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def post(address: str, path: str, body: str = "{}", **headers: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(address, timeout=60)
+    connection.request("POST", path, body, {"Origin": f"http://{address}"} | headers)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply.status, json.loads(text) if reply.status == 200 else text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -> None:
+    if not chromium():
+        pytest.skip("no Chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    shots = Path(os.environ.get("SDG_SHOTS", tmp_path))
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(f"http://{address}/")
+        page.get_by_label("Instruction, in your own words").fill("go to a ball")
+        page.get_by_role("button", name="Solve").click()
+        page.locator("#outcome", has_text="after").wait_for(timeout=60_000)
+        assert "go to a ball" in page.locator("#outcome").inner_text()
+        assert "def program" in page.locator("#program").inner_text()
+        assert "yes (rules)" in page.locator("#calls tr").first.inner_text()
+        page.wait_for_function("document.getElementById('film').naturalWidth > 300")
+        page.locator("textarea").fill(CHECK)
+        page.get_by_role("button", name="Learn").click()
+        page.locator("#learned", has_text="LearnedSkill(").wait_for(timeout=120_000)
+        assert "L" in str(page.locator("#curve path").get_attribute("d"))
+        page.locator("summary", has_text="collect").click()
+        assert "def check" in page.locator("details[open] pre").first.inner_text()
+        assert "GoToLocal" in page.locator("#episodes").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
+        page.screenshot(path=str(shots / f"app-{width}.png"), full_page=True)
+        assert not faults
+        browser.close()
+
+
+def test_what_can_not_be_is_said_in_words(address: str) -> None:
+    asked = json.dumps({"level": "Nowhere", "seed": 1})
+    status, said = post(address, "/instruct", asked)
+    assert status == 200
+    assert "Nowhere" in said["error"]
+    assert post(address, "/instruct", "no JSON")[1]["error"]
+    status, said = post(address, "/train", json.dumps({"level": "GoToLocal", "seed": 0, "check": "import os"}))
+    while not said["done"]:
+        said = post(address, "/curve")[1]
+    assert said["error"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Host": "evil.example:80", "Origin": "http://evil.example:80"},
+        {"Origin": "null"},
+    ],
+)
+def test_no_other_site_can_ask(address: str, headers: dict[str, str]) -> None:
+    assert post(address, "/about", **headers)[0] == 403
+
+
+def test_files_beside_the_page_are_not_served(address: str) -> None:
+    connection = http.client.HTTPConnection(address, timeout=60)
+    connection.request("GET", "/../server.py")
+    assert connection.getresponse().status == 404
+    connection.close()
+    assert post(address, "/secrets")[0] == 403

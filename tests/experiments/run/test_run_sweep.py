@@ -1,0 +1,62 @@
+"""A sweep: every setting with every seed, each run once, and honest intervals across seeds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.experiments.cli.main import main
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.run import sweep as module
+from sdg.experiments.run.sweep import summarise_seeds
+from sdg.storage import RunFolder
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The runs that were made, as (T_verify, seed): a stand-in for the run itself, which takes half a minute."""
+    made: list[tuple[int, int]] = []
+
+    def run(config: RunConfig, folder: RunFolder, **rest: Any) -> list[Any]:
+        made.append((config.verify.t_verify, config.seed))
+        row = {"level": "GoToLocal", "agent": "sdg", "success_rate": 0.9 + config.seed / 100, "episodes": 100}
+        folder.write_json("results.json", {"rows": [row, row | {"agent": "bot"}]})
+        return []
+
+    monkeypatch.setattr(module, "run", run)
+    return made
+
+
+def test_every_setting_is_run_with_every_seed_once(
+    tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["sweep", "tiny", "--set", "verify.t_verify=500,600", "--seeds", "3", "--out", str(tmp_path), "--json"]
+    assert main(asked) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(ran) == [(t, seed) for t in (500, 600) for seed in (0, 1, 2)]
+    assert [row["setting"] for row in rows] == ["verify.t_verify=500", "verify.t_verify=600"]
+    assert rows[0]["seeds"] == 3
+    assert rows[0]["success_rate"] == pytest.approx(0.91)
+    assert main(asked) == 0
+    assert len(ran) == 6, "the second time everything is there"
+
+
+def test_a_setting_that_there_is_not_is_refused_before_any_run(
+    tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "tiny", "--set", "verify.t_verifi=1,2", "--out", str(tmp_path)]) == 2
+    assert "t_verify" in capsys.readouterr().err
+    assert main(["sweep", "tiny", "--set", "verify.t_verify", "--out", str(tmp_path)]) == 2
+    assert not ran
+
+
+def test_an_interval_across_seeds_is_student_s_and_never_empty() -> None:
+    spread = summarise_seeds([{"success_rate": rate, "episodes": 100} for rate in (0.7, 0.8, 0.9)])
+    assert (spread["low"], spread["high"]) == (pytest.approx(0.5516, abs=1e-3), 1.0)
+    equal = summarise_seeds([{"success_rate": 1.0, "episodes": 100} for _ in range(5)])
+    assert 0.99 < equal["low"] < 1.0 == equal["high"]
+    one = summarise_seeds([{"success_rate": 0.5, "episodes": 10}])
+    assert one["low"] < 0.3 < 0.7 < one["high"]

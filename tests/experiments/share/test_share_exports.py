@@ -1,0 +1,97 @@
+"""What leaves this machine is read back by others' own loaders, equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sdg
+from sdg.agents.agents import ReplayAgent, Task, play_task
+from sdg.deduction.episode import Played
+from sdg.envs.babyai.bot import bot_actions
+from sdg.experiments.cli.main import main
+from sdg.experiments.share.datasets import read_dataset, write_dataset
+from sdg.experiments.share.hub import model_card
+from sdg.experiments.share.tracking import log_run
+from sdg.storage import RunFolder, RunSettings
+
+
+def play(seed: int) -> Played:
+    return Played.from_json(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", seed)))
+
+
+def test_a_hub_folder_is_read_by_the_hub_s_loader_and_by_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    assert main(["skills", "export", "--hub", str(tmp_path / "lib")]) == 0, capsys.readouterr().err
+    now, then = sdg.load(tmp_path / "lib"), sdg.load()
+    assert now.skills == then.skills
+    assert all(np.array_equal(now.weights[s][k], a) for s, arrays in then.weights.items() for k, a in arrays.items())
+    card = hub.ModelCard.load(tmp_path / "lib" / "README.md")
+    assert (card.data.license, card.data.library_name) == ("apache-2.0", "sdg")
+    assert len(card.data.eval_results) == len(then.skills)
+    assert then.skills[0].checks[0].check.source.strip().split("\n")[0] in card.text
+    assert "## Composed programs" in card.text
+    assert (tmp_path / "lib" / "replay.gif").read_bytes()[:3] == b"GIF"
+
+
+def test_a_name_in_a_library_can_not_forge_metadata() -> None:
+    pytest.importorskip("huggingface_hub")
+    library = sdg.load()
+    card = model_card(library, None, name="x\n---\nlicense: mit", licence="apache-2.0")
+    assert card.split("\n---\n")[0].count("license: apache-2.0") == 1
+    assert "\nlicense: mit" not in card
+
+
+def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
+    pytest.importorskip("minari")
+    rows = [play(seed) for seed in (3, 4)]
+    assert write_dataset("sdg/test-v0", rows, root=tmp_path) == 2
+    episodes = list(read_dataset("sdg/test-v0", root=tmp_path))
+    assert [tuple(map(int, each.actions)) for each in episodes] == [tuple(row.actions) for row in rows]
+    assert all(each.terminations[-1] and each.rewards[-1] > 0 for each in episodes)
+    assert [each.observations["mission"][0] for each in episodes] == [row.instruction for row in rows]
+    assert [len(each.observations["image"]) for each in episodes] == [row.steps + 1 for row in rows]
+
+
+def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
+    pytest.importorskip("minari")
+    whole = play(3)
+    short = Played.from_json(vars_of(whole) | {"actions": list(whole.actions[:1]), "success": False, "steps": 1})
+    write_dataset("sdg/short-v0", [short], root=tmp_path)
+    (episode,) = read_dataset("sdg/short-v0", root=tmp_path)
+    assert (bool(episode.terminations[-1]), bool(episode.truncations[-1])) == (False, True)
+
+
+def vars_of(row: Played) -> dict[str, Any]:
+    from sdg.storage import plain
+
+    return dict(plain(row))
+
+
+def test_export_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["skills", "export"]) == 2
+    assert "--hub DIR" in capsys.readouterr().err
+    assert main(["skills", "--hub", str(tmp_path / "x")]) == 2
+    assert "belongs to `sdg skills export`" in capsys.readouterr().err
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    assert main(["skills", "export", "--hub", str(tmp_path / "mine")]) == 1
+    assert (tmp_path / "mine" / "thesis.tex").exists()
+
+
+def test_a_tracker_s_callback_hears_of_curves_and_episodes(tmp_path: Path) -> None:
+    with RunFolder.start(tmp_path, RunSettings({}, "", 0)) as folder:
+        folder.metrics.begin("skill/1/0")
+        folder.metrics.write({"environment_steps": 10, "skill": "go", "validation_success": 0.5})
+        folder.journal("episodes").append({"unit": "e", "agent": "sdg", "level": "L", "success": True, "steps": 4})
+    heard: list[tuple[dict[str, float], int]] = []
+    assert log_run(tmp_path, lambda values, step: heard.append((values, step))) == 2
+    assert heard == [
+        ({"skill/1/0/environment_steps": 10.0, "skill/1/0/validation_success": 0.5}, 0),
+        ({"episodes/sdg/L/success": 1.0, "episodes/sdg/L/steps": 4.0}, 1),
+    ]

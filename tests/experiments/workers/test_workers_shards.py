@@ -1,0 +1,99 @@
+"""Shards of a run: each does its units alone, and merged they are the run that one process makes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdg.console import UserError
+from sdg.experiments.bench.scale.units import Nap, sleep
+from sdg.experiments.cli.many import workers_of
+from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
+from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
+from sdg.storage import RunFolder, RunSettings, read_journal
+
+SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
+
+
+def make(place: Path, units: Mapping[str, int], *, shard: str, settings: RunSettings = SETTINGS) -> Path:
+    with workers_of("local", shard=shard, folder=place), RunFolder.start(place, settings) as folder:
+        for unit, value in units.items():
+            folder.journal("episodes").append({"unit": unit, "value": value})
+    return place
+
+
+def units(run: Path) -> dict[str, Any]:
+    return {row["unit"]: row["value"] for row in read_journal(run / "episodes.jsonl")}
+
+
+def test_shards_are_disjoint_and_leave_nothing_out() -> None:
+    done: list[int] = []
+    for part in (1, 2, 3):
+        with use_workers(shard=(part, 3)), pytest.raises(ShardFinished):
+            done.extend(result for _, result in Workers(1)(sleep, [Nap(number) for number in range(40)]))
+    assert sorted(done) == list(range(40))
+
+
+def test_a_shard_of_one_is_everything() -> None:
+    with use_workers(shard=(1, 1)):
+        assert len(dict(Workers(1)(sleep, [Nap(0), Nap(1)]))) == 2
+
+
+def test_merged_shards_hold_all_units_once(tmp_path: Path) -> None:
+    shards = [
+        make(tmp_path / "a", {"common": 0, "u": 1}, shard="1/2"),
+        make(tmp_path / "b", {"common": 0, "v": 2}, shard="2/2"),
+    ]
+    (shards[0] / "skills").mkdir()
+    (shards[0] / "skills" / "1-0.safetensors").write_bytes(b"weights")
+    rows = merge(shards, tmp_path / "run")
+    assert units(tmp_path / "run") == {"common": 0, "u": 1, "v": 2}
+    assert [row["new"] for row in rows if row["journal"] == "episodes"] == [3]
+    assert (tmp_path / "run" / "skills" / "1-0.safetensors").read_bytes() == b"weights"
+    assert [row["new"] for row in merge(shards, tmp_path / "run")] == [0] * len(JOURNALS), "merged again: nothing new"
+    assert units(tmp_path / "run") == {"common": 0, "u": 1, "v": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["a"], r"shard 2/2 is missing: run `sdg run --shard 2/2`"),
+        (["a", "b", "a2"], r"shard 1/2 was given twice"),
+        (["a", "other"], "of another config"),
+        (["a", "different"], "has another u than the shards before it"),
+        (["a", "plain"], "is no shard"),
+        (["a", "busy"], "still being worked in"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given: list[str], message: str) -> None:
+    make(tmp_path / "a", {"u": 1}, shard="1/2")
+    shutil.copytree(tmp_path / "a", tmp_path / "a2")
+    make(tmp_path / "b", {"v": 1}, shard="2/2")
+    make(tmp_path / "different", {"u": 2}, shard="2/2")
+    make(tmp_path / "busy", {"v": 2}, shard="2/2")
+    (tmp_path / "busy" / "run.lock").write_text("{}")
+    make(tmp_path / "other", {"v": 1}, shard="2/2", settings=RunSettings({"name": "y", "seed": 1}, "", 1))
+    RunFolder.start(tmp_path / "plain", SETTINGS).close()
+    with pytest.raises(UserError, match=message) as raised:
+        merge([tmp_path / name for name in given], tmp_path / "run")
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_stays_the_shard_that_it_is(tmp_path: Path) -> None:
+    make(tmp_path / "a", {"u": 1}, shard="1/2")
+    with (
+        pytest.raises(UserError, match="is another shard than 2/2"),
+        workers_of("local", shard="2/2", folder=tmp_path / "a"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/2/3", "-1/2"])
+def test_a_shard_is_i_of_n(text: str) -> None:
+    with pytest.raises(UserError, match="I/N"):
+        parse_shard(text)
