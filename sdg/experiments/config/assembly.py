@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from sdg.envs.domains import domain
-from sdg.experiments.config.config import ModelConfig, RunConfig, dump
+from sdg.envs.files import has_lines
+from sdg.experiments.config.config import CONFIGS, ModelConfig, RunConfig, dump
 from sdg.experiments.play import players
 from sdg.experiments.play.episodes import Recipe
 from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
@@ -77,7 +78,7 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         reply_seconds=model.reply_seconds,
         concurrency=model.concurrency,
         retries=model.retries,
-        transcript=Path(model.transcript) if model.transcript else None,
+        transcript=_transcript(model.transcript) if model.transcript else None,
         record=folder / "transcript.jsonl" if folder else None,
         cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
         ledger=folder / "spent.json" if folder else None,
@@ -85,6 +86,11 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         limits=budget.limits,
         prices=budget.prices,
     )
+
+
+def _transcript(named: str) -> Path:
+    """The recording of that name, from here or else beside the configs that are shipped."""
+    return Path(named) if has_lines(Path(named)) or not has_lines(CONFIGS / named) else CONFIGS / named
 
 
 def _is_trusted(model: ModelConfig) -> bool:

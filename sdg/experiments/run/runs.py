@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from sdg.console import UserError
 from sdg.deduction.episode import Played
+from sdg.envs.domains import domain
 from sdg.experiments.config.assembly import (
     LIBRARY,
     explorers_of,
@@ -80,7 +81,8 @@ class _Run:
 
     def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
         self.config, self.folder, self.progress = config, folder, progress
-        if not (compiled.in_this_process() or compiled.are_there()):
+        needs_kernels = domain(config.world).column_reader is not None
+        if needs_kernels and not (compiled.in_this_process() or compiled.are_there()):
             progress.note("compiling kernels, once for this version and machine (about half a minute)")
             compiled.ensure()
         self.stages: dict[str, dict[str, Any]] = dict((folder.read_json("results.json") or {}).get("stages", {}))

@@ -34,7 +34,8 @@ CONTINUED = 0.5
 class SB3Settings:
     """Names and meaning are stable-baselines3's, but for these: `hidden` are the widths of the layers of actor and of
     critic. With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and
-    `redraw` is how often another one follows; 0: every attempt is an episode."""
+    `redraw` is how often another one follows; 0: every attempt is an episode. `lost_cost` is what losing the body takes
+    from the reward there."""
 
     n_steps: int = 128
     batch_size: int = 512
@@ -49,6 +50,7 @@ class SB3Settings:
     log_std_init: float = 0.0
     chain: int = 0
     redraw: float = 0.1
+    lost_cost: float = 0.0
 
 
 class ArraysVecEnv(VecEnv):
@@ -154,7 +156,7 @@ class RolloutCallback(BaseCallback):
 
 def keywords(settings: Any) -> dict[str, Any]:
     """Settings as stable-baselines3's PPO takes them; the others are of the network or of practice."""
-    others = {"hidden", "log_std_init", "chain", "redraw"}
+    others = {"hidden", "log_std_init", "chain", "redraw", "lost_cost"}
     return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in others}
 
 
@@ -245,10 +247,11 @@ class _SB3:
         common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}
         if chosen.chain:
             chained = ChainedPractice(starts, settings.n_envs, redraw=chosen.redraw, **common)
-            return SB3Learner(ChainedVecEnv(chained, most=chosen.chain), chosen, seed=seed, init_policy=init_policy)
+            rows = ChainedVecEnv(chained, most=chosen.chain, lost_cost=chosen.lost_cost)
+            return SB3Learner(rows, chosen, seed=seed, init_policy=init_policy)
         env = ContinuedPractice(starts, settings.n_envs, **common)
-        rows = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
-        return SB3Learner(rows, chosen, seed=seed, init_policy=init_policy)
+        single = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
+        return SB3Learner(single, chosen, seed=seed, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
         """A policy over the domain's inputs."""

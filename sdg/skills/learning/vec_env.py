@@ -87,13 +87,13 @@ class PracticeVecEnv(RowsVecEnv):
 class ChainedVecEnv(RowsVecEnv):
     """Chained practice for a learner: an episode ends when the body is lost, or is cut off after `most` steps.
 
-    The check pays 1, nothing else pays. Ends of subgoals inside an episode are none for the learner: it is paid for
-    what it can still reach afterwards.
+    The check pays 1, nothing else pays; losing the body costs `lost_cost`, unless the task is done by it. Ends of
+    subgoals inside an episode are none for the learner: it is paid for what it can still reach afterwards.
     """
 
-    def __init__(self, env: ChainedPractice, *, most: int) -> None:
+    def __init__(self, env: ChainedPractice, *, most: int, lost_cost: float = 0.0) -> None:
         super().__init__(len(env.age))
-        self.inputs, self.env, self.most = env.inputs, env, most
+        self.inputs, self.env, self.most, self.lost_cost = env.inputs, env, most, lost_cost
         self.lived = np.zeros(self.num_envs, np.int64)
         self.episodes = self.successes = 0
 
@@ -123,6 +123,7 @@ class ChainedVecEnv(RowsVecEnv):
         lost = over | env.are_lost()
         ended = fired | lost | (env.age >= env.horizon)
         self.notice(actions, fired=fired, over=lost, won=won, ended=ended)
+        rewards = fired - self.lost_cost * (lost & ~won)
         dones = lost | (self.lived >= self.most)
         on = np.flatnonzero(ended & ~dones)
         if len(on):
@@ -137,7 +138,7 @@ class ChainedVecEnv(RowsVecEnv):
             ]
             self.begin(np.flatnonzero(dones))
             self.lived[dones] = 0
-        return env.features(), fired.astype(np.float32), dones, infos
+        return env.features(), rewards.astype(np.float32), dones, infos
 
 
 class _PPO:

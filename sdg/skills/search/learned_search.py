@@ -38,8 +38,8 @@ ANOTHER = 0.5
 class SearchedRows(ChainedVecEnv):
     """Chained practice of one subgoal from one start; the latest way from the start that reached it is kept."""
 
-    def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool) -> None:
-        super().__init__(env, most=most)
+    def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool, lost_cost: float = 0.0) -> None:
+        super().__init__(env, most=most, lost_cost=lost_cost)
         self.must_succeed = must_succeed
         self.outcomes: deque[bool] = deque(maxlen=JUDGED)
         self.first = np.ones(self.num_envs, bool)
@@ -91,7 +91,7 @@ class LearnedSearch:
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `Search`."""
-        target = target_of(check, start.domain.language)
+        target, settings = target_of(check, start.domain.language), SB3Settings(**self.ppo)
         task = (check, tuple(target.tolist()))
         rows = SearchedRows(
             ChainedPractice(
@@ -99,12 +99,13 @@ class LearnedSearch:
             ),
             most=2 * self.settings.horizon,
             must_succeed=must_succeed,
+            lost_cost=settings.lost_cost,
         )
         if rows.env.reward(start.memory, np.zeros(1, np.int64))[0] and not must_succeed:
             return nothing_to_do(start)
         weights, met = self.learned
         policy = MLPPolicy(weights, start.domain.inputs) if weights else None
-        learner = SB3Learner(rows, SB3Settings(**self.ppo), seed=seed, init_policy=policy)
+        learner = SB3Learner(rows, settings, seed=seed, init_policy=policy)
         spent = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
         if not spent():
             learner.learn(budget, callback=lambda *_: True, should_stop=spent)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sdg.envs.domains import domain
 from sdg.experiments.workers.workers import Workers
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,6 +37,16 @@ def half(job: int) -> float:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_every_job_has_its_result(processes: int) -> None:
     assert dict(Workers(processes)(half, [1, 2, 3])) == {1: 0.5, 2: 1.0, 3: 1.5}
+
+
+def mission(level: str) -> str:
+    return domain(level.partition(":")[0]).layouts(level.partition(":")[2], [5]).mission(0)
+
+
+@pytest.mark.parametrize("level", ["ant:Spots_UMaze", "table:Touch"])
+def test_worlds_of_torques_open_where_no_program_may_be_started(level: str) -> None:
+    pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
+    assert dict(Workers(1)(mission, [level])) == {level: mission(level)}
 
 
 def who(job: int) -> int:

@@ -49,3 +49,15 @@ def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:
             budget(wrong)
     with pytest.raises(RegistryError, match="there is no model provider 'gpt'"):
         PlannerSettings(llm="gpt").model(tmp_path)
+
+
+def test_a_recording_is_found_beside_the_shipped_configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdg.experiments.config.assembly.CONFIGS", tmp_path)
+    monkeypatch.chdir(tmp_path.parent)
+    kept = config(model={"kind": "replay", "transcript": "words.jsonl"})
+    assert model_settings(kept, None).transcript == Path("words.jsonl")
+    (tmp_path / "words.jsonl.xz").write_bytes(b"")
+    assert model_settings(kept, None).transcript == tmp_path / "words.jsonl"
+    (tmp_path.parent / "words.jsonl").write_text("")
+    assert model_settings(kept, None).transcript == Path("words.jsonl")
+    (tmp_path.parent / "words.jsonl").unlink()

@@ -30,7 +30,7 @@ class Words:
 def settings(**ppo: Any) -> TrainSettings:
     """Practice on one core, rewards from the check alone; it ends with the steps of the skill."""
     return TrainSettings(
-        n_envs=16, patience=10**6, target_success=2.0, evaluate_every=50_000, validation_starts=96,
+        n_envs=16, patience=10**6, target_success=2.0, evaluate_every=100_000, validation_starts=96,
         learner="sb3", side_effect_cost=0.0, ppo=ppo,
     )  # fmt: skip
 
@@ -94,15 +94,15 @@ def ant_program(mission: str) -> str:
 ANT = Words(
     skills=(
         SkillSpec(
-            "walk", "walk a little way in a direction", check_that('moved("direction 0") >= 0.25'), 60, 921_600,
+            "walk", "walk a little way in a direction", check_that('moved("direction 0") >= 0.25'), 60, 2_000_000,
             arguments=_DIRECTIONS,
         ),
     ),
     level="Spots_UMaze",
     program=ant_program,
     settings=settings(
-        n_steps=256, batch_size=1024, n_epochs=5, learning_rate=3e-4, gamma=0.98, hidden=[128, 128], log_std_init=-0.5,
-        chain=500,
+        n_steps=256, batch_size=1024, n_epochs=10, learning_rate=3e-4, gamma=0.99, hidden=[128, 128], log_std_init=-0.5,
+        chain=500, lost_cost=10.0,
     ),
 )  # fmt: skip
 
