@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
@@ -34,14 +35,11 @@ from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
-from sdg.llm.registry import concurrency_of, is_rule_based
+from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunFolder
 from sdg.storage.journal import Rows
-
-MAX_BROWSERS = 8
-"""Episodes at a time while their models think somewhere else; each has a process and a browser."""
 
 
 def rows(
@@ -60,7 +58,10 @@ def rows(
     device: Annotated[str, typer.Option(help="embedded, adb or adb:SERIAL")] = EMBEDDED,
     masked: Annotated[bool, typer.Option("--masked", help="keep private values from the model")] = False,
     traces: Annotated[bool, typer.Option("--traces", help="keep AndroidLab's folder of each episode")] = False,
-    processes: options.Processes = 0,
+    processes: Annotated[
+        int, typer.Option("--processes", min=0, help="episodes at once; 0: one a core, 16 of a served model")
+    ] = 0,
+    timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for modes, tasks, guards or devices that there aren't, and without a browser."""
@@ -77,8 +78,9 @@ def rows(
     except RegistryError as error:
         raise UserError(str(error)) from None
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
+    model = PlannerSettings("", llm, base_url, with_library=False, budget=budget).model(folder)
     setting = PhoneSetting(
-        PlannerSettings("", llm, base_url, with_library=False, budget=budget).model(folder),
+        replace(model, timeout_seconds=timeout, concurrency=processes or model.concurrency),
         tuple(guards),
         device,
         PlannerSettings("", judge, base_url, with_library=False).model(folder) if judge else None,
@@ -90,8 +92,7 @@ def rows(
     more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
     with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
         jobs = [PhoneJob(task, mode) for mode in modes for task in chosen]
-        at_once = processes or max(cores(), min(concurrency_of(setting.model), MAX_BROWSERS))
-        played = play_missing(jobs, setting, run=run, processes=at_once if embedded else 1)
+        played = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
         found: list[Mapping[str, Any]] = [
             mode_row(mode, [each for each in played if each.mode == mode], setting) for mode in modes
         ]
