@@ -25,10 +25,10 @@ EMPTY = UiTree((), 0, (), ())
 _SAID = {
     "Tap": "press an element",
     "Long Press": "press an element for a second",
-    "Swipe": "drag the finger; dist is short, medium or long",
+    "Swipe": "drag the finger from there, or from the middle: the content goes along; dist is short, medium or long",
     "Type": "replace what is in the focused field",
-    "Enter": "press the keyboard's Enter",
-    "Home": "go to the home screen",
+    "Enter": "press the keyboard's Enter, which begins a search",
+    "Home": "go to the home screen with all apps",
     "Back": "go back, or close the keyboard or a dialog",
     "Wait": "let time pass",
     "finish": "end the task with an answer or a report",

@@ -6,10 +6,10 @@
 
 The embedded phone is nine small apps in Chromium: its figures are not AndroidLab's. Metrics are shares in [0, 1],
 computed as AndroidLab's code does. `held_out_success_rate` goes over the 15 tasks that no prompt, rule or guard was
-made from. Beside them: `false_completes` (finish was said, the task isn't solved), `side_effects` (episodes that
-changed something the task doesn't ask for), `confirmed` (presses that can't be undone, to which the benchmark says
-yes). The folder keeps every episode, and with --traces AndroidLab's folder of each. phonerules and phonerandom are no
-language models.
+made from; `--tasks measured` are these and 45 others. Beside them: `false_completes` (finish was said, the task isn't
+solved), `side_effects` (episodes that changed something the task doesn't ask for), `confirmed` (presses that can't be
+undone, to which the benchmark says yes). The folder keeps every episode, and with --traces AndroidLab's folder of each.
+phonerules and phonerandom are no language models.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import typer
 from sdg.console import UserError
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.phone.metrics import summarise
-from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured
 from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
@@ -45,7 +45,9 @@ from sdg.storage.journal import Rows
 def rows(
     *,
     modes: Annotated[Sequence[str], options.list_option(f"of {', '.join(PHONE_MODES)}")] = PHONE_MODES,
-    tasks: Annotated[Sequence[str], options.list_option("ids; all, seen, held-out; AndroidLab's files")] = ("all",),
+    tasks: Annotated[Sequence[str], options.list_option("ids; all, seen, held-out, measured; AndroidLab's files")] = (
+        "all",
+    ),
     llm: Annotated[
         str, typer.Option(metavar="KIND[:NAME]", help="phonerules, phonerandom, openai:NAME or replay:FILE")
     ] = "phonerules",
@@ -108,7 +110,12 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
         found = [task for name in names for task in read_tasks(Path(name))]
     else:
         known = {task.id: task for task in embedded_tasks()}
-        groups = {"all": set(known), "held-out": set(held_out()), "seen": known.keys() - held_out()}
+        groups = {
+            "all": known.keys(),
+            "held-out": held_out(),
+            "measured": measured(),
+            "seen": known.keys() - held_out(),
+        }
         if unknown := [name for name in names if name not in groups and name not in known]:
             raise UserError(f"there is no task {unknown[0]!r:.60}; tasks are {', '.join(known)}")
         wanted = {task for name in names for task in groups.get(name, {name})}
