@@ -143,7 +143,7 @@ class PhoneDesktop:
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements where they are asked for."""
         seen = self.observe()
-        return png_of(draw_marks(seen.image, trees.marks(seen.tree))) if marks else seen.png
+        return png_of(draw_marks(seen.image, trees.marks(seen.tree)), compression=1) if marks else seen.png
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand for what can't be, BrokenDesktop when the phone is gone."""
