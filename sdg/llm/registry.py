@@ -27,6 +27,7 @@ PROVIDERS = Registry[object](
         "babylang": "sdg.llm.stand_in:BABYLANG",
         "faulty": "sdg.llm.stand_in:FAULTY",
         "openai": "sdg.llm.openai.client:PROVIDER",
+        "phoneclumsy": "sdg.llm.webrules.phones:CLUMSY",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",
         "phonerules": "sdg.llm.webrules.phones:PHONERULES",
         "replay": "sdg.llm.transcript:PROVIDER",

@@ -83,7 +83,7 @@ def train(*, to: Path | None = None, seed: int = 0, walks: int = 40) -> Path:
     return target
 
 
-def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
+def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[Mapping[str, Any]]:
     """Agreement of the learned judge with the phone's state on new walks: of true pairs, of pairs with the screen of
     another action, and of both."""
     guard, rng = LearnedPhoneGuard(place=place), random.Random(1)
@@ -99,7 +99,7 @@ def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
             if other.after not in (each.after, each.before):
                 right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
-    found = []
+    found: list[Mapping[str, Any]] = []
     for name, values in right.items():
         sure = wilson_interval(sum(values), len(values))
         rate = round(sum(values) / len(values), 4)
