@@ -110,7 +110,7 @@ def train(world: str, *, to: Path | None, library: str, rollouts: int, seed: int
     if world == "ui":
         return screen_guards.train(to=to, seed=seed)
     if world == "phone":
-        return phone_guards.train(to=to, seed=seed, walks=max(rollouts // 6, 10))
+        return phone_guards.train(to=to, seed=seed, walks=rollouts)
     if world == "text":
         return privacy.train(to=to, seed=seed, processes=processes)
     return training.train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes)

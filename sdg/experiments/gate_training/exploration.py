@@ -64,6 +64,9 @@ def _choose(tree: UiTree, rng: random.Random) -> tuple[Action, str]:
     if kind in ("Swipe", "Back") or not tree.elements:
         action = Action("Swipe", direction=rng.choice(("up", "down"))) if kind == "Swipe" else Action("Back")
         return action, action.argument
+    if rng.random() < 0.1:
+        action = Action(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
+        return action, action.argument
     fields = [each for each in tree.elements if each.kind == "textbox"]
     target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
     action = Action(kind, element=target.id)

@@ -30,9 +30,9 @@ from sdg.gate.verdict import Command
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import atomic_write
 
-TRAINING_SEEDS, MEASURING_SEEDS = 1000, 9000
+TRAINING_SEEDS, MEASURING_SEEDS = 1000, 12_000
 """First seeds of the walks to learn from and to measure on; tasks have others."""
-LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 400}
+LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 1000}
 
 
 def walk_all(first: int, count: int) -> list[list[Transition]]:
@@ -67,7 +67,7 @@ def _seen(dump: str) -> SeenPhone:
     return SeenPhone(read_dump(dump))
 
 
-def train(*, to: Path | None = None, seed: int = 0, walks: int = 40) -> Path:
+def train(*, to: Path | None = None, seed: int = 0, walks: int = 240) -> Path:
     """Walk, train both guards and write them; the file."""
     rng = random.Random(seed)
     parts = [list(rows_of(walk, rng)) for walk in walk_all(TRAINING_SEEDS + 1000 * seed, walks)]

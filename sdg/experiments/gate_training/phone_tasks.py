@@ -3,8 +3,8 @@
     sdg bench gate --world phone --table 2 [--draws 3] [--seed 0]
 
 The planner is `phoneclumsy`: rules, and one action in four spoilt, which follows from draw, task and the action's
-number alone, so both arms meet the same mistakes as long as they go the same way. Tasks that are held out aren't
-played. The last row is the difference, task by task, with an interval over tasks.
+number alone, so all arms meet the same mistakes as long as they go the same way. Tasks that are held out aren't
+played. The last rows are differences, task by task, with intervals over tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from sdg.experiments.table.figures import cores
 from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import TEXT
 
-ARMS = {"no gate": ("open",), "gate": ("phone", "confirm")}
+ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone", "phone-learned", "confirm")}
+"""Guards of each arm; the first is what the others are compared with."""
 
 
 def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
@@ -39,8 +40,9 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
             "success": np.array([float(each.complete) for each in scores]),
             "reasonable_operations": np.array([each.reasonable_operations for each in scores]),
         }
-    without, gated = measured.values()
-    measured["difference"] = {name: gated[name] - without[name] for name in gated}
+    without, *_ = measured.values()
+    for arm in tuple(ARMS)[1:]:
+        measured[f"{arm} - no gate"] = {name: values - without[name] for name, values in measured[arm].items()}
     return [{"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
             for arm, values in measured.items()]  # fmt: skip
 

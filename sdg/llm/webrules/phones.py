@@ -147,9 +147,9 @@ def _rules(now: Moment) -> Iterator[Act]:
         yield from _press_verb(now)
     yield from _open_topic(now)
     yield from _press_beside(now)
-    if sum(row.startswith("Swipe(") for row in now.past[-MAX_SWIPES:]) < MAX_SWIPES and any(
-        "scrollable" in each.states for each in now.elements
-    ):
+    swipes = [row for row in now.past[-MAX_SWIPES:] if row.startswith("Swipe(")]
+    ended = len(swipes) == MAX_SWIPES or any(not row.endswith(": done") for row in swipes[-1:])
+    if not ended and any("scrollable" in each.states for each in now.elements):
         yield "Swipe", {"direction": "up", "dist": "medium"}
     if asks:
         yield from _answer(now, certain=False)

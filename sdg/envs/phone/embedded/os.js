@@ -152,7 +152,7 @@ function enter() {
   if (item && item.enter) item.enter();
 }
 function touch(x0, y0, x1, y1, held) {
-  const target = document.elementFromPoint(x0, y0), down = y1 - y0;
+  const target = document.elementFromPoint(x0, y0) || document.body, down = y1 - y0;
   S.os.now += held;
   if (Math.hypot(x1 - x0, down) > 12) drag(target, y0, down);
   else press(target, held > 0);
