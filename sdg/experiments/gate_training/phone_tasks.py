@@ -1,6 +1,6 @@
 """ResponsibleTA's Table 2 on phones: the same tasks and mistakes with and without the gate.
 
-    sdg bench gate --world phone --table 2 [--draws 3] [--seed 0]
+    sdg bench gate --world phone --table 2 [--draws 168] [--seed 0]
 
 The planner is `phoneclumsy`: rules, and one action in four spoilt, which follows from draw, task and the action's
 number alone, so all arms meet the same mistakes as long as they go the same way. Tasks that are held out aren't
@@ -26,13 +26,14 @@ ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone",
 
 
 def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
-    """A row for each arm, shares in [0, 1], and their difference. Raises NoBrowser."""
+    """A row for each arm over about `draws` episodes, shares in [0, 1], and their differences. Raises NoBrowser."""
     jobs = [PhoneJob(task, TEXT.name) for task in embedded_tasks() if task.id not in held_out()]
-    groups = np.tile(np.arange(len(jobs)), draws)
+    repeats = max(draws // len(jobs), 1)
+    groups = np.tile(np.arange(len(jobs)), repeats)
     measured: dict[str, dict[str, np.ndarray]] = {}
     for arm, guards in ARMS.items():
         scores = []
-        for draw in range(draws):
+        for draw in range(repeats):
             setting = PhoneSetting(ModelSettings("phoneclumsy", fault_seed=1000 * seed + draw), guards)
             played = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
             scores += [played[job.task.id] for job in jobs]

@@ -3,6 +3,7 @@
     sdg bench phone [--json]                            the embedded phone and the rule-based planner, offline
     sdg bench phone --llm openai:NAME --base-url URL --modes som-react --tasks held-out
     sdg bench phone --device adb --tasks clock.yaml     AndroidLab's tasks on a real phone; its scorer reads the traces
+    sdg bench phone --walks 50 [--llm openai:NAME]      data (`data.py`): walks, and tasks that the model derives
 
 The embedded phone is nine small apps in Chromium: its figures are not AndroidLab's. Metrics are shares in [0, 1],
 computed as AndroidLab's code does. `held_out_success_rate` goes over the 15 tasks that no prompt, rule or guard was
@@ -31,6 +32,7 @@ from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
+from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
@@ -63,10 +65,17 @@ def rows(
     processes: Annotated[
         int, typer.Option("--processes", min=0, help="episodes at once; 0: one a core, 16 of a served model")
     ] = 0,
+    walks: Annotated[int, typer.Option(min=0, help="make data instead: walks by chance, of 25 actions each")] = 0,
+    minari: Annotated[bool, typer.Option("--minari", help="keep the walks as a Minari dataset, too")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for modes, tasks, guards or devices that there aren't, and without a browser."""
+    planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
+    if walks:
+        name = "" if is_rule_based(llm.partition(":")[0]) else llm
+        place = Path(out or "runs/phone-data")
+        return walk_rows(place, walks=walks, minari=minari, llm=name, planner=planner)
     embedded = device == EMBEDDED
     if not embedded and device.partition(":")[0] != "adb":
         raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
@@ -80,7 +89,7 @@ def rows(
     except RegistryError as error:
         raise UserError(str(error)) from None
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
-    model = PlannerSettings("", llm, base_url, with_library=False, budget=budget).model(folder)
+    model = planner.model(folder)
     setting = PhoneSetting(
         replace(model, timeout_seconds=timeout, concurrency=processes or model.concurrency),
         tuple(guards),
