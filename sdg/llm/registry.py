@@ -25,6 +25,7 @@ PROVIDERS = Registry[object](
     {
         "babylang": "sdg.llm.stand_in:BABYLANG",
         "openai": "sdg.llm.openai.client:PROVIDER",
+        "phoneclumsy": "sdg.llm.webrules.phones:CLUMSY",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",
         "phonerules": "sdg.llm.webrules.phones:PHONERULES",
         "replay": "sdg.llm.transcript:PROVIDER",

@@ -25,10 +25,10 @@ EMPTY = UiTree((), 0, (), ())
 _SAID = {
     "Tap": "press an element",
     "Long Press": "press an element for a second",
-    "Swipe": "drag the finger; dist is short, medium or long",
+    "Swipe": "drag the finger from there, or from the middle: the content goes along; dist is short, medium or long",
     "Type": "replace what is in the focused field",
-    "Enter": "press the keyboard's Enter",
-    "Home": "go to the home screen",
+    "Enter": "press the keyboard's Enter, which begins a search",
+    "Home": "go to the home screen with all apps",
     "Back": "go back, or close the keyboard or a dialog",
     "Wait": "let time pass",
     "finish": "end the task with an answer or a report",
@@ -143,7 +143,7 @@ class PhoneDesktop:
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements where they are asked for."""
         seen = self.observe()
-        return png_of(draw_marks(seen.image, trees.marks(seen.tree))) if marks else seen.png
+        return png_of(draw_marks(seen.image, trees.marks(seen.tree)), compression=1) if marks else seen.png
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand for what can't be, BrokenDesktop when the phone is gone."""

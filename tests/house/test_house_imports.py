@@ -37,7 +37,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "envs/*",
         "experiments/baselines/*",
         "api/sb3.py",
-        "experiments/gate_training/exploration.py",
+        "experiments/bench/phone/walks.py",
         "experiments/share/datasets.py",
     ),
     "huggingface_hub": ("experiments/share/*",),

@@ -21,7 +21,7 @@ from sdg.envs.phone.tasks import FILE, PhoneTask, embedded_tasks
 from sdg.envs.phone.tree import UiTree, read_dump
 from tests.phone_expert.scripts import Step, actions_for
 
-LIMIT = 30_000
+LIMIT = 100_000
 """States that are looked at before a search is given up."""
 
 

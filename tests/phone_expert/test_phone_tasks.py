@@ -64,8 +64,8 @@ def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
 def test_there_are_enough_tasks_and_the_held_out_ones_are_fixed() -> None:
     tasks = embedded_tasks()
     questions = [task for task in tasks if task.is_question]
-    assert len(tasks) == 77
-    assert len(questions) == 25
+    assert len(tasks) == 99
+    assert len(questions) == 34
     assert all(task.goals or task.answers for task in tasks)
     assert len({task.app for task in tasks}) == 9
     assert len(held_out()) == 15

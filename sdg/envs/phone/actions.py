@@ -126,7 +126,9 @@ def read_action(written: object) -> Action:
     found: dict[str, Any] = {keys.get(str(key), str(key)): value for key, value in given.items() if value is not None}
     takes = {"Tap": "element at", "Long Press": "element at", "Swipe": "element at to direction distance",
              "Type": "text", "finish": "text", "Wait": "seconds"}  # fmt: skip
-    unknown = found.keys() - takes.get(name, "").split() if name in FORMS else ()
+    if name not in FORMS:
+        return Action(name)  # which refuses it
+    unknown = found.keys() - takes.get(name, "").split()
     if unknown:
         raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
     for key in found.keys() & {"at", "to"}:

@@ -14,7 +14,7 @@ from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 
 KINDS = ("button", "checkbox", "radio", "textbox", "list", "icon", "text")
-_ELEMENT = re.compile(r"element (\d{1,4})\b")
+_PLACE = re.compile(r"element (?P<element>\d{1,4})\b|(?P<x>\d{1,5}),(?P<y>\d{1,5})\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,9 @@ class PhoneAffordances:
     def features(
         self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone | None = None
     ) -> np.ndarray:
-        """f32 (27,) of an action on a screen; with `after` f32 (37,): what is different then."""
+        """f32 (27,) of an action on a screen; with `after` f32 (43,): what is different then."""
         elements = before.tree.elements
-        number = _ELEMENT.match(argument)
-        target = next((each for each in elements if number is not None and each.id == int(number[1])), None)
+        target = _target(argument, elements)
         label = _words(target.text) if target else _words(argument)
         here = [float(name in asks) for name in FORMS]
         here += [float(target is not None and target.kind == kind) for kind in KINDS]
@@ -78,7 +77,11 @@ class PhoneAffordances:
         old, new = ({each.id: each for each in seen.tree.elements} for seen in (before, after))
         fresh = [each for number, each in new.items() if number not in old]
         again = new.get(target.id) if target else None
-        title = next((each.text for each in after.tree.elements if each.kind == "text"), "")
+        title, was = (
+            next((each.text for each in seen.tree.elements if each.kind == "text"), "") for seen in (after, before)
+        )
+        both = [(old[number], new[number]) for number in old if number in new and number != (target and target.id)]
+        shift = np.median([one.box[1] - other.box[1] for one, other in both]) if both else 0.0
         shown = {word for each in fresh for word in _words(each.text)}
         typed = " ".join(argument.split())
         return [
@@ -92,7 +95,25 @@ class PhoneAffordances:
             float(again is not None and again.focused),
             float(any(typed == each.text for each in after.tree.elements if each.kind == "textbox")),
             float(before.tree.package != after.tree.package),
+            float(title == was),
+            len(old.keys() & new.keys()) / max(len(new), 1),
+            float(np.sign(shift)) * (1 if argument.startswith("up") else -1 if argument.startswith("down") else 0),
+            float(np.mean([one.box[1] - other.box[1] == shift for one, other in both] or [False])),
+            float(np.mean([one.text != other.text or one.checked != other.checked for one, other in both] or [False])),
+            float(len(after.tree.elements) < len(before.tree.elements)),
         ]
+
+
+def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement | None:
+    """The element that an action names, or the innermost one at its point; None for neither."""
+    match = _PLACE.match(argument)
+    if match is None:
+        return None
+    if match["element"]:
+        return next((each for each in elements if each.id == int(match["element"])), None)
+    x, y = int(match["x"]), int(match["y"])
+    inside = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
+    return inside[-1] if inside else None
 
 
 def _words(text: str) -> set[str]:

@@ -26,7 +26,8 @@ FILE = Path(__file__).parent / "embedded" / "tasks.json"
 TESTS = ("is", "has", "lacks", "all")
 PASSING = "os."
 """Places of the state that a task passes through and needn't be at when it ends."""
-HELD_OUT_COUNT = 15
+HELD_OUT_COUNT, MEASURED_COUNT = 15, 60
+SAMPLING_SEED = 2511
 State = Mapping[str, Any]
 
 
@@ -35,6 +36,7 @@ class PhoneTask:
     """A task: an operation with sub-goals in order, or a question with its right answers, any of which will do.
 
     `shortest` counts the actions of a shortest path, finish included, as a search found it; 0 where none is known.
+    Tasks that are `fresh` were written after prompts and rules, to hold some of them out.
     """
 
     id: str
@@ -43,6 +45,7 @@ class PhoneTask:
     answers: tuple[str, ...] = ()
     shortest: int = 0
     seed: int = 1
+    fresh: bool = False
 
     @property
     def app(self) -> str:
@@ -66,8 +69,19 @@ def embedded_tasks() -> tuple[PhoneTask, ...]:
 
 @cache
 def held_out() -> frozenset[str]:
-    """Ids of the tasks that no prompt, rule or guard is made from."""
-    return frozenset(random.Random(74).sample(sorted(each.id for each in embedded_tasks()), HELD_OUT_COUNT))
+    """Ids of the 15 tasks whose episodes nobody reads who changes prompts, rules or guards: a sample of the fresh."""
+    return _sample((each.id for each in embedded_tasks() if each.fresh), HELD_OUT_COUNT)
+
+
+@cache
+def measured() -> frozenset[str]:
+    """Ids of the 60 tasks that a model is measured on: the held out ones, and a sample of the others."""
+    others = (each.id for each in embedded_tasks() if each.id not in held_out())
+    return held_out() | _sample(others, MEASURED_COUNT - HELD_OUT_COUNT)
+
+
+def _sample(ids: Iterable[str], count: int) -> frozenset[str]:
+    return frozenset(random.Random(SAMPLING_SEED).sample(sorted(ids), count))
 
 
 def holds(condition: Mapping[str, Any], state: State, tree: UiTree | None = None) -> bool:

@@ -28,6 +28,7 @@ FLAGS = (
 )  # fmt: skip
 """uiautomator's booleans."""
 _KEEPING = frozenset(FLAGS) - {"enabled", "focused"}
+_PRESSED = frozenset({"clickable", "long-clickable"})
 _PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
 _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
@@ -160,7 +161,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
     def add(node: Node, depth: int) -> None:
         if len(taken) == MAX_ID:
             return
-        merged = "clickable" in node.flags and not node.label
+        merged = bool(node.flags & _PRESSED) and not node.label
         inside = [each for each in node.walk() if each is not node] if merged else []
         words = [each.label for each in inside if each.label and not each.flags & _KEEPING]
         label = " | ".join(words) if merged else node.label
@@ -182,9 +183,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
-    kind = _KINDS.get(
-        node.kind, "button" if "clickable" in node.flags else "list" if node.flags & {"scrollable"} else ""
-    )
+    kind = _KINDS.get(node.kind, "button" if node.flags & _PRESSED else "list" if node.flags & {"scrollable"} else "")
     look = " ".join(
         word
         for flag, word in (("long-clickable", "long-press"), ("selected", "selected"), ("password", "password"),

@@ -23,7 +23,6 @@ BENCHMARKS = Registry[Benchmark](
         "models": f"{_HERE}.models.command:rows",
         "pages": f"{_HERE}.screens.own_pages:rows",
         "phone": f"{_HERE}.phone.command:rows",
-        "phone-data": "sdg.experiments.gate_training.phone_data:rows",
         "scale": f"{_HERE}.scale.command:rows",
         "table1": f"{_HERE}.table1:rows",
         "worlds": f"{_HERE}.worlds.command:rows",

@@ -27,7 +27,16 @@ import typer
 
 from sdg.console import UserError
 from sdg.experiments.bench import options
-from sdg.experiments.gate_training import phone_guards, privacy, recorded, screen_guards, screen_tasks, tasks, training
+from sdg.experiments.gate_training import (
+    phone_guards,
+    phone_tasks,
+    privacy,
+    recorded,
+    screen_guards,
+    screen_tasks,
+    tasks,
+    training,
+)
 from sdg.experiments.gate_training.figures import figures
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
 from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
@@ -62,7 +71,9 @@ def rows(
     if world == "ui":
         return screen_tasks.rows(draws=draws, seed=seed) if table == 2 else screen_guards.rows(seed=seed)
     if world == "phone":
-        return list(phone_guards.judge_rows())
+        return (
+            phone_tasks.rows(draws=draws, seed=seed, processes=processes) if table == 2 else phone_guards.judge_rows()
+        )
     if world == "text":
         return _rows_of_privacy()
     place = find_library(library)
@@ -99,7 +110,7 @@ def train(world: str, *, to: Path | None, library: str, rollouts: int, seed: int
     if world == "ui":
         return screen_guards.train(to=to, seed=seed)
     if world == "phone":
-        return phone_guards.train(to=to, seed=seed, walks=max(rollouts // 6, 10))
+        return phone_guards.train(to=to, seed=seed, walks=rollouts)
     if world == "text":
         return privacy.train(to=to, seed=seed, processes=processes)
     return training.train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes)

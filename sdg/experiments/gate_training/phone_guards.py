@@ -16,58 +16,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError, progress
-from sdg.envs.perception import Observation
-from sdg.envs.phone.affordances import PhoneAffordances, SeenPhone
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.tree import read_dump
-from sdg.envs.ui.browser import NoBrowser
-from sdg.experiments.gate_training.exploration import Transition, explore
+from sdg.envs.phone.affordances import PhoneAffordances
+from sdg.experiments.bench.phone.walks import Transition, observe_dump, read_seen, walk_all
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.gate_training.training import fit_network
-from sdg.gate.phones import JUDGED, PLACE, LearnedPhoneGuard
+from sdg.gate.phones import PLACE, LearnedPhoneGuard
 from sdg.gate.verdict import Command
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import atomic_write
 
-TRAINING_SEEDS, MEASURING_SEEDS = 1000, 9000
+TRAINING_SEEDS, MEASURING_SEEDS = 1000, 12_000
 """First seeds of the walks to learn from and to measure on; tasks have others."""
-LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 400}
-
-
-def walk_all(first: int, count: int) -> list[list[Transition]]:
-    """Walks of `count` seeds. Raises UserError where there is no browser."""
-    try:
-        with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
-            phone, found = EmbeddedPhone(browser), []
-            for seed in range(first, first + count):
-                found.append([each for each in explore(phone, seed) if each.name in JUDGED])
-                stage.advance()
-            return found
-    except NoBrowser as error:
-        raise UserError(str(error)) from None
+LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 1000}
 
 
 def rows_of(walk: Sequence[Transition], rng: random.Random) -> Iterator[dict[str, Any]]:
     """What is learned from a walk: features and labels of both guards."""
     facts = PhoneAffordances().features
     for each in walk:
-        before, after = _seen(each.before), _seen(each.after)
+        before, after = read_seen(each.before), read_seen(each.after)
         asks = frozenset({each.name})
         changed = str(before.tree) != str(after.tree)
         yield {"verb": FEASIBILITY, "features": facts(asks, each.argument, before), "label": changed}
         yield {"verb": COMPLETENESS, "features": facts(asks, each.argument, before, after), "label": changed}
         other = rng.choice(walk)
         if other.after != each.after:
-            false = facts(asks, each.argument, before, _seen(other.after))
+            false = facts(asks, each.argument, before, read_seen(other.after))
             yield {"verb": COMPLETENESS, "features": false, "label": False}
 
 
-def _seen(dump: str) -> SeenPhone:
-    return SeenPhone(read_dump(dump))
-
-
-def train(*, to: Path | None = None, seed: int = 0, walks: int = 40) -> Path:
+def train(*, to: Path | None = None, seed: int = 0, walks: int = 240) -> Path:
     """Walk, train both guards and write them; the file."""
     rng = random.Random(seed)
     parts = [list(rows_of(walk, rng)) for walk in walk_all(TRAINING_SEEDS + 1000 * seed, walks)]
@@ -83,7 +61,7 @@ def train(*, to: Path | None = None, seed: int = 0, walks: int = 40) -> Path:
     return target
 
 
-def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
+def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[Mapping[str, Any]]:
     """Agreement of the learned judge with the phone's state on new walks: of true pairs, of pairs with the screen of
     another action, and of both."""
     guard, rng = LearnedPhoneGuard(place=place), random.Random(1)
@@ -99,15 +77,9 @@ def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[dict[str, Any]]:
             if other.after not in (each.after, each.before):
                 right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
-    found = []
+    found: list[Mapping[str, Any]] = []
     for name, values in right.items():
         sure = wilson_interval(sum(values), len(values))
         rate = round(sum(values) / len(values), 4)
         found.append({"question": name, "agreement": rate, "low": sure.low, "high": sure.high, "pairs": len(values)})
     return found
-
-
-def observe_dump(dump: str) -> Observation:
-    """What a gate is shown of a dump."""
-    seen = _seen(dump)
-    return Observation(seen.describe(), None, tuple(seen.elements()), seen)

@@ -86,8 +86,9 @@ class Moment:
         return [each for each in self.elements if each.kind in ("button", "checkbox", "radio") and plain(each.label)]
 
     def was_pressed(self, each: Seen) -> bool:
-        """Whether something with this number and name was pressed already."""
-        return any(row.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in row for row in self.past)
+        """Whether something with this number was pressed already: to effect, or twice without one."""
+        rows = [r for r in self.past if r.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in r]
+        return len(rows) > 1 or any(row.endswith(": done") for row in rows)
 
 
 class PhoneRules:
@@ -146,9 +147,9 @@ def _rules(now: Moment) -> Iterator[Act]:
         yield from _press_verb(now)
     yield from _open_topic(now)
     yield from _press_beside(now)
-    if sum(row.startswith("Swipe(") for row in now.past[-MAX_SWIPES:]) < MAX_SWIPES and any(
-        "scrollable" in each.states for each in now.elements
-    ):
+    swipes = [row for row in now.past[-MAX_SWIPES:] if row.startswith("Swipe(")]
+    ended = len(swipes) == MAX_SWIPES or any(not row.endswith(": done") for row in swipes[-1:])
+    if not ended and any("scrollable" in each.states for each in now.elements):
         yield "Swipe", {"direction": "up", "dist": "medium"}
     if asks:
         yield from _answer(now, certain=False)
@@ -283,5 +284,47 @@ class RandomPresses:
         return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}), self.name)
 
 
+class ClumsyPresses:
+    """A `sdg.llm.model.LanguageModel` that errs in a share `rate` of PhoneRules' actions, to measure a gate by.
+
+    A mistake follows from the seed, the task and the number of the action alone: a press on what only shows something,
+    on nothing, or on something else; a text without its last letter. The planner believes that it did what it meant,
+    unless it is told otherwise: what was meant is its plan, which stands in place of the action when it is reminded.
+    """
+
+    name = "phoneclumsy (rule-based planner that errs, no language model)"
+
+    def __init__(self, rate: float, seed: int) -> None:
+        self._rate, self._seed = rate, seed
+
+    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+        """The first rule's action, or a mistake, with the action that was meant as the plan."""
+        prompt = _MEANT.sub(r"\2. \1: ", messages[-1].content)
+        now = read_moment(prompt)
+        name, arguments = next(rule for rule in _rules(now))
+        rng = random.Random(f"{self._seed}|{now.task}|{len(now.past)}")
+        said = f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'
+        if rng.random() < self._rate:
+            name, arguments = self._spoil(now, name, arguments, rng)
+        command = {"name": name, "args": arguments}
+        return Completion(json.dumps({"thoughts": {"plan": f"meant {said}"}, "commands": [command]}), self.name)
+
+    def _spoil(self, now: Moment, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
+        if name == "Type":
+            return name, {"text": arguments["text"][:-1] or arguments["text"]}
+        others = [each for each in now.elements if each.number != arguments.get("element")]
+        kind = rng.choice(("shows", "nothing", "other"))
+        pool = [each for each in others if (each.kind == "text") == (kind == "shows")]
+        if name not in ("Tap", "Long Press") or (kind != "nothing" and not pool):
+            return name, arguments
+        return name, {"coords": [NOWHERE, NOWHERE]} if kind == "nothing" else {"element": rng.choice(pool).number}
+
+
+NOWHERE = 12
+"""A place (x = y) in the status bar, where a press does nothing."""
+_MEANT = re.compile(r"^Thought \d+: meant (.*)\n(\d+)\. .*?: (?=done$|no: |refused: )", re.MULTILINE)
+
+
 RANDOM = Provider(lambda settings: RandomPresses(), rule_based=True)
 PHONERULES = Provider(lambda settings: PhoneRules(), rule_based=True)
+CLUMSY = Provider(lambda settings: ClumsyPresses(settings.fault_rate or 0.25, settings.fault_seed), rule_based=True)

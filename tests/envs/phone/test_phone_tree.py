@@ -59,6 +59,12 @@ def test_words_below_something_that_is_pressed_are_its_own() -> None:
     ]
 
 
+def test_rows_that_are_only_pressed_long_are_pressable() -> None:
+    words = node("TextView", "[10,100][200,140]", text="Tokyo")
+    (row,) = read_dump(dump(node("LinearLayout", "[0,100][400,180]", words, flags="long-clickable"))).elements
+    assert (row.kind, row.text, row.look) == ("button", "Tokyo", "long-press")
+
+
 def test_numbers_stay_when_things_move_and_others_come() -> None:
     field = node("EditText", "[0,0][400,90]", text="abc", res="name", flags="clickable focusable")
     before = {each.name: each.id for each in read_dump(dump(ROW)).elements}

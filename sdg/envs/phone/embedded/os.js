@@ -5,7 +5,6 @@
 const apps = {};
 let S = null;            // the whole state
 let handlers = [];       // what each pressable thing of the screen drawn last does
-let lost = null;         // where a press began
 
 const clone = value => JSON.parse(JSON.stringify(value));
 const escapeText = text => String(text).replace(/[&<>"']/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})[c]);
@@ -148,29 +147,21 @@ function draw() {
 // --- what the hand and the keys do
 function enter() {
   const item = (views().pop()?.items || []).find(each => each && each.id === S.os.focus);
+  if (item && item.multi) { page().draft[item.id] = (page().draft[item.id] || "") + "\n"; return; }
   hideKeyboard();
   if (item && item.enter) item.enter();
 }
-document.addEventListener("mousedown", event => {
-  lost = {x: event.clientX, y: event.clientY, at: S.os.now, target: event.target};
-  event.preventDefault();
-});
-document.addEventListener("mouseup", event => {
-  if (!lost) return;
-  const {x, y, at, target} = lost, across = event.clientX - x, down = event.clientY - y;
-  lost = null;
-  if (Math.hypot(across, down) > 12) drag(target, y, down);
-  else press(target, S.os.now > at);
-  draw();
-});
-document.addEventListener("click", event => event.preventDefault());
-document.addEventListener("input", event => { page().draft[event.target.dataset.field] = event.target.value; });
-document.addEventListener("keydown", event => {
-  if (event.key !== "Enter" || event.target.tagName === "TEXTAREA") return;
-  event.preventDefault();
-  enter();
-  draw();
-});
+function touch(x0, y0, x1, y1, held) {
+  const target = document.elementFromPoint(x0, y0) || document.body, down = y1 - y0;
+  S.os.now += held;
+  if (Math.hypot(x1 - x0, down) > 12) drag(target, y0, down);
+  else press(target, held > 0);
+}
+function type(text) {
+  const field = document.activeElement;
+  field.value = text;
+  page().draft[S.os.focus] = field.value;
+}
 function press(target, long) {
   const field = target.closest("[data-field]"), held = long && target.closest("[data-l]");
   const live = held || target.closest("[data-h]");
@@ -229,15 +220,13 @@ function dump(scale) {
     ` bounds="[0,0][${360 * scale},${720 * scale}]">${roots.map(each => walk(each, full, 0)).join("")}</node></hierarchy>`;
 }
 
+// Whatever is done, the screen is drawn, a second passes, and the answer says what there is now.
+const told = () => JSON.stringify([dump(SCALE), `sdg.phone.${S.os.front || "launcher"}/.${S.os.front ? page().name : "Home"}`, !!S.os.focus, JSON.stringify(S)]);
+const done = (act, seconds = 1) => (...args) => { act(...args); advance(seconds); draw(); return told(); };
+const SCALE = 2;
 const phone = {
-  reset(state) { S = clone(state); document.getElementById("screen").innerHTML = ""; draw(); },
-  state: () => clone(S),
-  pass(seconds) { advance(seconds); draw(); },
-  hold(seconds) { S.os.now += seconds; },
-  home() { hideKeyboard(); S.os.shade = false; S.os.front = ""; draw(); },
-  back() { back(); draw(); },
-  focused: () => !!S.os.focus,
-  select() { const field = document.activeElement; if (field && field.select) field.select(); },
-  activity: () => `sdg.phone.${S.os.front || "launcher"}/.${S.os.front ? page().name : "Home"}`,
-  dump,
+  reset(state) { S = JSON.parse(state); document.getElementById("screen").innerHTML = ""; draw(); return told(); },
+  wait: seconds => done(() => {}, seconds)(),
+  home: done(() => { hideKeyboard(); S.os.shade = false; S.os.front = ""; }),
+  touch: done(touch), type: done(type), enter: done(enter), back: done(back),
 };

@@ -1,8 +1,9 @@
-"""The embedded phone as a device (`sdg.envs.phone.device.Device`): Chromium's mouse touches it."""
+"""The embedded phone as a device (`sdg.envs.phone.device.Device`): a page in Chromium, one call to it an action."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,8 +15,6 @@ from sdg.envs.ui.browser import SCALE, Browser
 
 WIDTH, HEIGHT = 360, 720
 """In the page's pixels; a screenshot has twice as many."""
-ACTION_SECONDS = 1
-"""How long an action takes by the phone's own clock."""
 
 
 def phone_browser() -> Browser:
@@ -31,6 +30,7 @@ class EmbeddedPhone:
     def __init__(self, browser: Browser) -> None:
         self._browser, self._page = browser, browser.page
         self._capture: Any = None
+        self._now: list[Any] = ["", "", False, "{}"]
         self._address = (FOLDER / "phone.html").as_uri()
 
     def reset(self, seed: int) -> None:
@@ -42,12 +42,11 @@ class EmbeddedPhone:
         with self._answering():
             if self._page.url != self._address:
                 self._page.goto(self._address)
-            self._page.evaluate("state => phone.reset(state)", state)
+        self._do("reset", json.dumps(state))
 
     def state(self) -> dict[str, Any]:
         """Everything that is on the phone, as JSON: to check tasks by, never for an agent."""
-        with self._answering():
-            return dict(self._page.evaluate("() => phone.state()"))
+        return dict(json.loads(self._now[3]))
 
     def screenshot(self) -> bytes:
         """What is to be seen."""
@@ -59,62 +58,45 @@ class EmbeddedPhone:
 
     def dump(self) -> str:
         """The UI tree."""
-        with self._answering():
-            return str(self._page.evaluate("scale => phone.dump(scale)", SCALE))
+        return str(self._now[0])
 
     def activity(self) -> str:
         """The app and page in front."""
-        with self._answering():
-            return str(self._page.evaluate("() => phone.activity()"))
+        return str(self._now[1])
 
     def tap(self, point: Point) -> None:
         """Press and let go."""
-        self.swipe(point, point)
+        self._touch(point, point)
 
     def long_press(self, point: Point) -> None:
         """Press for a second of the phone's clock."""
-        with self._answering():
-            self._page.mouse.move(point[0] / SCALE, point[1] / SCALE)
-            self._page.mouse.down()
-            self._page.evaluate("seconds => phone.hold(seconds)", LONG_PRESS_SECONDS)
-            self._page.mouse.up()
-            self._pass()
+        self._touch(point, point, held=LONG_PRESS_SECONDS)
 
     def swipe(self, start: Point, end: Point) -> None:
         """Drag."""
-        with self._answering():
-            self._page.mouse.move(start[0] / SCALE, start[1] / SCALE)
-            self._page.mouse.down()
-            if end != start:
-                self._page.mouse.move(end[0] / SCALE, end[1] / SCALE)
-            self._page.mouse.up()
-            self._pass()
+        self._touch(start, end)
+
+    def _touch(self, start: Point, end: Point, *, held: int = 0) -> None:
+        self._do("touch", *(edge / SCALE for edge in (*start, *end)), held)
 
     def type_text(self, text: str) -> None:
         """Replace what is in the focused field."""
-        with self._answering():
-            if not self._page.evaluate("() => phone.focused()"):
-                raise ActionError("no field has the focus: tap the field first, then Type")
-            self._page.evaluate("() => phone.select()")
-            self._page.keyboard.insert_text(text)
-            self._pass()
+        if not self._now[2]:
+            raise ActionError("no field has the focus: tap the field first, then Type")
+        self._do("type", text)
 
     def press(self, key: Key) -> None:
         """Press Enter, Home or Back."""
-        with self._answering():
-            if key == "Enter":
-                self._page.keyboard.press("Enter")
-            else:
-                self._page.evaluate(f"() => phone.{key.lower()}()")
-            self._pass()
+        self._do(key.lower())
 
     def wait(self, seconds: int) -> None:
         """Let the phone's clock go on."""
-        with self._answering():
-            self._pass(seconds)
+        self._do("wait", seconds)
 
-    def _pass(self, seconds: int = ACTION_SECONDS) -> None:
-        self._page.evaluate("seconds => phone.pass(seconds)", seconds)
+    def _do(self, name: str, *values: object) -> None:
+        """One call to the page, which says what there is then: tree, activity, whether a field has the focus, state."""
+        with self._answering():
+            self._now = json.loads(self._page.evaluate(f"values => phone.{name}(...values)", values))
 
     @contextmanager
     def _answering(self) -> Iterator[None]:

@@ -3,19 +3,21 @@
     sdg bench phone [--json]                            the embedded phone and the rule-based planner, offline
     sdg bench phone --llm openai:NAME --base-url URL --modes som-react --tasks held-out
     sdg bench phone --device adb --tasks clock.yaml     AndroidLab's tasks on a real phone; its scorer reads the traces
+    sdg bench phone --walks 50 [--llm openai:NAME]      data (`data.py`): walks, and tasks that the model derives
 
 The embedded phone is nine small apps in Chromium: its figures are not AndroidLab's. Metrics are shares in [0, 1],
 computed as AndroidLab's code does. `held_out_success_rate` goes over the 15 tasks that no prompt, rule or guard was
-made from. Beside them: `false_completes` (finish was said, the task isn't solved), `side_effects` (episodes that
-changed something the task doesn't ask for), `confirmed` (presses that can't be undone, to which the benchmark says
-yes). The folder keeps every episode, and with --traces AndroidLab's folder of each. phonerules and phonerandom are no
-language models.
+made from; `--tasks measured` are these and 45 others. Beside them: `false_completes` (finish was said, the task isn't
+solved), `side_effects` (episodes that changed something the task doesn't ask for), `confirmed` (presses that can't be
+undone, to which the benchmark says yes). The folder keeps every episode, and with --traces AndroidLab's folder of each.
+phonerules and phonerandom are no language models.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
@@ -25,29 +27,29 @@ import typer
 from sdg.console import UserError
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.phone.metrics import summarise
-from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured
 from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
+from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
-from sdg.llm.registry import concurrency_of, is_rule_based
+from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunFolder
 from sdg.storage.journal import Rows
 
-MAX_BROWSERS = 8
-"""Episodes at a time while their models think somewhere else; each has a process and a browser."""
-
 
 def rows(
     *,
     modes: Annotated[Sequence[str], options.list_option(f"of {', '.join(PHONE_MODES)}")] = PHONE_MODES,
-    tasks: Annotated[Sequence[str], options.list_option("ids; all, seen, held-out; AndroidLab's files")] = ("all",),
+    tasks: Annotated[Sequence[str], options.list_option("ids; all, seen, held-out, measured; AndroidLab's files")] = (
+        "all",
+    ),
     llm: Annotated[
         str, typer.Option(metavar="KIND[:NAME]", help="phonerules, phonerandom, openai:NAME or replay:FILE")
     ] = "phonerules",
@@ -60,10 +62,20 @@ def rows(
     device: Annotated[str, typer.Option(help="embedded, adb or adb:SERIAL")] = EMBEDDED,
     masked: Annotated[bool, typer.Option("--masked", help="keep private values from the model")] = False,
     traces: Annotated[bool, typer.Option("--traces", help="keep AndroidLab's folder of each episode")] = False,
-    processes: options.Processes = 0,
+    processes: Annotated[
+        int, typer.Option("--processes", min=0, help="episodes at once; 0: one a core, 16 of a served model")
+    ] = 0,
+    walks: Annotated[int, typer.Option(min=0, help="make data instead: walks by chance, of 25 actions each")] = 0,
+    minari: Annotated[bool, typer.Option("--minari", help="keep the walks as a Minari dataset, too")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for modes, tasks, guards or devices that there aren't, and without a browser."""
+    planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
+    if walks:
+        name = "" if is_rule_based(llm.partition(":")[0]) else llm
+        place = Path(out or "runs/phone-data")
+        return walk_rows(place, walks=walks, minari=minari, llm=name, planner=planner)
     embedded = device == EMBEDDED
     if not embedded and device.partition(":")[0] != "adb":
         raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
@@ -77,8 +89,9 @@ def rows(
     except RegistryError as error:
         raise UserError(str(error)) from None
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
+    model = planner.model(folder)
     setting = PhoneSetting(
-        PlannerSettings("", llm, base_url, with_library=False, budget=budget).model(folder),
+        replace(model, timeout_seconds=timeout, concurrency=processes or model.concurrency),
         tuple(guards),
         device,
         PlannerSettings("", judge, base_url, with_library=False).model(folder) if judge else None,
@@ -90,8 +103,7 @@ def rows(
     more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
     with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
         jobs = [PhoneJob(task, mode) for mode in modes for task in chosen]
-        at_once = processes or max(cores(), min(concurrency_of(setting.model), MAX_BROWSERS))
-        played = play_missing(jobs, setting, run=run, processes=at_once if embedded else 1)
+        played = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
         found: list[Mapping[str, Any]] = [
             mode_row(mode, [each for each in played if each.mode == mode], setting) for mode in modes
         ]
@@ -107,7 +119,12 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
         found = [task for name in names for task in read_tasks(Path(name))]
     else:
         known = {task.id: task for task in embedded_tasks()}
-        groups = {"all": set(known), "held-out": set(held_out()), "seen": known.keys() - held_out()}
+        groups = {
+            "all": known.keys(),
+            "held-out": held_out(),
+            "measured": measured(),
+            "seen": known.keys() - held_out(),
+        }
         if unknown := [name for name in names if name not in groups and name not in known]:
             raise UserError(f"there is no task {unknown[0]!r:.60}; tasks are {', '.join(known)}")
         wanted = {task for name in names for task in groups.get(name, {name})}

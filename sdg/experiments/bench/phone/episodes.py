@@ -7,7 +7,7 @@ again.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -24,10 +24,11 @@ from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
 from sdg.envs.phone.tasks import Judge, PhoneTask, is_right, side_effects
 from sdg.envs.ui.browser import Browser
 from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
+from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build, concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop, PhoneStep
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Memory
@@ -35,7 +36,7 @@ from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import conversation, fence
 from sdg.sandbox.process.confine import die_with_parent
-from sdg.screen_agent.agent import UIAgent, UIEpisode
+from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 
 EMBEDDED = "embedded"
@@ -98,42 +99,55 @@ class PhonePlayed:
         return TaskScore(self.flags, self.steps, self.unchanged, self.shortest)
 
 
-def play_task(job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> PhonePlayed:
-    """Play one episode on a phone. Raises BudgetExceeded alone."""
-    episode = _Episode(job, setting, phone)
-    return episode.play(model)
+class PhoneEpisode:
+    """A job on a phone, turn by turn (`sdg.experiments.play.together.Turns`); only BudgetExceeded is raised."""
 
-
-class _Episode:
-    def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device) -> None:
+    def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> None:
         self.task, self.job, self.setting, self.phone = job.task, job, setting, phone
-        self.judge = Judge(job.task)
+        self.judge, self.said, self.began = Judge(job.task), "", time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
-
-    def play(self, model: LanguageModel) -> PhonePlayed:
-        """The whole episode and its row."""
-        began = time.monotonic()
-        gate = gate_of(self.setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
-        device, instruction = self.phone, self.task.instruction
-        if self.setting.masked:
+        gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
+        device, instruction = phone, self.task.instruction
+        if setting.masked:
             protector = Protector(recognisers_of(""), Memory())
             device, instruction = PrivateDevice(device, protector), protector.admit(instruction)
-        listened = _Listened(model)
-        desktop = PhoneDesktop(
-            device, instruction, finished=self._finished, looked=self._look, heard=lambda: listened.said
+        self.desktop = PhoneDesktop(
+            device, instruction, finished=self._finish, looked=self._look, heard=lambda: self.said
         )
+        self.work = Work(self.desktop, gate, mode=MODES[job.mode])
+        self.lost = ""
         try:
-            if isinstance(self.phone, EmbeddedPhone):
-                self.phone.reset(self.task.seed)
+            if isinstance(phone, EmbeddedPhone):
+                phone.reset(self.task.seed)
             else:
-                self.phone.press("Home")
-            played = UIAgent(listened, gate, mode=MODES[self.job.mode]).play(desktop)
+                phone.press("Home")
         except DeviceLost as error:
-            played = UIEpisode(instruction, "page", (), 0, detail=str(error))
+            self.lost = str(error)
+
+    def question(self) -> tuple[Message, ...] | None:
+        """What the model is asked next; None when the episode is over."""
+        return None if self.lost else self.work.question()
+
+    def hear(self, reply: Callable[[], Completion]) -> None:
+        """Carry out the model's answer."""
+        try:
+            completion = reply()
+        except BudgetExceeded:
+            raise
+        except ModelError as error:
+            self.work.fail(error)
+            return
+        self.said = completion.text
+        self.work.answer(completion)
+
+    def row(self) -> PhonePlayed:
+        """The row; the traces are written."""
+        played = UIEpisode(self.task.instruction, "page", (), 0, detail=self.lost) if self.lost else self.work.result()
         if self.setting.traces is not None:
-            write_episode(self.setting.traces / self.job.mode / self.task.id, self.task, desktop.steps, desktop.size)
-        return self._row(desktop, played, time.monotonic() - began)
+            folder = self.setting.traces / self.job.mode / self.task.id
+            write_episode(folder, self.task, self.desktop.steps, self.desktop.size)
+        return self._row(self.desktop, played, time.monotonic() - self.began)
 
     def _confirm(self, question: str) -> bool:
         """Before a press that can't be undone: the benchmark says yes and counts."""
@@ -145,7 +159,7 @@ class _Episode:
             self.judge.look(self.phone.state(), tree)
         self.looks.append(self.judge.flags)
 
-    def _finished(self, message: str) -> bool:
+    def _finish(self, message: str) -> bool:
         if self.task.is_question:
             right = is_right(message, self.task.answers)
             if self.setting.judge is not None:
@@ -187,19 +201,6 @@ class _Episode:
         )
 
 
-class _Listened:
-    """A model whose last reply is remembered, for the trace."""
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model, self.name, self.said = model, model.name, ""
-
-    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says."""
-        reply = self._model.complete(messages, sampling=sampling)
-        self.said = reply.text
-        return reply
-
-
 def _same(one: PhoneStep, other: PhoneStep) -> bool:
     return one.screen.png == other.screen.png or same_screen(one.screen.image, other.screen.image)
 
@@ -225,8 +226,15 @@ def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
 def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
     """Rows as they finish. Raises what isn't an episode's fault: NoBrowser, BudgetExceeded, ModelError of settings.
 
-    When a process dies every unfinished episode is played once more, by itself; who dies again is lost.
+    A model that answers over a network is asked about many episodes at once, on pages of one Chromium. When a process
+    dies every unfinished episode is played once more, by itself; who dies again is lost.
     """
+    at_once = min(concurrency_of(setting.model), len(jobs))
+    if at_once > 1 and setting.device == EMBEDDED:
+        with phone_browser() as browser:
+            pages = [browser, *(browser.another() for _ in range(at_once - 1))]
+            yield from _play_on([EmbeddedPhone(page) for page in pages], jobs, setting, build(setting.model))
+        return
     left = {job.unit: job for job in jobs}
     try:
         with _pool(min(processes, len(jobs))) as pool:
@@ -236,6 +244,17 @@ def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int)
     except BrokenProcessPool:
         for job in left.values():
             yield _play_alone(job, setting)
+
+
+def _play_on(
+    phones: Sequence[Device], jobs: Sequence[PhoneJob], setting: PhoneSetting, model: LanguageModel
+) -> Iterator[PhonePlayed]:
+    yield from play_together(jobs, phones, lambda job, phone: PhoneEpisode(job, setting, phone, model), model)
+
+
+def play_task(job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> PhonePlayed:
+    """Play one episode on a phone. Raises BudgetExceeded alone."""
+    return next(_play_on([phone], [job], setting, model))
 
 
 def _play_alone(job: PhoneJob, setting: PhoneSetting) -> PhonePlayed:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +16,31 @@ from sdg.console import UserError
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
-from sdg.envs.phone.tasks import Judge, PhoneTask, embedded_tasks, holds, is_right, side_effects
+from sdg.envs.phone.tasks import (
+    Judge,
+    PhoneTask,
+    embedded_tasks,
+    held_out,
+    holds,
+    is_right,
+    measured,
+    side_effects,
+)
 from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
+from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
 from sdg.experiments.bench.phone.derivation import derive_tasks
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
-from sdg.experiments.gate_training import phone_data
-from sdg.experiments.gate_training.exploration import Transition, explore, write_lines, write_minari
+from sdg.experiments.bench.phone.walks import Transition, explore, write_lines, write_minari
+from sdg.experiments.gate_training import phone_tasks
 from sdg.experiments.gate_training.phone_guards import rows_of
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
-from sdg.llm.model import Message, ModelError
+from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
-from sdg.llm.webrules.phones import PhoneRules, RandomPresses, read_moment, value_for
+from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from tests.envs.phone.test_phone_tree import ROW, dump
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
@@ -210,7 +222,7 @@ def test_data_are_walks_and_derived_tasks_by_app(tmp_path: Path, monkeypatch: py
     own = "class Says:\n    def complete(self, messages):\n        return 'Turn off something else now.'\n"
     (tmp_path / "own_models.py").write_text(own)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = phone_data.rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
+    found = rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
     assert sum(row["actions"] for row in found) > 10
     assert all(row["accepted"] <= row["actions"] for row in found)
     assert sum(row["tasks"] for row in found) == 9
@@ -244,3 +256,62 @@ def test_the_planners_read_the_prompt_and_know_no_task() -> None:
     assert not [task for task in TASKS.values() if task.id in source or task.instruction in source]
     said = [RandomPresses().complete([Message("user", prompt)]).text for _ in range(2)]
     assert said[0] == said[1]
+
+
+def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
+    task = "Task:\n```text\nOpen Clock.\n```"
+    screen = "[7] 'Clock' button: [1, 2, 3, 4]\n[8] 'Notes' button: [5, 2, 9, 4]\n[9] 'Monday': [5, 5, 9, 9]"
+
+    def ask(past: str, rate: float = 0.0, seed: int = 0) -> dict[str, Any]:
+        prompt = f"{task}\n\nPast commands:\n{past}\n\nObservation 2:\n```text\n{screen}\n```"
+        return dict(json.loads(ClumsyPresses(rate, seed).complete([Message("user", prompt)]).text))
+
+    meant = ask("(none)")
+    assert meant["commands"] == [{"name": "Tap", "args": {"element": 7}}]
+    spoilt = [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
+    assert spoilt == [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
+    assert {str(each) for each in spoilt} == {"{'element': 8}", "{'element': 9}", "{'coords': [12, 12]}"}
+    reminded = f"Thought 1: {meant['thoughts']['plan']}\n1. Tap('12,12'): "
+    assert ask(reminded + "done")["commands"][0]["name"] == "finish"
+    assert ask(reminded + "no: nothing on the screen changed")["commands"] == meant["commands"]
+
+
+def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
+        solved = "phone" in setting.guards
+        return (played(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
+
+    monkeypatch.setattr(phone_tasks, "play_all", play)
+    rows = {row["arm"]: row for row in phone_tasks.rows(draws=170, seed=0)}
+    count = len(TASKS) - len(held_out())
+    assert rows["no gate"]["n"] == 2 * count
+    assert rows["gate"]["success"] == 1.0
+    assert rows["gate - no gate"]["success"] == round(1 - 1 / count, 4)
+    assert rows["gate - no gate"]["success_low"] > 0.9
+    assert rows["learned - no gate"]["reasonable_operations"] == 0.0
+
+
+def test_a_fresh_sample_is_held_out_and_in_what_is_measured() -> None:
+    assert len(held_out()) == 15
+    assert all(TASKS[name].fresh for name in held_out())
+    assert len(measured()) == 60
+    assert held_out() < measured()
+    assert {task.id for task in chosen_tasks(["measured"], embedded=True)} == measured()
+
+
+@in_browser
+def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meet = threading.Barrier(3, timeout=60)
+
+    class Served:
+        name = "served"
+
+        def complete(self, messages: Sequence[Message], **_: Any) -> Completion:
+            meet.wait()  # breaks unless three episodes are asked about at once
+            return Completion('{"commands": [{"name": "finish", "args": {"message": "3"}}]}', "served")
+
+    monkeypatch.setattr(episodes, "build", lambda settings: Served())
+    monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
+    jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
+    found = {each.task: each.score.complete for each in episodes.play_all(jobs, SETTING, processes=1)}
+    assert found == {"clock_8": False, "clock_9": True, "clock_10": False}

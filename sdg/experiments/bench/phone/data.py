@@ -1,7 +1,7 @@
 """Data from the embedded phone (AndroidLab, data construction): walks with the screens before and after, judged by the
 learned guard in place of a person, and tasks that a model derives from given ones.
 
-    sdg bench phone-data --walks 50 --out runs/phone-data [--minari] [--llm openai:NAME]
+    sdg bench phone --walks 50 --out runs/phone-data [--minari] [--llm openai:NAME]
 
 The folder gets `walks.jsonl`, `tasks.json` where a model is named, and with --minari the dataset "phone/walks-v0" in
 Minari's own place. `accepted` are actions whose effect the judge sees; how often it agrees with the phone's state says
@@ -14,17 +14,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
 from sdg.envs.phone.tree import read_dump
-from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.derivation import derive_tasks
-from sdg.experiments.gate_training.exploration import write_lines, write_minari
-from sdg.experiments.gate_training.phone_guards import observe_dump, walk_all
+from sdg.experiments.bench.phone.walks import observe_dump, walk_all, write_lines, write_minari
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.experiments.table.figures import open_folder
 from sdg.gate.phones import LearnedPhoneGuard
@@ -36,18 +32,10 @@ FIRST_SEED = 5000
 """Of the walks: neither those of tasks nor those that guards learn from or are measured on."""
 
 
-def rows(
-    *,
-    walks: Annotated[int, typer.Option(min=1, help="walks of 25 actions")] = 20,
-    llm: Annotated[str, typer.Option(metavar="KIND:NAME", help="a model that derives tasks; none without")] = "",
-    base_url: options.BaseUrl = "",
-    budget: options.Budget = options.NO_BUDGET,
-    minari: Annotated[bool, typer.Option("--minari", help="keep the walks as a Minari dataset, too")] = False,
-    out: options.Out = None,
-) -> list[Mapping[str, Any]]:
-    """A row for each app: actions in it, those whose effect the judge sees, derived tasks. Raises UserError."""
-    folder = Path(out or "runs/phone-data")
-    with open_folder(folder, {"walks": walks, "llm": llm, "base_url": base_url}, seed=0):
+def walk_rows(folder: Path, *, walks: int, minari: bool, llm: str, planner: PlannerSettings) -> list[Mapping[str, Any]]:
+    """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
+    from given ones. Raises UserError."""
+    with open_folder(folder, {"walks": walks, "llm": llm, "base_url": planner.base_url}, seed=0):
         found, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
         write_lines(folder / "walks.jsonl", found)
         if minari:
@@ -59,7 +47,6 @@ def rows(
             acted[app] += 1
             command = Command(each.name, each.argument)
             accepted[app] += guard.complete(command, before, observe_dump(each.after)).passed
-        planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
         derived = _derived(planner, folder) if llm else []
     tasks = Counter(task.app for task in derived)
     apps = sorted(acted.keys() | tasks.keys())

@@ -16,10 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from sdg.console import UserError, progress
+from sdg.envs.perception import Observation
 from sdg.envs.phone.actions import Action
+from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.device import carry_out
-from sdg.envs.phone.embedded.phone import EmbeddedPhone
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tree import UiTree, read_dump
+from sdg.envs.ui.browser import NoBrowser
+from sdg.gate.phones import JUDGED
 from sdg.storage import atomic_write
 
 WORDS = ("Ana", "Lunch", "12.50", "09:30", "2026-03-15", "Meeting", "notes", "5")
@@ -56,6 +61,30 @@ def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[Trans
     return found
 
 
+def walk_all(first: int, count: int) -> list[list[Transition]]:
+    """Walks of `count` seeds. Raises UserError where there is no browser."""
+    try:
+        with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
+            phone, found = EmbeddedPhone(browser), []
+            for seed in range(first, first + count):
+                found.append([each for each in explore(phone, seed) if each.name in JUDGED])
+                stage.advance()
+            return found
+    except NoBrowser as error:
+        raise UserError(str(error)) from None
+
+
+def read_seen(dump: str) -> SeenPhone:
+    """A dump as a snapshot of the screen."""
+    return SeenPhone(read_dump(dump))
+
+
+def observe_dump(dump: str) -> Observation:
+    """What a gate is shown of a dump."""
+    seen = read_seen(dump)
+    return Observation(seen.describe(), None, tuple(seen.elements()), seen)
+
+
 def _choose(tree: UiTree, rng: random.Random) -> tuple[Action, str]:
     kind = rng.choices(("Tap", "Long Press", "Type", "Swipe", "Back"), (70, 6, 14, 6, 4))[0]
     if kind == "Type":
@@ -63,6 +92,9 @@ def _choose(tree: UiTree, rng: random.Random) -> tuple[Action, str]:
         return action, action.argument
     if kind in ("Swipe", "Back") or not tree.elements:
         action = Action("Swipe", direction=rng.choice(("up", "down"))) if kind == "Swipe" else Action("Back")
+        return action, action.argument
+    if rng.random() < 0.1:
+        action = Action(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
         return action, action.argument
     fields = [each for each in tree.elements if each.kind == "textbox"]
     target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)

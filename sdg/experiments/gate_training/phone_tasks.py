@@ -1,0 +1,56 @@
+"""ResponsibleTA's Table 2 on phones: the same tasks and mistakes with and without the gate.
+
+    sdg bench gate --world phone --table 2 [--draws 168] [--seed 0]
+
+The planner is `phoneclumsy`: rules, and one action in four spoilt, which follows from draw, task and the action's
+number alone, so all arms meet the same mistakes as long as they go the same way. Tasks that are held out aren't
+played. The last rows are differences, task by task, with intervals over tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sdg.envs.phone.tasks import embedded_tasks, held_out
+from sdg.experiments.bench.phone.episodes import PhoneJob, PhoneSetting, play_all
+from sdg.experiments.gate_training.figures import interval
+from sdg.experiments.table.figures import cores
+from sdg.llm.provider import ModelSettings
+from sdg.screen_agent.modes import TEXT
+
+ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone", "phone-learned", "confirm")}
+"""Guards of each arm; the first is what the others are compared with."""
+
+
+def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
+    """A row for each arm over about `draws` episodes, shares in [0, 1], and their differences. Raises NoBrowser."""
+    jobs = [PhoneJob(task, TEXT.name) for task in embedded_tasks() if task.id not in held_out()]
+    repeats = max(draws // len(jobs), 1)
+    groups = np.tile(np.arange(len(jobs)), repeats)
+    measured: dict[str, dict[str, np.ndarray]] = {}
+    for arm, guards in ARMS.items():
+        scores = []
+        for draw in range(repeats):
+            setting = PhoneSetting(ModelSettings("phoneclumsy", fault_seed=1000 * seed + draw), guards)
+            played = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
+            scores += [played[job.task.id] for job in jobs]
+        measured[arm] = {
+            "success": np.array([float(each.complete) for each in scores]),
+            "reasonable_operations": np.array([each.reasonable_operations for each in scores]),
+        }
+    without, *_ = measured.values()
+    for arm in tuple(ARMS)[1:]:
+        measured[f"{arm} - no gate"] = {name: values - without[name] for name, values in measured[arm].items()}
+    return [{"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
+            for arm, values in measured.items()]  # fmt: skip
+
+
+def _with_intervals(values: Mapping[str, np.ndarray], groups: np.ndarray) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, each in values.items():
+        low, high = interval(each, groups)
+        found |= {name: round(float(each.mean()), 4), f"{name}_low": round(low, 4), f"{name}_high": round(high, 4)}
+    return found

@@ -1,0 +1,52 @@
+"""Episodes side by side while their models think: one thread works all places, others only ask the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Protocol, TypeVar
+
+from sdg.llm.model import Completion, LanguageModel, Message
+from sdg.screen_agent.agent import SAMPLING
+
+Job = TypeVar("Job")
+Place = TypeVar("Place")
+Row = TypeVar("Row", covariant=True)
+
+
+class Turns(Protocol[Row]):
+    """An episode, turn by turn."""
+
+    def question(self) -> tuple[Message, ...] | None:
+        """What the model is asked next; None when the episode is over."""
+        ...
+
+    def hear(self, reply: Callable[[], Completion]) -> None:
+        """Carry out the answer; `reply` raises what the model raised."""
+        ...
+
+    def row(self) -> Row:
+        """How it ended."""
+        ...
+
+
+def play_together(
+    jobs: Sequence[Job], places: Sequence[Place], begin: Callable[[Job, Place], Turns[Row]], model: LanguageModel
+) -> Iterator[Row]:
+    """Rows as they finish, as many episodes at a time as there are places. Raises what `hear` raises."""
+    left, free = list(reversed(jobs)), list(reversed(places))
+    asked: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
+    with ThreadPoolExecutor(len(places)) as pool:
+        while left or asked:
+            going = [(begin(left.pop(), place), place) for place in free[-len(left) :] if left]
+            free = free[: len(free) - len(going)]
+            for future in wait(asked, return_when=FIRST_COMPLETED).done if asked and not going else ():
+                going.append(asked.pop(future))
+                going[-1][0].hear(future.result)
+            for episode, place in going:
+                question = episode.question()
+                if question is not None:
+                    asked[pool.submit(model.complete, question, sampling=SAMPLING)] = episode, place
+                    continue
+                free.append(place)
+                yield episode.row()
