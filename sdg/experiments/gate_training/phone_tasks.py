@@ -34,7 +34,7 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
     for arm, guards in ARMS.items():
         scores = []
         for draw in range(repeats):
-            setting = PhoneSetting(ModelSettings("phoneclumsy", fault_seed=1000 * seed + draw), guards)
+            setting = PhoneSetting(ModelSettings("phoneclumsy", str(1000 * seed + draw)), guards)
             played = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
             scores += [played[job.task.id] for job in jobs]
         measured[arm] = {

@@ -327,4 +327,4 @@ _MEANT = re.compile(r"^Thought \d+: meant (.*)\n(\d+)\. .*?: (?=done$|no: |refus
 
 RANDOM = Provider(lambda settings: RandomPresses(), rule_based=True)
 PHONERULES = Provider(lambda settings: PhoneRules(), rule_based=True)
-CLUMSY = Provider(lambda settings: ClumsyPresses(settings.fault_rate or 0.25, settings.fault_seed), rule_based=True)
+CLUMSY = Provider(lambda settings: ClumsyPresses(0.25, int(settings.name or 0)), rule_based=True)
