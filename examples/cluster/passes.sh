@@ -3,12 +3,11 @@
 #
 #   sdg hypothesize --config quickstart --out runs/base && sh examples/cluster/passes.sh runs/base 4
 set -eu
-base=$1 shards=$2 pass=0 here=$(dirname "$0")
+base=$1 shards=$2 pass=0 before= here=$(dirname "$0")
 cp -r "$base" "$base.pass0"
-while :; do
-    now=$base.pass$pass pass=$((pass + 1))
+while units=$(cat "$base.pass$pass"/*.jsonl | wc -l) && [ "$units" != "$before" ]; do
+    now=$base.pass$pass pass=$((pass + 1)) before=$units
     sbatch --wait --array=1-"$shards" --output="$now-%a.log" "$here/slurm.sh" "$now"
-    folders=$(seq -f "$now-%g" 1 "$shards")
-    sdg merge $folders --out "$base.pass$pass" --json | grep -q '"new":[1-9]' || break
+    sdg merge $(seq -f "$now-%g" 1 "$shards") --out "$base.pass$pass"
 done
 sdg run --out "$base.pass$pass"

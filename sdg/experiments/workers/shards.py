@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import UserError
+from sdg.envs.files import has_lines, read_lines
 from sdg.storage import RunFolder, RunSettings, read_description, read_journal
-from sdg.storage.files import explaining, line
+from sdg.storage.files import atomic_write, explaining, line
 from sdg.storage.folder import differences, read_artefact
 from sdg.storage.metrics import read_metrics
 
 SHARD = "shard.json"
 """In the folder of a shard: which it is."""
+TRANSCRIPT = "transcript.jsonl"
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
 
@@ -56,6 +58,10 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
             for row in metrics.values():
                 if row.get("unit") == unit:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
+        sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
+        said = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
+        if said:  # what the model said is what a library cost
+            atomic_write(out / TRANSCRIPT, b"\n".join(said) + b"\n")
     return table
 
 

@@ -73,7 +73,7 @@ def test_a_liar_loses_its_unit_alone(pool: DaskPool) -> None:
 
 
 def test_a_unit_that_comes_back_late_is_lost_alone(pool: DaskPool) -> None:
-    found = run(pool, "sleep", "a", patience=Patience(job=1.0))
+    found = run(pool, "sleep", "a", patience=Patience(job=6.0))
     assert isinstance(found[0], Lost)
     assert "not done after" in found[0].reason
     assert found[1] == "did a"

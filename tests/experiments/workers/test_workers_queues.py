@@ -10,6 +10,7 @@ import yaml
 
 from sdg.experiments.cli.main import main
 from sdg.experiments.workers.shards import merge
+from sdg.llm.transcript import entries
 from sdg.storage import read_journal
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "cluster"
@@ -32,6 +33,8 @@ def test_shards_by_submitit_make_the_run_of_one_process(tmp_path: Path) -> None:
     assert rows[0] == rows[1]
     assert len(rows[0]) == 4
     assert main(["verify", "--out", str(tmp_path / "merged"), "--quiet"]) == 0
+    keys = [{row["key"] for row in entries(tmp_path / name / "transcript.jsonl")} for name in ("merged", "whole")]
+    assert keys[0] == keys[1], "what was asked of the model is counted once"
 
 
 @pytest.mark.parametrize("name", ["slurm.sh", "passes.sh"])
