@@ -49,7 +49,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx2": ("llm/openai/client.py",),
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
-    "minari": ("experiments/gate_training/*",),
+    "minari": ("experiments/bench/phone/walks.py",),
     "android_world": ("phone_agent/android_world.py",),
     "browsergym": ("phone_agent/browser_gym.py",),
     "gymnasium_robotics": ("envs/ant/world.py",),
