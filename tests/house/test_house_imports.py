@@ -57,7 +57,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx2": ("llm/openai/client.py",),
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
-    "minari": ("experiments/gate_training/*", "experiments/share/datasets.py"),
+    "minari": ("experiments/bench/phone/walks.py", "experiments/share/datasets.py"),
     "android_world": ("phone_agent/android_world.py",),
     "browsergym": ("phone_agent/browser_gym.py",),
     "gymnasium_robotics": ("envs/ant/world.py",),

@@ -77,17 +77,8 @@ def rows(
         place = Path(out or "runs/phone-data")
         return walk_rows(place, walks=walks, minari=minari, llm=name, planner=planner)
     embedded = device == EMBEDDED
-    if not embedded and device.partition(":")[0] != "adb":
-        raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
-    if unknown := [mode for mode in modes if mode not in PHONE_MODES]:
-        raise UserError(f"--modes {unknown[0]!r:.40} is none of {', '.join(PHONE_MODES)}")
+    check_asked(modes, guards, device)
     chosen = chosen_tasks(tasks, embedded=embedded)
-    if embedded and (missing := what_is_missing("playwright")):
-        raise UserError(f"the embedded phone needs {missing}")
-    try:
-        check_guards(guards)
-    except RegistryError as error:
-        raise UserError(str(error)) from None
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
     model = planner.model(folder)
     setting = PhoneSetting(
@@ -111,6 +102,20 @@ def rows(
         run.write_json("disagreements.json", {"answers": doubted})
     publish(folder, found)
     return found
+
+
+def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> None:
+    """Raises UserError for modes, guards or devices that there aren't, and without a browser."""
+    if device != EMBEDDED and device.partition(":")[0] != "adb":
+        raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
+    if unknown := [mode for mode in modes if mode not in PHONE_MODES]:
+        raise UserError(f"--modes {unknown[0]!r:.40} is none of {', '.join(PHONE_MODES)}")
+    if device == EMBEDDED and (missing := what_is_missing("playwright")):
+        raise UserError(f"the embedded phone needs {missing}")
+    try:
+        check_guards(guards)
+    except RegistryError as error:
+        raise UserError(str(error)) from None
 
 
 def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
