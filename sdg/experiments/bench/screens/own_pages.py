@@ -56,6 +56,7 @@ def rows(
     if missing := what_is_missing():
         raise UserError(f"the benchmark needs {missing}")
     folder = Path(out or "runs/pages")
+    folder.mkdir(parents=True, exist_ok=True)
     settings = waited_for(PlannerSettings("", llm, base_url, with_library=False).model(folder), assignments or ())
     model = build(settings)
     about = {"model": llm, "rule_based": is_rule_based(settings.kind), "mode": mode}
