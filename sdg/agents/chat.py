@@ -1,4 +1,4 @@
-"""A model that acts directly: it is told what the robot knows and names one action, turn by turn.
+"""A model that acts directly: it is shown what the robot knows and names one action, turn by turn.
 
 That is the setting of BALROG (Paglieri et al. 2024, arXiv 2411.13543): no program, no skills, no gate. Perception is
 the same named one that planners have.
@@ -22,7 +22,7 @@ from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy
 
 REMEMBERED = 16
-"""Latest turns that the model is told of, as in BALROG."""
+"""Latest turns that the model is shown, as in BALROG."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ChatAgent:
 
 
 class _Chat:
-    """One conversation: every turn is asked anew with the latest actions, so that prompts stay short."""
+    """One conversation: every turn is asked again with the latest actions, so that prompts stay short."""
 
     def __init__(self, world: World, domain: Domain, model: LanguageModel, sampling: Sampling) -> None:
         self._world, self._domain, self._model, self._sampling = world, domain, model, sampling

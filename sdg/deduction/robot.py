@@ -159,7 +159,7 @@ class Robot:
                 return
 
     def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
-        """Of DRAWS actions the one that was taken least often at this moment, and of those the one drawn most often."""
+        """The action, among those sampled, that was taken least often in this state; of several the most sampled."""
         often = DRAWS if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
         draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
         drawn = [np.asarray(action).tobytes() for action in draws]

@@ -1,4 +1,4 @@
-"""Files that every floor writes and reads: whole or not at all, and never through a link or out of a pipe.
+"""Files that every layer writes and reads: whole or not at all, and never through a link or out of a pipe.
 
 A folder may come from a stranger: a link in it could lead anywhere, a pipe or a device would never end.
 """

@@ -14,7 +14,7 @@ Which decorator, by who calls the function and what it does:
 For example `observe(memory, i, ...)` is a row_kernel: one robot calls it from Python, and the kernel `step_rows` for
 each row of a batch. `matches(memory, i, k, ...)`, asked about each thing k of a row, is an inner_kernel.
 
-Cached code is run by whoever finds it, so processes that run generated code read the cache and never write it
+Cached code is run by any process that finds it, so processes that run generated code read the cache and never write it
 (SDG_READ_ONLY): what they compile is theirs alone and lost with them.
 """
 
@@ -41,7 +41,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 wide = cast(Callable[[Any], int], np.int64)
 """An integer as kernels count. Memories hold narrow ones, and for every width that a kernel is handed it is compiled
-anew (numba's `int` keeps the width)."""
+again (numba's `int` keeps the width)."""
 
 
 def kernel(function: _Function) -> _Function:

@@ -35,7 +35,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class SeededLayouts:
-    """The beginnings of a level under their seeds (`sdg.envs.batch.Layouts`), made anew when they are begun."""
+    """The beginnings of a level under their seeds (`sdg.envs.batch.Layouts`), made again when they are begun."""
 
     domain: Domain
     level: str
@@ -149,7 +149,7 @@ class WorldRows:
         return np.zeros(len(self), bool)
 
     def novelty(self, row: int) -> Hashable:
-        """What is told of the moment, without the clock."""
+        """What perception says of the moment, without the clock."""
         return self.perception(row).describe().partition("\n")[2]
 
     def marks(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The guard of phones: what can be told for certain of an action from the elements on the screen and the two pictures.
+"""The guard of phones: what is certain of an action from the elements on the screen and the two pictures.
 
 Learned and model guards come after it in a chain; a press that can't be undone is `ConfirmGuard`'s.
 """
@@ -18,7 +18,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command, Verdict
 
 PLACE = SHIPPED.parent / "phone.json"
-"""The learned guards that come with the package; `sdg train-guards --world phone` makes them anew."""
+"""The learned guards that come with the package; `sdg train-guards --world phone` makes them again."""
 JUDGED = ("Tap", "Long Press", "Type", "Swipe")
 """Actions that something was learned of; others pass."""
 ELEMENT = re.compile(r"element (\d{1,4})\b")

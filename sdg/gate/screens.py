@@ -1,5 +1,5 @@
 """Guards for screens: learned ones over pixels and the parsed screen, and a question to a person before what can't be
-undone. Commands are in words (`click`, `type`) or at coordinates; the page's source is never looked at.
+undone. Commands are in words (`click`, `type`) or at coordinates; the page's source is never read.
 
 Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feasibility>` (section 4.1).
 """

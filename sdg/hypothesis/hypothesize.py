@@ -1,6 +1,6 @@
 """Stage 1, hypothesis: (I, prompt) -> (G, F). A model splits an instruction into subgoals with checks (SDG, 4.2).
 
-Nothing is run here: checks are compiled behind the guard, so that a refusal is told while the model can still mend it.
+Nothing is run here: checks are compiled behind the guard, so that the model can still mend what is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sdg.skills.subgoal import CheckFunction, Subgoal
 
 MAX_GOALS = 40
 MAX_REFUSALS = 5
-"""Checks whose refusals are told in one turn."""
+"""Checks whose refusals are reported in one turn."""
 CHECKED_BY, SEEN = "Its check:", "What the robot knew where a search for it ended:"
-"""What stands before the failed goal's check and before what was seen, where they are told."""
+"""What stands before the failed goal's check and before what was seen, where they are reported."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")
 _MARKS = " \t*_"

@@ -1,6 +1,6 @@
 """What a cycle inherits: which clusters are skills that an earlier cycle learned already.
 
-Clusters are made anew from everything grounded so far, so that numbers mean nothing from one cycle to the next. A
+Clusters are made again from everything grounded so far, so that numbers mean nothing from one cycle to the next. A
 cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
 """
 

@@ -15,7 +15,7 @@ BATCH = 40
 """How many subgoals are asked at once, so that a reply stays under the usual limit of tokens."""
 
 MOST_NAMES = 60
-"""How many names already in use are told."""
+"""How many names already in use are listed."""
 
 _MARKS = " \t`*"
 _NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})

@@ -37,7 +37,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent; None is without limit. `minutes` count from when the model was made, in each process anew."""
+    """What may be spent; None is without limit. `minutes` count from when the model was made, in each process."""
 
     tokens: int | None = None
     money: float | None = None

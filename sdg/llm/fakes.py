@@ -12,7 +12,7 @@ from sdg.llm.model import Completion, Message, Sampling
 
 
 class FakeModel:
-    """Answers with the texts of a list, in order and then the last for ever, or by a function of the whole prompt.
+    """Answers with the texts of a list, in order and then the last one always, or by a function of the whole prompt.
 
     `asked` keeps every conversation that it was asked with.
     """

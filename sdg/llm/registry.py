@@ -83,7 +83,7 @@ def provider_of(kind: str) -> Provider:
 
 
 def is_rule_based(kind: str) -> bool:
-    """Whether a kind stands in for a language model. A user's own isn't imported to find out."""
+    """Whether a kind is rule-based, no language model. A user's own isn't imported to find out."""
     return kind in PROVIDERS.entries and provider_of(kind).rule_based
 
 

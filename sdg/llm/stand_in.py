@@ -1,4 +1,4 @@
-"""The rule-based stand-in as a provider, and the same with mistakes, to exercise repair and debugging."""
+"""The rule-based planner as a provider, and the same with mistakes, to exercise repair and debugging."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ScreenAgent(EnvironmentInteractingAgent):
         self._desktop: PhoneDesktop | None = None
 
     def reset(self, go_home: bool = False) -> None:
-        """Begin anew."""
+        """Begin again."""
         super().reset(go_home)
         self._work = None
 

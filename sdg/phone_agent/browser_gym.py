@@ -59,7 +59,7 @@ class ScreenAgent(Agent):
         self._work: Work | None = None
 
     def obs_preprocessor(self, obs: dict[str, Any]) -> dict[str, Any]:
-        """What is recorded: without the DOM, which is never looked at."""
+        """What is recorded: without the DOM, which is never read."""
         return {name: value for name, value in obs.items() if name != "dom_object"}
 
     def get_action(self, obs: Mapping[str, Any]) -> tuple[str, AgentInfo]:

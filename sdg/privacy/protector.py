@@ -122,7 +122,7 @@ class ProtectedBody:
         return done
 
     def _performed(self, command: Command) -> SkillResult | Exception:
-        """What came of it; errors are made anew, without the frames and causes whose locals hold values."""
+        """What came of it; errors are made again, without the frames and causes whose locals hold values."""
         mask = self._protector.mask
         try:
             done = self._body.perform(replace(command, argument=self._protector.fill(command.argument)))

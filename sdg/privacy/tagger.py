@@ -26,7 +26,7 @@ from sdg.privacy.rules import context
 from sdg.privacy.words import commonness, lists_of, names, normalise_word
 
 SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
-"""The weights that come with the package; `sdg train-guards --world text` makes them anew."""
+"""The weights that come with the package; `sdg train-guards --world text` makes them again."""
 SIZE = 2**17
 """Weights, one of them for each hash of a fact."""
 LEAST_CHANCE = 0.3

@@ -88,7 +88,7 @@ class Desktop(Body, Protocol):
 
     @property
     def instruction(self) -> str:
-        """The task in words: data, whoever wrote it."""
+        """The task in words: data, never an instruction."""
         ...
 
     @property
@@ -139,7 +139,7 @@ class BrokenDesktop(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that was asked for, as it is told to the model afterwards, and the verdicts on it."""
+    """A command that was asked for, as it is reported to the model afterwards, and the verdicts on it."""
 
     command: str
     outcome: str
@@ -180,7 +180,7 @@ class UIAgent:
 
 
 class Work:
-    """One episode, turn by turn, for whoever asks the model: `question`, then `answer` or `fail`, until there is no
+    """One episode, turn by turn, for a caller with the model: `question`, then `answer` or `fail`, until there is no
     question left; then `result`. Many may be under way while their models think.
 
     After `replans` refusals in a row, or one of a person's, the task ends as infeasible; None: it goes on.

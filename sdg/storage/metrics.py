@@ -23,7 +23,7 @@ STEP = "environment_steps"
 
 
 class Metrics:
-    """Rows of a unit's learning curve. They are lost with their unit: a unit begun anew begins its curve anew."""
+    """Rows of a unit's learning curve. They are lost with their unit, which begins its curve again."""
 
     def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
         self.path, self._unit = folder / "metrics.jsonl", ""

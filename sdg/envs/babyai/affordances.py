@@ -1,6 +1,6 @@
 """What BabyAI's robot can tell of a command before and after it, from what it has seen alone: facts for the gate.
 
-Skills are practised within a room. Over 3,900 recorded calls (2026-11-22) those about a thing of the room came about in
+Skills are practised within a room. Over 3,900 recorded calls (2026-11-22) those about a thing of the room succeeded in
 99 %, those about one beyond the reach of `Surroundings` in none, searches of a room that was wholly seen in none.
 """
 
@@ -81,7 +81,7 @@ class Surroundings:
 
 
 class RoomAffordances:
-    """What speaks against a command, and whether it came about (`sdg.envs.domain.Affordances`)."""
+    """What speaks against a command, and whether it succeeded (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: Set[str], argument: str, seen: BabyAIPerception) -> str:
         """Why nothing that the robot does from here can answer what is asked; "" where nothing says so."""
@@ -101,7 +101,7 @@ class RoomAffordances:
         return _hands(aim_of(asks), near, seen) if argument else ""
 
     def shortfall(self, asks: Set[str], argument: str, before: BabyAIPerception, after: BabyAIPerception) -> str | None:
-        """What of the asked didn't come about between two snapshots, "" when all did, None when nothing tells."""
+        """What of the asked had no effect between two snapshots, "" when all did, None when nothing tells."""
         aim = aim_of(asks)
         if aim == NEW_ROOM:
             entered = after.get_current_room() not in before.get_visited_rooms()

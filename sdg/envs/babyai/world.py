@@ -42,7 +42,7 @@ class BabyAIWorld:
 
     @property
     def mission(self) -> str:
-        """The instruction in words; data, whoever wrote it."""
+        """The instruction in words; data, never an instruction."""
         mission = str(self.inner.mission)
         return paraphrase(mission, self._seed) if self.level.endswith(ENGLISH) else mission
 

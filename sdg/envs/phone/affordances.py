@@ -37,7 +37,7 @@ class SeenPhone:
 
 
 class PhoneAffordances:
-    """What speaks for an action on a phone, and for its having come about (`sdg.envs.domain.Affordances`)."""
+    """What speaks for an action on a phone, and for its success (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenPhone) -> str:
         """What is certain is the plain guard's (`sdg.gate.phones.PhoneGuard`)."""

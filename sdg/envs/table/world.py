@@ -104,7 +104,7 @@ class TablePerception(PlainPerception):
         return float(np.linalg.norm(self.now[first] - self.now[second]))
 
     def progress(self, what: str) -> float:
-        """By how many metres what a pair says has come about since the subgoal began: nearer to one another for "red
+        """By how many metres what a pair says has changed since the subgoal began: nearer to one another for "red
         block to blue spot", farther apart for "red block from green block"; negative: the other way. One thing, "red
         block", counts from the fingertip to it."""
         first, second = self.numbers(what)

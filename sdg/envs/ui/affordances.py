@@ -54,14 +54,14 @@ class SeenScreen:
 
 
 class ScreenAffordances:
-    """What speaks for a command on a screen, and for its having come about (`sdg.envs.domain.Affordances`)."""
+    """What speaks for a command on a screen, and for its success (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenScreen) -> str:
         """Nothing is certain enough on a screen to refuse without being learned."""
         return ""
 
     def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen) -> str | None:
-        """What can be told for certain: a screen on which not one pixel changed shows no effect."""
+        """What is certain: a screen on which not one pixel changed shows no effect."""
         return None if changes(before.picture, after.picture).any() else "nothing on the screen changed"
 
     def features(

@@ -1,4 +1,4 @@
-"""The true elements of a page, read from its DOM: labels to train a parser on and a yardstick to judge it by.
+"""The true elements of a page, read from its DOM: labels to train a parser on and a reference to judge it by.
 
 Nothing that acts may import this (a house test bars it): an agent sees screenshots alone.
 """

@@ -254,7 +254,7 @@ class Browser:
             self._task = task
 
     def show(self, html: str) -> None:
-        """Show a page of one's own, for a parser to train on; it has no task."""
+        """Show a page of the caller's, for a parser to train on; it has no task."""
         self._task = ""
         self.page.set_content(html)
 

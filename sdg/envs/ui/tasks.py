@@ -91,7 +91,7 @@ TASKS: tuple[str, ...] = (
 """The 74 names, sorted."""
 
 UNSEEN: tuple[str, ...] = tuple(sorted(random.Random(74).sample(sorted(TASKS), 15)))
-"""Drawn on 2026-11-22 before anything was written: never looked at, no exemplar, no rule, no training data."""
+"""Drawn on 2026-11-22 before anything was written: held out: no exemplar, no rule, no training data."""
 
 SEEN: tuple[str, ...] = tuple(task for task in TASKS if task not in UNSEEN)
 """The 59 tasks that parser, rules and prompts may be made from."""

@@ -1,4 +1,4 @@
-"""Skills that act within a room by breadth-first search, one for each kind of subgoal: stand-ins for learned ones.
+"""Skills that act within a room by breadth-first search, one for each kind of subgoal: replacements for learned ones.
 
 They see what learned ones see (things within seven cells, unexplored doors, unseen cells) and check what theirs check.
 """

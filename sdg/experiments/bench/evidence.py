@@ -1,4 +1,4 @@
-"""What carries the success: the same unseen instructions for whoever might explain it, steps against the bot beside it.
+"""Ablations: the same unseen instructions with parts replaced; success, and steps relative to the bot.
 
     sdg bench evidence --seed N --instructions 1000 [--agents sdg,scripted] [--levels Open] [--json]
 

@@ -1,4 +1,4 @@
-"""`sdg do TASK --url URL`: a task on a page of one's own."""
+"""`sdg do TASK --url URL`: a task on your own page."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`sdg compose`: composed skills from the programs of a draw or a run, verified on other layouts and kept as source."""
+"""`sdg compose`: composed skills from the programs of a recorded run, verified on other layouts and kept as source."""

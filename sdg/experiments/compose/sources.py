@@ -1,4 +1,4 @@
-"""The programs that skills are composed of: those of a draw or a run that solved practice instructions at once."""
+"""The programs that skills are composed of: those of a recorded run that solved practice instructions at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Programs:
 
 
 def read_programs(folder: Path, *, cell: Cell) -> Programs:
-    """The programs of a draw (those of `cell`'s interface and perception) or of a run's rehearsals.
+    """The programs of a recording (those of `cell`'s interface and perception) or of a run's rehearsals.
 
     Raises UserError where there is none, RunFolderError for what is no draw and no run.
     """

@@ -136,7 +136,7 @@ def _judged(
 
 
 def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
-    """What a skill did that it isn't kept for, "" for nothing; a check that lies is told before a skill that fails."""
+    """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
     if len(calls) >= MIN_CALLS and not figures.calls:
         return "its check never says no: it was true before every call"
     lies = sum(said is True and not after for _, _, said, after in calls)

@@ -1,6 +1,6 @@
 """The settings of a run: one YAML file, checked against these classes, with the values of `--set a.b=c` over it.
 
-A section is what the floor below takes, with the few things that only a run decides. The configuration page is written
+A section is what the layer below takes, with the few things that only a run decides. The configuration page is written
 from here (`sdg config`).
 """
 
@@ -48,7 +48,7 @@ class ModelConfig:
     """The language model. Keys come from the environment (OPENAI_API_KEY), never from a file that is kept."""
 
     kind: str = "babylang"
-    """babylang: the offline rule-based stand-in; openai: any server of OpenAI's protocol; replay; or a model of your
+    """babylang: the offline rule-based planner; openai: any server of OpenAI's protocol; replay; or a model of your
     own as module:attribute"""
     name: str = ""
     """model name as the server knows it; openai only"""

@@ -11,7 +11,7 @@ positive ones. `low`, `high` are ends of 95 % intervals of the accuracy over rol
 it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers: 60 items a guard.
 
 World `ui`: guards of screens, on frozen pages of kinds of tasks that they never learned from (`screens.py`), ahead of
-`text match`, the plain yardstick. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.
+`text match`, the plain reference. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.
 World `text`: how well private values are masked (`privacy.py`), by hands that nothing was made or learned from but
 those of the set "development".
 """

@@ -1,6 +1,6 @@
 """Commands as planners give them, mistakes included, and what came of each: what guards learn from and are measured on.
 
-A program is played, the stand-in's or one that a real model wrote, and between its calls stand mistakes: another thing,
+A program is played, babylang's or one that a real model wrote, and between its calls stand mistakes: another thing,
 one that was never seen, another skill, in the wrong order, with full hands. What a command came to is what the robot
 perceived: whether the skill's check fired within its attempts. Nothing here looks at a hidden state.
 """
@@ -47,7 +47,7 @@ MISTAKES = ("elsewhere", "unknown", "order", "aimless")
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One program to play on one layout; `reply` is a model's, "" for the stand-in's. `guards` are asked beside."""
+    """One program to play on one layout; `reply` is a model's, "" for babylang's. `guards` are asked beside."""
 
     library: Path
     level: str
@@ -58,7 +58,7 @@ class Rollout:
     texts: bool = False
 
     def answer(self, request: Any) -> Any:
-        """What the stand-in is asked, answered in the parent."""
+        """What babylang is asked, answered in the parent."""
         return answer(ModelSettings(), request)
 
     def on_lost(self, reason: str) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
 
 
 def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
-    """The stand-in's reply to a mission."""
+    """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = Limits(500, DeductionSettings().interactions, BUDGET)
     asked = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)

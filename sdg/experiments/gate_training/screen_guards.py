@@ -1,6 +1,6 @@
 """The guards for screens: trained on pages of some kinds of tasks and measured on the frozen pages of others.
 
-sdg train-guards --world ui       learns anew: gathers pages in a browser, parses, trains
+sdg train-guards --world ui       learns again: gathers pages in a browser, parses, trains
 sdg bench gate --world ui         figures of the shipped guards on kinds of tasks that they never saw
 """
 
@@ -96,7 +96,7 @@ def cases(page: Page, parsed: Parsed, *, weight: float = 1.0) -> list[Case]:
 
 
 def text_match(item: Item, parsed: Parsed) -> float:
-    """The plain yardstick, 1 for yes: the words asked for are on the screen, exactly; after typing, the typed ones."""
+    """The plain baseline, 1 for yes: the words asked for are on the screen, exactly; after typing, the typed ones."""
     before = parsed(item.page.before)
     phrase = asked_for({item.verb}, item.argument, before.parsed)[0]
     if item.after is None:

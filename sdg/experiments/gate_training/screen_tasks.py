@@ -1,7 +1,7 @@
 """ResponsibleTA's Table 2 for screens: twelve tasks of many steps on pages of several apps by a planner that errs.
 
 An expert's steps (`bench/screens/pages/apps.json`) as commands in words; one in four is replaced by a mistake, which
-follows from the draw's seed alone: what another page has, another thing of this page, or nothing at all. The executor
+follows from the run's seed alone: what another page has, another thing of this page, or nothing at all. The executor
 acts on what it takes the words to mean most likely on the parsed screenshot. Without a gate the planner believes that
 each command was carried out. With feasibility a refused one is planned again, which gives the one that was meant; with
 completeness one that left no trace of what was meant is planned again, too. The page's state at the end judges. In
@@ -66,7 +66,7 @@ class Draws:
     def play(
         self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
     ) -> dict[str, Any]:
-        """One draw: whether the task was done, steps that were carried out as meant, and all that were carried out."""
+        """One run: whether the task was done, steps that were carried out as meant, and all that were carried out."""
         self._world.open((PLACE / f"{task['page']}.html").as_uri())
         self._memory = Memory({step[3]: step[2] for step in task["way"] if len(step) > 3})
         rng, valid, executed = np.random.default_rng(seed), 0, 0

@@ -1,11 +1,11 @@
 """ResponsibleTA's Table 2 for BabyAI: tasks of many steps by a planner that errs, without a gate, with half, with all.
 
-The planner is the stand-in; one command in four is replaced by a mistake. Which commands and which mistakes follow from
-the draw's seed alone, so they were settled before any guard was asked; some of them can be carried out from where the
-robot is, and came about (`mistakes_that_came_about`): no guard of feasibility could know those. Without a gate the
+The planner is rule-based; one command in four is replaced by a mistake. Which commands and which mistakes follow from
+the run's seed alone, so they were settled before any guard was asked; some of them can be carried out from where the
+robot is, and succeeded (`mistakes_that_came_about`): no guard of feasibility could know those. Without a gate the
 planner believes that each command was carried out. With feasibility each command is asked about, the right ones too: a
-refused one is planned again, which gives the one that was meant; where that is refused as well, the planner is told.
-With completeness one that didn't come about is planned again, too. A task ends after `REPLANS` such plans, or at the
+refused one is planned again, which gives the one that was meant; if that is refused too, the planner gets the refusal.
+With completeness one that didn't succeed is planned again, too. A task ends after `REPLANS` such plans, or at the
 level's limit.
 """
 
@@ -46,7 +46,7 @@ TASKS, RATE, REPLANS, CALLS = 12, 0.25, 40, 400
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One task with one draw of mistakes, in one arm of the table."""
+    """One task with one set of mistakes, in one arm of the table."""
 
     library: Path
     level: str
@@ -55,16 +55,16 @@ class Draw:
     arm: str
 
     def answer(self, request: Any) -> Any:
-        """What the stand-in is asked, answered in the parent."""
+        """What babylang is asked, answered in the parent."""
         return answer(ModelSettings(), request)
 
     def on_lost(self, reason: str) -> dict[str, Any]:
-        """What is kept of a draw whose process hung or died: a failure."""
+        """What is kept of a run whose process hung or died: a failure."""
         return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
 
 
 def play(draw: Draw) -> dict[str, Any]:
-    """Commands that came about as they were meant, commands that were executed, and whether the task was done."""
+    """Commands that succeeded as meant, commands that were executed, and whether the task was done."""
     skills, domain = skills_of(draw.library)
     world = domain.open(draw.level)
     world.reset(draw.seed)
@@ -113,7 +113,7 @@ class Erring(Recorder):
         return all(guard.feasible(command, now).passed for guard in self._guards.values())
 
     def _do(self, command: Command, *, meant: Command) -> Outcome | None:
-        """What the planner is told of it; None where completeness finds that it isn't what was meant."""
+        """What the planner hears of it; None where completeness finds that it isn't what was meant."""
         if self._is_over() or self.executed >= CALLS:
             raise EpisodeOver
         before = self._robot.observe()

@@ -23,14 +23,14 @@ from sdg.gate.learned import SHIPPED, Network
 from sdg.storage import atomic_write
 
 LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextLocal")
-"""Levels that the stand-in's programs are played on, in turn."""
+"""Levels that the rule-based planner's programs are played on, in turn."""
 HELD_BACK = 5
 """Every fifth rollout calibrates instead of training."""
 HIDDEN = (48, 24)
 
 
 def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
-    """`count` rollouts: three in four of the stand-in, the others of a set of a real model's programs."""
+    """`count` rollouts: three in four of babylang, the others of a set of a real model's programs."""
     replies = [row["reply"] for row in real_programs(programs)]
     found = []
     for number, layout in enumerate(seeds(split, count=count, seed=seed)):

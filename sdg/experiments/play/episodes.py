@@ -47,7 +47,7 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BotRecipe:
-    """minigrid's bot, which sees the hidden state: the redundancy figure's yardstick."""
+    """minigrid's bot, which sees the hidden state: the redundancy figure's reference."""
 
     agent: str = BOT
 

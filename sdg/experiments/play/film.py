@@ -51,7 +51,7 @@ LARGE_LINES = 8
 
 @dataclass(frozen=True)
 class Moment:
-    """What is shown at one time: the world's picture, the program's line (0: none) and what is told below it."""
+    """What is shown at one time: the world's picture, the program's line (0: none) and the text below it."""
 
     picture: np.ndarray
     step: int

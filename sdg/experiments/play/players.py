@@ -8,7 +8,7 @@
 | sdg-action | the same planner with the primitive actions in place of skills |
 | scripted | the planner with skills that walk shortest paths on the robot's map: what learning can't surpass |
 | random-skills | the planner with the library's skills and random weights |
-| chat | the model names one action a turn and is told what it changed (BALROG's setting); no program, skills or gate |
+| chat | the model names one action a turn and is shown what it changed (BALROG's setting); no program, skills or gate |
 | ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench evidence`) |
 | random | each action with equal chance |
 | random-masked | the same among actions that change something, as far as the robot knows (skills have this mask) |

@@ -70,7 +70,7 @@ def cluster_run(run: Path) -> Grounded:
 
 
 def _model(config: RunConfig, run: Path) -> LanguageModel:
-    """The run's own stand-in, or what its real model said, from the transcript."""
+    """The run's own rule-based planner, or what its real model said, from the transcript."""
     settings = model_settings(config, None)
     if provider_of(settings.kind).network:
         settings = replace(settings, kind="replay", transcript=run / "transcript.jsonl")

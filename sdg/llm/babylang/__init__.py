@@ -1,1 +1,1 @@
-"""babylang: the offline stand-in for a language model. It is rule-based: it reads a prompt's text, nothing else."""
+"""babylang: an offline, rule-based planner in a language model's place. It reads a prompt's text, nothing else."""

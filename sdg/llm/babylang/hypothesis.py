@@ -133,7 +133,7 @@ BODIES: Mapping[str, str] = {
     ),
     "enter": 'return any(door.passed_at > {start_steps}() for door in {find}("{argument}"))\n',
 }
-"""Kind -> body of its check. Events are told by their step: an act of this subgoal comes after the step it began at."""
+"""Kind -> body of its check. Events are recognised by their step: an act of this subgoal comes after its first step."""
 
 
 _IT = '"{argument}" in (it.name, it.type, it.name + " #" + str(it.id))'

@@ -1,4 +1,4 @@
-"""The rule-based stand-in behind the protocol of a language model."""
+"""The rule-based planner behind the protocol of a language model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The program job: a clause becomes a call of the hand-written planner, whose source is handed out with the program.
 
-What the stand-in knows of searching, clearing and fetching is Python in `sdg.llm.babylang.by_hand`. From a
+What babylang knows of searching, clearing and fetching is Python in `sdg.llm.babylang.by_hand`. From a
 prompt it learns the instruction and which function plays which part, by what is said of it.
 """
 
@@ -140,7 +140,7 @@ def _renamed(source: str, names: Mapping[str, str]) -> str:
 
 
 def _missing(name: str, kind: str) -> str:
-    """What stands in for a skill that isn't offered: turning to a free cell is part of putting down, the rest fails."""
+    """What replaces a skill that isn't offered: turning to a free cell is part of putting down, the rest fails."""
     parameter = "thing" if ARITY[kind] == 1 else ""
     return f"def {name}({parameter}):\n    return {kind == 'face'}"
 

@@ -1,4 +1,4 @@
-"""What the rule-based stand-in reads: the conversation's text and nothing else.
+"""What the rule-based planner reads: the conversation's text and nothing else.
 
 Sections are Markdown headings, data are fenced blocks, functions are signatures followed by what they are said to do.
 """

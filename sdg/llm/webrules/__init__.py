@@ -1,1 +1,1 @@
-"""webrules: the offline stand-in for a model that operates screens. Rule-based: it reads a prompt's text alone."""
+"""webrules: an offline, rule-based planner for screens in a model's place. It reads a prompt's text alone."""

@@ -1,4 +1,4 @@
-"""A rule-based planner for phones, no language model: it makes the whole system run offline, and is a floor to beat.
+"""A rule-based planner for phones, no language model: it makes the whole system run offline, and is a baseline to beat.
 
 It knows no task by name and no app: it reads the prompt `phone`, presses what the task's words name, fills fields by
 their labels, saves, and answers questions with what stands beside the words asked about.
@@ -266,7 +266,7 @@ def plain(words: str) -> str:
 
 
 class RandomPresses:
-    """A `sdg.llm.model.LanguageModel` that presses, swipes or goes back by chance: the floor of every figure.
+    """A `sdg.llm.model.LanguageModel` that presses, swipes or goes back by chance: the baseline of every figure.
 
     The chances are drawn from the prompt and the sampling's seed, so equal episodes are equal.
     """

@@ -277,7 +277,7 @@ class Helpers(Operators):
         return self.lazy(itertools.accumulate(self.lazy(items), function, initial=initial))
 
     def groupby(self, items: Any, key: Any = None) -> Any:
-        """What groups are told apart by is weighed, since C code compares it."""
+        """What distinguishes groups is weighed, since C code compares it."""
         values = self.bulk(items)
         marks = self.ordering(values, key)
         rows = itertools.groupby(range(len(values)), marks.__getitem__)

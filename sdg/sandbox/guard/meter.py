@@ -20,7 +20,7 @@ FILENAME = "<generated>"
 """File name of generated code in tracebacks."""
 
 SOURCE = ".source"
-"""Where generated code's own text is among its names, for whoever must tell which code is running."""
+"""Where generated code's own text is among its names, for code that must know which code is running."""
 
 UNITS_PER_STEP = 24
 MOST = {"characters": 10_000, "items": 10_000, "bits": 4_096}

@@ -17,7 +17,7 @@ from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
 from sdg.sandbox.guard.operators import BINARY, COMPARE
 
 MAX_SOURCE_BYTES = 8 * 1024
-"""Unless a guard is told otherwise."""
+"""Unless a guard gets another."""
 MAX_NESTING = 60
 MAX_BLOCKS = 16
 """Loops, comprehensions and handlers inside one another: the compilers of Python 3.12 and 3.13 crash where a

@@ -93,7 +93,7 @@ def _begin(board: int) -> _Channel:
 
 
 def _watch(page: Board) -> None:
-    """Every call of generated code, whoever makes it, is noted on the page before it begins."""
+    """Every call of generated code, by any caller, is noted on the page before it begins."""
     from sdg.sandbox.guard import Guarded
 
     Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]

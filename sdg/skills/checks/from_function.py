@@ -83,7 +83,7 @@ def _source(check: object) -> str:
 
 
 def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:
-    """A description that describes nothing makes a check that is false for ever: it is said before anything learns."""
+    """A description that describes nothing makes a check that is always false: it is said before anything learns."""
     for text in _descriptions(definition, domain):
         try:
             domain.language.parse(text)

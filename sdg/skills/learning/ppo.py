@@ -18,7 +18,7 @@ from sdg.skills.settings import PPOSettings
 
 
 class Environments(Protocol):
-    """n environments that begin anew by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
+    """n environments that begin again by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
 
     num_envs: int
     inputs: BitInputs

@@ -113,7 +113,7 @@ class ContinuedPractice(PracticeEnv):
         return fired, over, succeeded
 
     def restore_random(self, rows: np.ndarray) -> None:
-        """Begin `rows` anew: where they are, or in moments drawn from the pool."""
+        """Begin `rows` again: where they are, or in moments drawn from the pool."""
         stay = rows[self._reached[rows] & (self.rng.random(len(rows)) < CONTINUED)]
         if len(stay):
             self.rows.begin_subgoals(stay)

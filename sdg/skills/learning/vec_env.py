@@ -98,7 +98,7 @@ class ChainedVecEnv(RowsVecEnv):
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
-        """Start every row anew, each at another age, so that they aren't all cut off at once."""
+        """Start every row again, each at another age, so that they aren't all cut off at once."""
         self.begin(np.arange(self.num_envs))
         self.lived = np.arange(self.num_envs) * self.most // self.num_envs
         return self.env.features()

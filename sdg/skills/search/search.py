@@ -122,7 +122,7 @@ class Trial:
         return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(paid bool (n,), ended bool (n,)); rows that end begin anew."""
+        """(paid bool (n,), ended bool (n,)); rows that end begin again."""
         if self.codes is not None:
             actions = self.codes[actions]
         for row, action in enumerate(actions.tolist()):

@@ -165,7 +165,7 @@ def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> 
 
 
 def _records(layouts: np.ndarray) -> np.recarray:
-    """Layouts with attributes. A file loses the alignment flag, without which kernels would be compiled anew."""
+    """Layouts with attributes. A file loses the alignment flag, without which kernels would be compiled again."""
     if layouts.dtype.fields != LAYOUT.fields or layouts.dtype.itemsize != LAYOUT.itemsize:
         raise ValueError(f"layouts are {layouts.dtype}, expected {LAYOUT}")
     return layouts.view(LAYOUT).view(np.recarray)

@@ -195,7 +195,7 @@ class BabyAIEngine:
         return self._step
 
     def reshuffle(self, seed: int) -> None:
-        """Shuffle anew the order in which layouts are begun, and start from its beginning."""
+        """Shuffle the order again in which layouts are begun, and start from its beginning."""
         self._order = np.random.default_rng(seed).permutation(len(self.bank)).astype(np.int32)
         self._begun = np.zeros(1, np.int64)
 
@@ -206,7 +206,7 @@ class BabyAIEngine:
         return chosen.astype(np.int64)
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
-        """Draw all views anew (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
+        """Draw all views again (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
         _view_all(self.state, self._step.views, self._step.directions)
         return self._step.views, self._step.directions
 

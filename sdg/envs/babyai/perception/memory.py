@@ -2,7 +2,7 @@
 
 `begin` and `observe` are given what the robot itself is given (its view, its heading, the action it took) and never the
 world, so what perception says of a memory is honest by construction. Movement is dead reckoning; what was picked up,
-put down or opened is told from how the view changed. One compiled kernel serves the batch engine and a single
+put down or opened is inferred from how the view changed. One compiled kernel serves the batch engine and a single
 environment alike; docs/reference/babyai.md lists the fields.
 """
 

@@ -1,4 +1,4 @@
-"""The embedded phone: nine small apps in Chromium at phone size. A stand-in for development; its figures aren't
+"""The embedded phone: nine small apps in Chromium at phone size. An imitation for development; its figures aren't
 AndroidLab's.
 
 Framework7 (MIT, `framework7-LICENSE`) gives the looks. Time passes by actions alone, so equal seeds and actions give

@@ -6,9 +6,9 @@
 
 Interfaces: skills+composed, skills, primitive (programs over them), turn (one action a turn). Perception: map, paper.
 With --llm episodes are drawn: all interfaces on the same layouts, up to model.concurrency questions at once, within
-budget.tokens, budget.money and budget.minutes; a draw that was interrupted goes on where it stopped. It is kept in
+budget.tokens, budget.money and budget.minutes; an interrupted run goes on where it stopped. It is kept in
 OUT/kept (--keep: elsewhere, such as docs/models/NAME). An episode that was begun and not finished counts as not solved.
-Where a kept draw says who answered each request, intervals are of a bootstrap over them, and never narrower than
+Where a recorded run says who answered each request, intervals are of a bootstrap over them, and never narrower than
 Wilson's. Steps are over those of minigrid's bot, a failure counts with the limit.
 """
 
@@ -109,7 +109,7 @@ def rows(
 
 
 def rows_of(draw: Draw) -> list[Row]:
-    """A draw's rows, in the order of its episodes."""
+    """A recorded run's rows, in the order of its episodes."""
     cells = dict.fromkeys(each.cell for each in draw.episodes)
     return [_row(draw, [each for each in draw.episodes if each.cell == cell]) for cell in cells]
 

@@ -76,7 +76,7 @@ class Asked:
 
 
 def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
-    """Play what the folder lacks and keep the draw in its small form, also where a budget ends it.
+    """Play what the folder lacks and keep the recording in its small form, also where a budget ends it.
 
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
     """
@@ -146,7 +146,7 @@ def play(
 
 
 def expected_cost(asked: Asked) -> str:
-    """What the draw will ask of its model, in a line."""
+    """What the run will ask of its model, in a line."""
     settings, estimate = model_settings(asked.config, None), Estimate()
     for cell, tasks in asked.tasks():
         estimate = estimate.plus(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks))

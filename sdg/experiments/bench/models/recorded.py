@@ -1,4 +1,4 @@
-"""A draw as it is kept: its config, its episodes in a line each, and every exchange with the model, once.
+"""A recorded run: its config, its episodes in a line each, and every exchange with the model, once.
 
 draw.json         what was drawn: model, commit, seed, counts
 config.yaml       the config, whole
@@ -63,9 +63,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class DrawnEpisode:
-    """An episode that was begun; `finished` False: the draw ended first, which counts as not solved.
+    """An episode that was begun; `finished` False: the run ended first, which counts as not solved.
 
-    `answerers` says who answered its questions, where that is known.
+    `answerers` lists who answered its questions, where that is known.
     """
 
     unit: str
@@ -92,7 +92,7 @@ class DrawnEpisode:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a draw was; `commit` ends with "-dirty" when the source differed from it."""
+    """What a recorded run was; `commit` ends with "-dirty" when the source differed from it."""
 
     name: str
     model: str
@@ -106,7 +106,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A kept draw, read."""
+    """A recorded run, read."""
 
     folder: Path
     about: About
@@ -114,7 +114,7 @@ class Draw:
 
 
 def read_draw(folder: Path) -> Draw:
-    """A kept draw. Raises UserError for a folder that is none."""
+    """A recorded run. Raises UserError for a folder that is none."""
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
@@ -126,7 +126,7 @@ def read_draw(folder: Path) -> Draw:
 
 
 def draws_below(folder: Path) -> list[Draw]:
-    """The draws in a folder, or the one that it is. Raises UserError where there is none."""
+    """The recorded runs in a folder, or the one that it is. Raises UserError where there is none."""
     found = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
     if not found:
         raise UserError(f"no draws are kept in {folder}: make one with --llm KIND:NAME")
@@ -143,7 +143,7 @@ def keep(
     transcript: Path,
     composed: Path | None = None,
 ) -> Draw:
-    """Write a draw in its small form: what was `played` of what was `asked`, and each answer of the transcript once."""
+    """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
     begun = _begun(transcript)
     rows = []
     for cell, task in asked:

@@ -1,8 +1,8 @@
-"""A kept draw, played again by its transcript: the same rows or an error.
+"""A recorded run, played again by its transcript: the same rows or an error.
 
-In the commit that the draw names every question must be the one that was asked. Where that commit isn't at hand (a
+In the commit that the recording names every question must be the one that was asked. Where that commit isn't at hand (a
 history that was cut), `EARLIER` carries out what was answered then, reply by reply (`RepliedInTurn`), and where neither
-is (an installed package), today's code; the tokens of prompts are then the draw's own.
+is (an installed package), today's code; the tokens of prompts are then the recording's.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from sdg.storage.provenance import revision
 
 ROOT = Path(sdg.__file__).resolve().parent.parent
 EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
-"""The last commit whose robot is the one of the draws of 2026-11-22, whose own commits were cut from the history."""
+"""The last commit whose robot is that of the runs of 2026-11-22; their own commits were cut from the history."""
 IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
 def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
-    """The table's rows of the draw's finished episodes played again; those it didn't finish stay as they are.
+    """The table's rows of the recording's finished episodes played again; those it didn't finish stay as they are.
 
     Raises CheckFailed where a row differs.
     """
@@ -114,7 +114,7 @@ def _source(commit: str) -> bytes | None:
 
 
 def _as_of_old(draw: Draw, scratch: Path) -> str:
-    """A copy of the draw whose transcript the earlier source can read: not compressed, and schema 2 by its number.
+    """A copy of the recording whose transcript the earlier source can read: not compressed, and schema 2 by its number.
 
     That schema had texts in pieces; one piece for each character is its way to say the same.
     """

@@ -1,7 +1,7 @@
 """Episodes of phone tasks: the screen agent on a device, one row each; each process has a browser of its own.
 
 A phone that goes away, or a process that dies with its episode, is a failure with that cause; the next episode begins
-anew.
+again.
 """
 
 from __future__ import annotations

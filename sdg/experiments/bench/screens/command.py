@@ -12,7 +12,7 @@ made from. `confirmed` counts presses that can't be undone (send, delete), to wh
 model (it gave no answer: `--set model.timeout_seconds=3600`), other (the page broke).
 The folder keeps every episode, screenshots of failures, `report.html` and the
 means: over tasks, over the unseen ones, over tasks that took one answer and those that took more. webrules is a rule-
-based stand-in, no language model; it gets no worked example, real models get one of another seed.
+based planner, no language model; it gets no worked example, real models get one of another seed.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ class _Episode:
 
 
 class Players:
-    """Processes with a browser each. Whoever dies or falls silent takes the episodes that it was at along: they are
+    """Processes with a browser each. A process that dies or falls silent takes its episodes along: they are
     failures with that cause, and another goes on in its place."""
 
     def __init__(self, processes: int, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:

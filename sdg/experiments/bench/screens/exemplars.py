@@ -1,6 +1,6 @@
 """One worked example for each looked-at task, as the paper gives one; other tasks get the one whose words are nearest.
 
-`python -m tests.screen_expert.exemplars` makes them anew: scripts play seeds that are never evaluated, and the first
+`python -m tests.screen_expert.exemplars` makes them again: scripts play seeds that are never evaluated, and the first
 episode that is solved is kept with the reason for its commands.
 """
 

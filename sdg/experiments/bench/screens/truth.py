@@ -1,4 +1,4 @@
-"""The screen as the page's own elements say it is: a yardstick beside the parser, never what acts in the ordinary run.
+"""The screen as the page's own elements say it is: a reference for the parser, never what acts in the ordinary run.
 
 `--eyes true` plays with it, failures are replayed with it to tell what the parser missed from what the model did wrong.
 """

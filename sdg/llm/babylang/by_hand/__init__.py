@@ -1,1 +1,1 @@
-"""The hand-written planner: programs that people wrote for the stand-in to hand out. Real models see none of it."""
+"""The hand-written planner: programs that people wrote for babylang to reply with. Real models see none of it."""
