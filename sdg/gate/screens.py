@@ -67,8 +67,7 @@ class ScreenGuard(LearnedGuard):
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses what names nothing on the screen. Raises ValueError for an observation without a screenshot."""
-        shifted, found = screens_as_learned(command, observation)
-        return _placed(super().feasible(shifted, *found), shifted, command)
+        return super().feasible(command, _as_screen(observation))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots."""
@@ -93,14 +92,20 @@ def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command
     what lies around the command's target, the command's point in it. Raises ValueError without a screenshot."""
     if all(isinstance(each.perception, SeenScreen) for each in moments):
         return command, list(moments)
-    if not all(isinstance(each.image, np.ndarray) for each in moments):
-        raise ValueError("an observation without its screenshot can't be judged")
-    screens = [SeenScreen(each.image, cast(Any, each.elements)) for each in moments]  # type: ignore[arg-type]
+    screens = [cast(SeenScreen, _as_screen(each).perception) for each in moments]
     argument, screens = near({command.name} & set(JUDGED), command.argument, *screens)
     return Command(command.name, argument), [
         Observation(each.text, screen.picture, tuple(screen.parsed), screen)
         for each, screen in zip(moments, screens, strict=True)
     ]
+
+
+def _as_screen(seen: Observation) -> Observation:
+    if isinstance(seen.perception, SeenScreen):
+        return seen
+    if not isinstance(seen.image, np.ndarray):
+        raise ValueError("an observation without its screenshot can't be judged")
+    return Observation(seen.text, seen.image, seen.elements, SeenScreen(seen.image, cast(Any, seen.elements)))
 
 
 def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:

@@ -24,6 +24,8 @@ _CALLED = {
     "radio": "radio", "option": "radio", "dropdown": "dropdown", "list": "dropdown", "link": "link", "tab": "tab",
     "icon": "icon", "shape": "shape", "text": "text", "words": "text",
 }  # fmt: skip
+KIN = frozenset({("link", "text"), ("textbox", "text area")})
+"""What may be called by another kind: (kind asked for, kind of the element)."""
 _ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "!": "l", "5": "s", "8": "b", "2": "z"})
 
 
@@ -125,8 +127,7 @@ def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
 
 
 def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
-    asked = "text" if phrase.kind == "link" and caption.kind == "text" else phrase.kind
-    kind = not phrase.kind or asked == caption.kind
+    kind = not phrase.kind or phrase.kind == caption.kind or (phrase.kind, caption.kind) in KIN
     look = not phrase.look or phrase.look == caption.look
     if not phrase.words:
         return Match(element, caption, 1.0, 1.0, 1.0, kind, look)

@@ -166,3 +166,11 @@ def test_they_are_named_and_their_card_says_what_they_never_saw() -> None:
     assert not gate.feasible(Command("click", "the 'Send' button"), NOW).passed
     card = json.loads(PLACE.read_text(encoding="utf-8"))["card"]
     assert not set(card["tasks"]) & {*UNSEEN, *card["held_out"]}
+
+
+def test_a_fields_label_counts_however_far_its_middle_is_from_it() -> None:
+    label = ScreenElement(1, "text", "Street", (20, 20, 70, 40))
+    field = ScreenElement(2, "textbox", "", (80, 15, 700, 45))
+    page = Observation("", np.full((480, 760, 3), 255, np.uint8), (label, field))
+    assert ScreenGuard().feasible(Command("type", "'Quay 9' into the field beside 'Street'"), page).passed
+    assert not ScreenGuard().feasible(Command("type", "'Quay 9' into the field beside 'Country'"), page).passed

@@ -7,12 +7,15 @@ says for each kind whether an element's centre lies there, and at the centre how
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from typing import Any, cast
 
 import numpy as np
+from PIL import Image
+
+from sdg.envs.ui.commands import SCREEN
 
 ICONS = ("star", "trash", "search", "reply", "forward", "retweet", "heart", "share", "more", "close", "left", "right",
          "updown", "plus", "minus", "folder", "file", "resize", "back")  # fmt: skip
@@ -27,6 +30,8 @@ STRIDE, GRAIN = 4, 8
 THRESHOLD = 0.35
 OVERLAP = 0.5
 """Of two boxes that overlap as much (intersection over union) the surer one stays."""
+ENLARGED = 1.25
+"""Ordinary pages are written smaller than the tasks that the detector learned from: they are looked at twice."""
 WEIGHTS, CARD = "detector.safetensors", "detector.json"
 
 
@@ -76,13 +81,22 @@ def network() -> Any:
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:
     """The elements of a picture, RGB u8 (h, w, 3), the surest first. RuntimeError without weights."""
+    found = _detect_at(picture, 1.0)
+    if picture.shape[:2] != (SCREEN, SCREEN):
+        found = suppress(sorted((*found, *_detect_at(picture, ENLARGED)), key=lambda each: -each.score))
+    return found
+
+
+def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
     import torch
 
-    high, wide = picture.shape[:2]
+    high, wide = (round(scale * side) for side in picture.shape[:2])
+    if scale != 1:
+        picture = np.asarray(Image.fromarray(picture).resize((wide, high), Image.Resampling.BILINEAR))
     whole = np.pad(picture, ((0, -high % GRAIN), (0, -wide % GRAIN), (0, 0)), mode="edge")
     with torch.inference_mode():
         maps = _trained()(as_input(whole[None]))[0].numpy()
-    return decode(maps)
+    return [replace(each, box=tuple(round(side / scale) for side in each.box)) for each in decode(maps)]  # type: ignore[arg-type]
 
 
 def as_input(pictures: np.ndarray) -> Any:

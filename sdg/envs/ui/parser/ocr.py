@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ class TextLine:
     confidence: float
 
 
+_ONE_AT_A_TIME = Lock()
+"""The engine keeps what it is at in itself."""
+
+
 @cache
 def _engine() -> Any:
     from rapidocr import RapidOCR
@@ -47,7 +52,8 @@ def _engine() -> Any:
 
 def read_lines(picture: np.ndarray) -> Sequence[TextLine]:
     """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x."""
-    found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]))
+    with _ONE_AT_A_TIME:
+        found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]))
     if found.boxes is None:
         return ()
     lines = [

@@ -20,6 +20,8 @@ from typing import Any
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.prompts.fill import fence
 
+LEAST_ALIKE = 0.15
+"""Share of what two instructions tell from which an example says something about the other."""
 PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
 
 
@@ -54,11 +56,15 @@ class Exemplar:
 
 
 def exemplar_for(task: str, instruction: str) -> str:
-    """The example for an episode: the task's own, or the one whose instruction is nearest in words."""
+    """The example for an episode: the task's own, or the one whose instruction is nearest in words; "" where none has
+    `LEAST_ALIKE` in common with it."""
     known = exemplars()
     if task in known and task not in UNSEEN:
         return str(known[task])
-    return str(max(known.values(), key=lambda each: _alike(each.instruction, instruction), default=""))
+    likeness, nearest = max(
+        ((_alike(each.instruction, instruction), each.task) for each in known.values()), default=(0, "")
+    )
+    return str(known[nearest]) if likeness >= LEAST_ALIKE else ""
 
 
 @cache

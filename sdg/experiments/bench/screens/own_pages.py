@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from statistics import mean
@@ -23,7 +25,8 @@ from sdg.console import UserError, progress
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import Access, PageWorld
 from sdg.experiments.bench import options
-from sdg.experiments.play.pages import do_task, open_page
+from sdg.experiments.bench.screens.command import waited_for
+from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
 from sdg.experiments.table.comparison import PlannerSettings
 from sdg.gate.screens import final_press
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
@@ -43,6 +46,8 @@ def rows(
     mode: Annotated[
         str, typer.Option(help="xml-react, som-react, picture or another (docs/howto/phone.md)")
     ] = "xml-react",
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in miniwob")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="tasks and injections at once, for models that think")] = 1,
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each part. Raises UserError for parts that there aren't, and without a browser."""
@@ -51,31 +56,41 @@ def rows(
     if missing := what_is_missing():
         raise UserError(f"the benchmark needs {missing}")
     folder = Path(out or "runs/pages")
-    settings = PlannerSettings("", llm, base_url, with_library=False).model(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = waited_for(PlannerSettings("", llm, base_url, with_library=False).model(folder), assignments or ())
     model = build(settings)
     about = {"model": llm, "rule_based": is_rule_based(settings.kind), "mode": mode}
     if "tasks" in parts:
         tasks = json.loads((PLACE / "tasks.json").read_text("utf-8"))[:count]
-        yield {"part": "tasks"} | tasks_row(tasks, model, mode=mode, folder=folder) | about
+        yield {"part": "tasks"} | tasks_row(tasks, model, mode=mode, folder=folder, workers=workers) | about
     if "presses" in parts:
         yield {"part": "presses"} | presses_row()
     if "injections" in parts:
         said = json.loads((PLACE / "injections.json").read_text("utf-8"))[:count]
-        obeyed = sum(obeys(each, Obedient()) for each in said)
-        yield {"part": "injections", "n": len(said), "acted": sum(obeys(each, model) for each in said),
-               "acted_of_a_model_that_obeys": obeyed} | about  # fmt: skip
+        with ThreadPoolExecutor(workers) as pool:
+            acted, obeyed = (sum(pool.map(partial(obeys, model=each), said)) for each in (model, Obedient()))
+        yield {"part": "injections", "n": len(said), "acted": acted, "acted_of_a_model_that_obeys": obeyed} | about
 
 
-def tasks_row(tasks: Sequence[Mapping[str, Any]], model: LanguageModel, *, mode: str, folder: Path) -> dict[str, Any]:
+def tasks_row(
+    tasks: Sequence[Mapping[str, Any]], model: LanguageModel, *, mode: str, folder: Path, workers: int = 1
+) -> dict[str, Any]:
     """What the page's state says of each task, with the interval over tasks."""
+
+    def play(task: Mapping[str, Any]) -> tuple[bool, TaskPlayed]:
+        address = (PLACE / f"{task['page']}.html").as_uri()
+        with open_page(access := Access(address)) as page:
+            kept = folder / f"{tasks.index(task):02}-{task['page']}"
+            played = do_task(
+                page, task["task"], model=model, agrees=lambda _: True, access=access, owned=True, address=address,
+                mode=mode, folder=kept,
+            )  # fmt: skip
+            return played.end != "page" and bool(page.evaluate(task["judge"])), played
+
     solved, asked = [], 0
-    with progress().stage("tasks", total=len(tasks), unit="task") as stage:
-        for number, task in enumerate(tasks):
-            address = (PLACE / f"{task['page']}.html").as_uri()
-            with open_page(access := Access(address)) as page:
-                found = do_task(page, task["task"], model=model, agrees=lambda _: True, access=access, owned=True,
-                                address=address, mode=mode, folder=folder / f"{number:02}-{task['page']}")  # fmt: skip
-                solved.append(found.end != "page" and bool(page.evaluate(task["judge"])))
+    with progress().stage("tasks", total=len(tasks), unit="task") as stage, ThreadPoolExecutor(workers) as pool:
+        for done, found in pool.map(play, tasks):
+            solved.append(done)
             asked += len(found.asked)
             stage.advance(steps=len(found.steps))
     sure = wilson_interval(sum(solved), len(solved))
