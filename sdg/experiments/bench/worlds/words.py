@@ -101,8 +101,8 @@ ANT = Words(
     level="Spots_UMaze",
     program=ant_program,
     settings=settings(
-        n_steps=256, batch_size=1024, n_epochs=10, learning_rate=3e-4, gamma=0.99, hidden=[128, 128], log_std_init=-0.5,
-        chain=500, lost_cost=10.0,
+        n_steps=256, batch_size=1024, n_epochs=10, learning_rate=3e-4, gamma=0.995, hidden=[128, 128],
+        log_std_init=-0.5, chain=500, lost_cost=40.0,
     ),
 )  # fmt: skip
 
