@@ -22,8 +22,8 @@ def skills(
         Path | None, typer.Option(metavar="DIR", help="with export: write a Hugging Face model folder")
     ] = None,
     minari: Annotated[
-        str, typer.Option(metavar="NAME-v0", help="with export: write the run's episodes as a Minari dataset")
-    ] = "",
+        str | None, typer.Option(metavar="NAME-v0", help="with export: write the run's episodes as a Minari dataset")
+    ] = None,
     agent: Annotated[str, typer.Option(help="with --minari: whose episodes")] = "sdg",
     licence: Annotated[str, typer.Option(help="with --hub: licence, as the Hub names it")] = "apache-2.0",
     as_json: JsonOption = False,
@@ -43,7 +43,7 @@ def skills(
         lines.details([cli_show.skill(library, name)]) if name else lines.rows(skill_rows(library))
 
 
-def _export(run: str | None, *, hub: Path | None, minari: str, agent: str, licence: str) -> dict[str, Any]:
+def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:
     from sdg.deduction.episode import Played
     from sdg.experiments.share import datasets
     from sdg.experiments.share.hub import export_library

@@ -73,6 +73,21 @@ def episode_gif(row: Played) -> bytes:
     return animate([_draw(moment, row, kind) for moment in moments], [each.milliseconds for each in moments])
 
 
+def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
+    """What actions do from a seed, the world alone, as a GIF."""
+    from PIL import Image
+
+    # Actions that were played before the limit are played again; the world counts them the same way.
+    world = domain(domain_name).open(level, lift_time_limit=True)
+    world.reset(seed)
+    frames = [world.render()]
+    for action in actions:
+        world.step(action)
+        frames.append(world.render())
+    images = [Image.fromarray(frame) for frame in _thin(frames)]
+    return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
+
+
 def png(picture: np.ndarray) -> bytes:
     """A picture u8 (height, width, 3) as a PNG."""
     from PIL import Image

@@ -294,7 +294,7 @@ class ClumsyPresses:
 
     name = "phoneclumsy (rule-based planner that errs, no language model)"
 
-    def __init__(self, rate: float, seed: int) -> None:
+    def __init__(self, rate: float, seed: str) -> None:
         self._rate, self._seed = rate, seed
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
@@ -327,4 +327,4 @@ _MEANT = re.compile(r"^Thought \d+: meant (.*)\n(\d+)\. .*?: (?=done$|no: |refus
 
 RANDOM = Provider(lambda settings: RandomPresses(), rule_based=True)
 PHONERULES = Provider(lambda settings: PhoneRules(), rule_based=True)
-CLUMSY = Provider(lambda settings: ClumsyPresses(0.25, int(settings.name or 0)), rule_based=True)
+CLUMSY = Provider(lambda settings: ClumsyPresses(0.25, settings.name), rule_based=True)

@@ -87,6 +87,7 @@ def test_every_kind_can_be_built_or_says_what_it_needs(kind: str, tmp_path: Path
 def test_what_each_kind_declares() -> None:
     assert [kind for kind in PROVIDERS if is_rule_based(kind)] == [
         "babylang",
+        "phoneclumsy",
         "phonerandom",
         "phonerules",
         "webrules",
@@ -122,8 +123,8 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
     [
         (
             "gpt",
-            "no model provider 'gpt'; there are babylang, openai, phonerandom, phonerules, replay, webrules, or"
-            " one of your own",
+            "no model provider 'gpt'; there are babylang, openai, phoneclumsy, phonerandom, phonerules, replay,"
+            " webrules, or one of your own",
         ),
         ("own_models:Parot", "own_models has no 'Parot'; it has"),
         ("own_model:Parrot", "there is no module 'own_model' in"),

@@ -24,7 +24,7 @@ from sdg.experiments.gate_training.screens import (
     items,
     load,
     named_of,
-    phrase,
+    name_in_words,
     save,
 )  # fmt: skip
 from tests.shared.parser_accuracy import matched
@@ -49,7 +49,7 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         named = named_of(elements, WHITE)
         assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
-            Transition("click", phrase(n.caption, np.random.default_rng(0)), n.box, n.words.encode()) for n in named
+            Transition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode()) for n in named
         )
         return Page(
             "click-test", seed, b"", named, "".join(each.text.lower() for each in as_screen(elements, WHITE)), effects
@@ -107,4 +107,4 @@ def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
 def test_named_things_have_captions() -> None:
     assert Named("shape", "", "red", (0, 0, 9, 9)).caption.look == "red"
     with pytest.raises(KeyError):
-        phrase(Named("moon", "x", "", (0, 0, 1, 1)).caption, np.random.default_rng(0))
+        name_in_words(Named("moon", "x", "", (0, 0, 1, 1)).caption, np.random.default_rng(0))
