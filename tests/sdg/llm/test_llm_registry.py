@@ -88,6 +88,7 @@ def test_what_each_kind_declares() -> None:
     assert [kind for kind in PROVIDERS if is_rule_based(kind)] == [
         "babylang",
         "faulty",
+        "phoneclumsy",
         "phonerandom",
         "phonerules",
         "webrules",
@@ -123,7 +124,8 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
     [
         (
             "gpt",
-            "no model provider 'gpt'; there are babylang, faulty, openai, phonerandom, phonerules, replay, webrules, or"
+            "no model provider 'gpt'; there are babylang, faulty, openai, phoneclumsy, phonerandom, phonerules, "
+            "replay, webrules, or"
             " one of your own",
         ),
         ("own_models:Parot", "own_models has no 'Parot'; it has"),
