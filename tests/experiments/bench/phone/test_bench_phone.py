@@ -264,7 +264,7 @@ def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
 
     def ask(past: str, rate: float = 0.0, seed: int = 0) -> dict[str, Any]:
         prompt = f"{task}\n\nPast commands:\n{past}\n\nObservation 2:\n```text\n{screen}\n```"
-        return dict(json.loads(ClumsyPresses(rate, seed).complete([Message("user", prompt)]).text))
+        return dict(json.loads(ClumsyPresses(rate, str(seed)).complete([Message("user", prompt)]).text))
 
     meant = ask("(none)")
     assert meant["commands"] == [{"name": "Tap", "args": {"element": 7}}]

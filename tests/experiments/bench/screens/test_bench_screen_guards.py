@@ -23,8 +23,8 @@ from sdg.experiments.gate_training.screens import (
     family,
     items,
     load,
-    named_of,
     name_in_words,
+    named_of,
     save,
 )  # fmt: skip
 from tests.shared.parser_accuracy import matched
@@ -49,7 +49,8 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         named = named_of(elements, WHITE)
         assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
-            Transition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode()) for n in named
+            Transition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode())
+            for n in named
         )
         return Page(
             "click-test", seed, b"", named, "".join(each.text.lower() for each in as_screen(elements, WHITE)), effects
