@@ -13,6 +13,9 @@ Job = TypeVar("Job")
 Place = TypeVar("Place")
 Row = TypeVar("Row", covariant=True)
 
+BEAT_SECONDS = 60.0
+"""How often `waiting` is called while models think."""
+
 
 class Turns(Protocol[Row]):
     """An episode, turn by turn."""
@@ -31,16 +34,28 @@ class Turns(Protocol[Row]):
 
 
 def play_together(
-    jobs: Sequence[Job], places: Sequence[Place], begin: Callable[[Job, Place], Turns[Row]], model: LanguageModel
+    jobs: Sequence[Job],
+    places: Sequence[Place],
+    begin: Callable[[Job, Place], Turns[Row]],
+    model: LanguageModel,
+    *,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[Row]:
-    """Rows as they finish, as many episodes at a time as there are places. Raises what `hear` raises."""
+    """Rows as they finish, as many episodes at a time as there are places. `waiting` is called while only models work.
+
+    Raises what `hear` raises.
+    """
     left, free = list(reversed(jobs)), list(reversed(places))
     asked: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
     with ThreadPoolExecutor(len(places)) as pool:
         while left or asked:
             going = [(begin(left.pop(), place), place) for place in free[-len(left) :] if left]
             free = free[: len(free) - len(going)]
-            for future in wait(asked, return_when=FIRST_COMPLETED).done if asked and not going else ():
+            thinks = bool(asked) and not going
+            answered = wait(asked, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if thinks else ()
+            if thinks and not answered:
+                waiting()
+            for future in answered:
                 going.append(asked.pop(future))
                 going[-1][0].hear(future.result)
             for episode, place in going:

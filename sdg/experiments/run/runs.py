@@ -11,11 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sdg.console import UserError
 from sdg.deduction.episode import Played
 from sdg.envs.domains import domain
 from sdg.experiments.config.assembly import (
-    LIBRARY,
     explorers_of,
     language_model,
     library_of,
@@ -23,9 +21,8 @@ from sdg.experiments.config.assembly import (
     recipes,
     reserved_names,
     search_of,
-    settings_of,
 )
-from sdg.experiments.config.config import RunConfig, find_config, load
+from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
 from sdg.experiments.run.rehearsals import Rehearsals
@@ -51,22 +48,6 @@ T = TypeVar("T")
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
     """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
     return _Run(config, folder, progress).until(until)
-
-
-def grounded_run(name: str, place: Path, *, progress: Progress, seed: int | None = None) -> Path:
-    """Ground and learn by a config in a folder of its own, or go on with it; nothing where its library is there.
-
-    Raises UserError when that library was trained with another config than it is now.
-    """
-    config = load(find_config(name), seed=seed)
-    if (place / LIBRARY / "library.json").is_file():
-        if load(place / "config.yaml") != config:
-            raise UserError(f"{place} was trained with another config than {name} is now: name another --out")
-        return place
-    progress.note(f"{name}: {place}")
-    with RunFolder.start(place, settings_of(config)) as folder:
-        run(config, folder, until="induce", progress=progress)
-    return place
 
 
 SHOWN = (

@@ -12,7 +12,6 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
@@ -24,24 +23,24 @@ from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import exemplar_for
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
+from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
 from sdg.gate.verdict import Gate
-from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, ModelError
+from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.sandbox.process.confine import die_with_parent
-from sdg.screen_agent.agent import SAMPLING, UIEpisode, Work
+from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES, TEXT
 
 SCREENSHOT, TRUE = "screenshot", "true"
 VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 _PATIENCE_SECONDS = 900.0
-"""A worker that says nothing for so long is given up with the episodes that it was at."""
-_BEAT_SECONDS = 60.0
-"""How often a worker says that it waits for its model, which may take longer than that patience."""
+"""A worker that says nothing for so long is given up with the episodes that it was at; one that waits for its model
+says so more often (`BEAT_SECONDS`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,55 +104,14 @@ def play(
 
     Raises NoBrowser, BudgetExceeded, ModelError for settings."""
     with Browser() as browser:
-        model = build(setting.model)
-        if concurrency_of(setting.model) == 1:
-            for job in jobs:
-                begun(job)
-                yield _Episode(job, setting, browser).alone(model)
-            return
-        pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
-        yield from _together(list(jobs), setting, pages, model, begun, waiting)
+        count = min(concurrency_of(setting.model), len(jobs))
+        pages = [browser, *(browser.another() for _ in range(count - 1))]
 
+        def begin(job: Job, page: Browser) -> _Episode:
+            begun(job)
+            return _Episode(job, setting, page)
 
-def _together(
-    jobs: list[Job],
-    setting: Setting,
-    pages: list[Browser],
-    model: LanguageModel,
-    begun: Callable[[Job], None],
-    waiting: Callable[[], None],
-) -> Iterator[Heard]:
-    """Browsers are worked from this thread alone; only the model is asked in others."""
-    asked: dict[Future[Completion], _Episode] = {}
-    with ThreadPoolExecutor(len(pages)) as pool:
-        while jobs or asked:
-            while jobs and pages:
-                job = jobs.pop(0)
-                begun(job)
-                episode = _Episode(job, setting, pages.pop())
-                yield from _ask_on(episode, asked, pool, model, pages)
-            answered = wait(asked, timeout=_BEAT_SECONDS, return_when=FIRST_COMPLETED).done if asked else ()
-            if not answered:
-                waiting()
-            for future in answered:
-                episode = asked.pop(future)
-                episode.hear(future.result)
-                yield from _ask_on(episode, asked, pool, model, pages)
-
-
-def _ask_on(
-    episode: _Episode,
-    asked: dict[Future[Completion], _Episode],
-    pool: ThreadPoolExecutor,
-    model: LanguageModel,
-    pages: list[Browser],
-) -> Iterator[Heard]:
-    question = episode.question()
-    if question is None:
-        pages.append(episode.browser)
-        yield episode.heard()
-    else:
-        asked[pool.submit(model.complete, question, sampling=SAMPLING)] = episode
+        yield from play_together(jobs, pages, begin, build(setting.model), waiting=waiting)
 
 
 class _Episode:
@@ -176,13 +134,7 @@ class _Episode:
         self.confirmed += self.first is None
         return True
 
-    def alone(self, model: LanguageModel) -> Heard:
-        """The whole episode, with a model that answers at once."""
-        while (question := self.question()) is not None:
-            self.hear(lambda question=question: model.complete(question, sampling=SAMPLING))  # type: ignore[misc]
-        return self.heard()
-
-    def question(self) -> Any:
+    def question(self) -> tuple[Message, ...] | None:
         """What the model is asked next; None when all is played."""
         while self.work is not None:
             question = self.work.question()
@@ -233,7 +185,7 @@ class _Episode:
         if self.cause == REASONING and self.setting.replay and self.setting.eyes != TRUE:
             self._begin(TRUE)
 
-    def heard(self) -> Heard:
+    def row(self) -> Heard:
         """The row, and the picture of a failure."""
         played = self.first
         assert played is not None
@@ -268,9 +220,12 @@ class Players:
         players = [_Player(jobs[n :: self._processes], setting) for n in range(min(self._processes, len(jobs)))]
         try:
             while players:
-                ready = wait_for([each.line for each in players], timeout=self._patience)
-                for player in [each for each in players if each.line in ready or not ready]:
-                    yield from player.listen(silent=not ready)
+                first = min(each.heard_at for each in players) + self._patience
+                ready = wait_for([each.line for each in players], timeout=max(first - time.monotonic(), 0))
+                late = time.monotonic() - self._patience
+                for player in players:
+                    if player.line in ready or player.heard_at <= late:
+                        yield from player.listen(silent=player.line not in ready)
                 players = [each for each in players if each.left]
         finally:
             for player in players:
@@ -289,9 +244,11 @@ class _Player:
         self.line, far = here.Pipe(duplex=False)
         self.process = here.Process(target=_serve, args=(far, tuple(self.left.values()), self.setting), daemon=True)
         self.process.start()
+        self.heard_at = time.monotonic()
         far.close()
 
     def listen(self, *, silent: bool) -> Iterator[Heard]:
+        self.heard_at = time.monotonic()
         try:
             if silent:
                 raise EOFError
