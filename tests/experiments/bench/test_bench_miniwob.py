@@ -195,3 +195,18 @@ def test_a_player_that_dies_costs_one_episode() -> None:
     lost = [row for row in heard if not row.success]
     assert len(lost) <= 1
     assert all(row.cause == "other" and "died" in row.detail for row in lost)
+
+
+@pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
+    setting = Setting(ModelSettings("webrules"), eyes="true")
+    jobs, others = [Job("focus-text", seed) for seed in range(2_000)], 0
+    rows = Players(2, patience_seconds=8)(jobs, setting)
+    for row, _ in rows:
+        if not others:
+            os.kill(min(child.pid or 0 for child in multiprocessing.active_children()), signal.SIGSTOP)
+        if "fell silent" in row.detail:
+            break
+        others += 1
+    rows.close()  # type: ignore[attr-defined]
+    assert 0 < others < 1_000, "the hung process is found before the other has played all of its own"
