@@ -6,69 +6,19 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sdg.llm.webrules.rules import Plan, Written, click, fill
-from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, likeness, plain
+from sdg.llm.webrules.rules import (
+    Plan,
+    click,
+    fill,
+    labelled_fields,
+    tick,
+)
+from sdg.llm.webrules.rules import submit_form as ended
+from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, plain
 from tests.screen_expert.acts import at, press, write
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
           "november", "december")  # fmt: skip
-
-
-def ended(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
-    """A form that is filled, sent off."""
-    button = now.submit()
-    return Plan([*commands, *([click(button)] if button else [])], note)
-
-
-def tick(now: Situation) -> Plan | None:
-    """Select A, B and click Submit: checkboxes and radio buttons by the words beside them."""
-    ticks = now.of_kind("checkbox", "radio")
-    match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
-    if not ticks or match is None:
-        return None
-    wanted = wanted_names(now.task)
-    labels = [(label_right(now, each), each) for each in ticks]
-    commands = []
-    for words in [] if plain(match[1]) in ("nothing", "none") else wanted:
-        scored = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
-        best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-        if best[1] is not None and best[0] > 0.6 and not best[1].checked:
-            commands.append(click(best[1]))
-    return ended(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
-
-
-def wanted_names(task: str) -> list[str]:
-    """The names that are to be selected: A and B of "Select words similar to A, B and click Submit"."""
-    match = re.match(r"\w+\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", task)
-    listed = re.sub(r"^(?:all )?(?:words|items|options) similar to ", "", match[1]) if match else ""
-    return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", listed) if part.strip(" .\"'")]
-
-
-def label_right(now: Situation, thing: Seen) -> str:
-    """The words to the right of a small thing."""
-    near = [
-        each
-        for each in now.of_kind("text", "link")
-        if abs(each.y - thing.y) < 22 and 0 <= each.place[0] - thing.place[2] + 8 < 60
-    ]
-    return min(near, key=lambda each: (abs(each.y - thing.y) // 6, each.place[0])).text if near else thing.text
-
-
-def label_of(now: Situation, field: Seen) -> str:
-    """The words beside or above a field."""
-    best, chosen = 1e9, ""
-    for each in now.of_kind("text"):
-        left = field.place[0] - each.place[2]
-        above = field.place[1] - each.place[3]
-        if abs(each.y - field.y) < 18 and -8 <= left < 150:
-            cost = 0.2 * max(left, 0)
-        elif -8 <= above < 50 and each.place[0] < field.place[2] and each.place[2] > field.place[0] - 30:
-            cost = 20.0 + above
-        else:
-            continue
-        if cost < best:
-            best, chosen = cost, each.text
-    return chosen
 
 
 def wanted_values(task: str) -> list[tuple[str, str]]:
@@ -78,30 +28,6 @@ def wanted_values(task: str) -> list[tuple[str, str]]:
     found += [("director directed", name) for name in re.findall(r"\b(?:directed )?by (\w+)", task)]
     found += [("genre type category", word) for word in re.findall(r"\b(\w+) (?:movies|films|books)\b", task)]
     return found
-
-
-def labelled_fields(now: Situation) -> Plan | None:
-    """Several fields, each with a label that the task names."""
-    fields, values = now.of_kind(*FIELDS), wanted_values(now.task)
-    if len(fields) < 2 or len(values) < 2:
-        return None
-    commands: list[Written] = []
-    free = list(fields)
-    for names, value in values:
-        words = plain(names).split()
-        scored: list[tuple[float, int, Seen]] = []
-        for field in free:
-            label = plain(f"{label_of(now, field)} {field.text}").split()
-            score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
-            scored.append((score, -field.y, field))
-        best = max(scored, default=None, key=lambda each: each[:2])
-        if best is not None and best[0] > 0.7:
-            free.remove(best[2])
-            commands += fill(best[2], value)
-    if len(free) == len(fields):
-        for field, (_, value) in zip(sorted(fields, key=lambda each: each.y), values, strict=False):
-            commands += fill(field, value)
-    return ended(now, commands)
 
 
 def entered_text(now: Situation) -> Plan | None:

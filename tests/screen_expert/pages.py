@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sdg.llm.webrules.rules import Plan, Written, click, fill
+from sdg.llm.webrules.rules import Plan, click, clicked_in_order, fill, icon, only_button
 from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, likeness, plain, within
 from tests.screen_expert.acts import press, scroll, write
 from tests.screen_expert.forms import ended, lines, ordinal
@@ -24,13 +24,6 @@ NO_NAMES = (
     "pass need want there it last new"
 )
 """Words that begin sentences and name nobody."""
-
-
-def icon(now: Situation, name: str, among: Sequence[Seen] | None = None) -> Seen | None:
-    """An icon that stands for a word."""
-    pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
-    wanted = ICONS.get(name.lower(), name.lower())
-    return next((each for each in pool if wanted in each.look.split()), None)
 
 
 # Messages
@@ -290,45 +283,6 @@ def widget(now: Situation) -> Plan | None:
     kind = WIDGETS.get(now.quoted[0].lower(), now.quoted[0].lower())
     found = now.of_kind(kind)
     return Plan([click(found[0])], "clicked") if found else None
-
-
-def clicked_in_order(now: Situation) -> Plan | None:
-    """Click what the task names, part by part."""
-    if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
-        return None
-    commands: list[Written] = []
-    for part in re.split(r",?\s*\bthen\b\s*", now.task):
-        found = _meant(now, part)
-        if found is not None:
-            commands.append(click(found))
-    return Plan(commands, "clicked") if commands else None
-
-
-def _meant(now: Situation, part: str) -> Seen | None:
-    quoted = re.findall(r'"([^"]+)"', part)
-    kinds = ("button", "link", "tab", "text", "icon")
-    for words in quoted:
-        found = _exactly(now, words, *kinds) or icon(now, words) or now.named(words, *kinds)
-        if found:
-            return found
-    words_of_part = plain(part)
-    named = [
-        each
-        for each in now.of_kind("button", "tab", "link", "text")
-        if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", words_of_part)
-    ]
-    return max(named, key=lambda each: (each.kind != "text", len(each.text)), default=None)
-
-
-def _exactly(now: Situation, words: str, *kinds: str) -> Seen | None:
-    found = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
-    return min(found, key=lambda each: kinds.index(each.kind), default=None)
-
-
-def only_button(now: Situation) -> Plan | None:
-    """Nothing else is known: the one button that there is."""
-    button = now.submit()
-    return Plan([click(button)], "the only button") if button and not now.done else None
 
 
 RULES = (search_result, terminal, posts, messages, looked_for, dismissed, widget)

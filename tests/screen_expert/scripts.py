@@ -15,11 +15,11 @@ from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.rules import Plan, click
+from sdg.llm.webrules.rules import Plan, click, label_right, wanted_names
 from sdg.llm.webrules.situation import Seen, Situation, read_situation
 from tests.screen_expert import figures, forms, pages
 from tests.screen_expert.acts import at
-from tests.screen_expert.forms import ended, label_right, wanted_names
+from tests.screen_expert.forms import ended
 
 LIKE = (
     "big large huge enormous gigantic", "small tiny little mini petite", "red scarlet crimson vermillion",
