@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sdg.errors import SDGError
+
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
 
@@ -24,13 +26,13 @@ DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
 OURS = ("sdg",)
 
 
-class UserError(ValueError):
+class UserError(SDGError, ValueError):
     """What was asked for doesn't exist or makes no sense; the message says what would."""
 
     exit_code = ASKED_WRONGLY
 
 
-class CheckFailed(RuntimeError):
+class CheckFailed(SDGError, RuntimeError):
     """What was measured isn't as it is promised to be."""
 
 

@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from sdg.envs.registry import Registry, RegistryError
+from sdg.errors import SDGError
 
 MAX_CHARS = 4000
 """Longest text that is searched: patterns of libraries backtrack, and instructions are short."""
 
 
-class PrivacyError(ValueError):
+class PrivacyError(SDGError, ValueError):
     """What can't be protected, and what to do about it; never a value."""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from sdg.envs.perception import Element
+from sdg.errors import SDGError
 from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
 from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
@@ -24,7 +25,7 @@ MOST_TRIES = 20
 """Braces at which the object is looked for."""
 
 
-class NoCommands(ValueError):
+class NoCommands(SDGError, ValueError):
     """A reply names no commands; the message says what it lacks."""
 
 
@@ -133,7 +134,7 @@ def numbered_lines(elements: Iterable[Element]) -> str:
     return "\n".join(f"[{each.id}] {each}" for each in elements)
 
 
-class BrokenDesktop(RuntimeError):
+class BrokenDesktop(SDGError, RuntimeError):
     """The screen went away in the middle of an episode; the episode is lost, the next is unharmed."""
 
 

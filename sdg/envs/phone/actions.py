@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.errors import SDGError
+
 FORMS: Mapping[str, str] = {
     "Tap": '{"element": 7} or {"coords": [x, y]}',
     "Long Press": '{"element": 7} or {"coords": [x, y]}',
@@ -46,7 +48,7 @@ _ARGUMENTS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-class ActionError(ValueError):
+class ActionError(SDGError, ValueError):
     """What was asked for is no action; the message says what there is instead."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.errors import SDGError
+
 SCREEN = 320
 """Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
 MOST_TEXT = 1000
@@ -39,7 +41,7 @@ ARGUMENTS: Mapping[str, str] = {
 """Each command and the one argument that it takes."""
 
 
-class CommandError(ValueError):
+class CommandError(SDGError, ValueError):
     """What was asked for is no command; the message says what there is instead."""
 
 

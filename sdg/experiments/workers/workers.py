@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
@@ -57,7 +58,7 @@ ERRORS = frozenset(
 """Our exceptions that a job may raise here; others are RuntimeErrors that say their names."""
 
 
-class JobLost(RuntimeError):
+class JobLost(SDGError, RuntimeError):
     """A job was given up, and nothing can stand for its result."""
 
 

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.errors import SDGError
+
 MAX_FRAME_BYTES = 1 << 28
 """Longest message to a worker."""
 MAX_ANSWER_BYTES = 1 << 26
@@ -37,7 +39,7 @@ _PLAIN = (bool, int, float, str)
 _DTYPES = frozenset(np.dtype(code).str for code in "?bBhHiIqQefd")
 
 
-class BadFrame(ValueError):
+class BadFrame(SDGError, ValueError):
     """A message that is too long or holds what no answer may hold."""
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from sdg.envs.domain import Language
+from sdg.errors import SDGError
 from sdg.skills.subgoal import CheckFunction
 
 MAX_SOURCE = 16_384
@@ -53,7 +54,7 @@ def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
     return isinstance(only, ast.Return) and isinstance(only.value, ast.Constant) and only.value.value is answer
 
 
-class Unfit(ValueError):
+class Unfit(SDGError, ValueError):
     """The check can't be asked about that: it compares a colour or type that the new description leaves open."""
 
 
