@@ -99,13 +99,13 @@ def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that a reply names, or its last line does; None where there is none, or several."""
     last = tidy(reply).strip().rpartition("\n")[2]
     for text in (tidy(reply), last):
-        named = list(_named(text, actions))
+        named = list(_find_actions(text, actions))
         if len(named) == 1:
             return named[0]
     return None
 
 
-def _named(text: str, actions: Sequence[Action]) -> Iterable[Action]:
+def _find_actions(text: str, actions: Sequence[Action]) -> Iterable[Action]:
     for action in actions:
         words = "[ _-]?".join(map(re.escape, action_text(action).split()))
         if re.search(rf"\b{words}\b", text, re.IGNORECASE):

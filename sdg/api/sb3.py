@@ -52,7 +52,7 @@ class MissionVecEnv(SB3Rows):
 
     def reset(self) -> dict[str, np.ndarray]:
         """Begin a random layout in every row."""
-        return self._told(self._rows.reset())
+        return self._with_missions(self._rows.reset())
 
     def step_wait(self) -> Any:
         """Observations, rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
@@ -60,13 +60,13 @@ class MissionVecEnv(SB3Rows):
         maps, rewards, dones, infos = self._rows.step_wait()
         for i in np.flatnonzero(dones):
             infos[i]["terminal_observation"] = {MAP: infos[i]["terminal_observation"], MISSION: before[i]}
-        return self._told(maps), rewards, dones, infos
+        return self._with_missions(maps), rewards, dones, infos
 
     def missions(self) -> list[str]:
         """The instruction of each row in words."""
         return [self._rows.bank.mission(int(layout)) for layout in self._rows.layout_of]
 
-    def _told(self, maps: np.ndarray) -> dict[str, np.ndarray]:
+    def _with_missions(self, maps: np.ndarray) -> dict[str, np.ndarray]:
         return {MAP: maps, MISSION: self._words[self._rows.layout_of]}
 
 

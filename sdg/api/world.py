@@ -33,7 +33,7 @@ def load(place: str | Path | None = None) -> SkillLibrary:
 
     Raises UserError where there is none, LibraryError for one that can't be used.
     """
-    from sdg.experiments.table.comparison import SHIPPED, find_library
+    from sdg.experiments.results.comparison import SHIPPED, find_library
 
     return load_library(SHIPPED if place is None else find_library(str(place)))
 
@@ -215,10 +215,10 @@ class World:
         path = Path(path)
         if path.suffix.lower() != ".gif":
             raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
-        atomic_write(path, episode_gif(self._solved or self._played(), domain_name=self._domain.name))
+        atomic_write(path, episode_gif(self._solved or self._as_played(), domain_name=self._domain.name))
         return path
 
-    def _played(self) -> Played:
+    def _as_played(self) -> Played:
         """The calls so far as an episode: each is a line of its program."""
         program = "\n".join(str(call.command) for call in self._calls)
         error = "" if self.solved else "so far"

@@ -15,8 +15,8 @@ import numpy as np
 
 from sdg.deduction.library_skills import Option, options_of
 from sdg.experiments.play.players import recipes
-from sdg.experiments.table.comparison import SHIPPED, PlannerSettings, compare
-from sdg.experiments.table.rows import Instructions
+from sdg.experiments.results.comparison import SHIPPED, PlannerSettings, compare
+from sdg.experiments.results.rows import Instructions
 from sdg.induction.skill_requests import requests_of_skill, starts_of
 from sdg.skills.learning.train import are_done, are_known
 from sdg.skills.library.library import SkillLibrary

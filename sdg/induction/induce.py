@@ -267,7 +267,7 @@ def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda p
         tested = reached(job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
         starts = _open([part for part in (starts, fresh) if part is not None])
         spent[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
-        starts = _with_asked(starts, job.asked, seed=job.seed)
+        starts = _add_rehearsed(starts, job.asked, seed=job.seed)
         judged = _judges(_open([tested]) if tested is not None else judged, job)
     if starts is None:
         return None
@@ -319,7 +319,7 @@ def _in_its_place(job: Practice) -> TrainSettings:
     return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
 
 
-def _with_asked(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
+def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
     """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
     if asked is None:
         return starts

@@ -63,7 +63,7 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
     """
     if len(text) > MAX_CHARS:
         raise PrivacyError(f"a text to protect has at most {MAX_CHARS} characters, not {len(text)}: shorten it")
-    found = [span for recogniser in recognisers for span in _asked(recogniser, text)]
+    found = [span for recogniser in recognisers for span in _find_spans(recogniser, text)]
     owner: list[Span | None] = [None] * len(text)
     for span in sorted(found, key=lambda each: (each.score, each.end - each.start)):
         owner[span.start : span.end] = [span] * (span.end - span.start)
@@ -76,7 +76,7 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
     return [span for span in settled if any(letter.isalnum() for letter in text[span.start : span.end])]
 
 
-def _asked(recogniser: Recogniser, text: str) -> list[Span]:
+def _find_spans(recogniser: Recogniser, text: str) -> list[Span]:
     try:
         spans = list(recogniser(text))
         for span in spans:

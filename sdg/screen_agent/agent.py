@@ -1,7 +1,7 @@
 """How a model is shown a screen and asked about it: as text, with numbered marks on the picture, in two steps.
 
 `text` is the paper's own. SoM (set of marks) and SeeAct (describe first, ground then) are AndroidLab's, for models that
-see; a screenshot that is sent has the values that are kept here painted over (`Desktop.picture`).
+see; a screenshot that is sent has the values that are kept here painted over (`ScreenBody.picture`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ ENDS = "When the task is done it ends by itself."
 End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
 
 
-class Desktop(Body, Protocol):
+class ScreenBody(Body, Protocol):
     """A body with a screen: what it is asked to do, whether that is over, and how a model writes its commands."""
 
     @property
@@ -171,7 +171,7 @@ class UIAgent:
     def __init__(self, model: LanguageModel, gate: Gate, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT) -> None:
         self._model, self._gate, self._sampling, self._mode = model, gate, sampling, mode
 
-    def play(self, desktop: Desktop, *, exemplar: str = "") -> UIEpisode:
+    def play(self, desktop: ScreenBody, *, exemplar: str = "") -> UIEpisode:
         """Work on the desktop's task until it ends, at most its `max_completions` answers. Never raises for what a
         model, a page or a guard did wrong: that is an `end`. Raises BudgetExceeded when a budget is spent."""
         work = Work(desktop, self._gate, exemplar=exemplar, mode=self._mode)
@@ -189,7 +189,7 @@ class Work:
 
     def __init__(
         self,
-        desktop: Desktop,
+        desktop: ScreenBody,
         gate: Gate,
         *,
         exemplar: str = "",

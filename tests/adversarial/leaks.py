@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from sdg.gate.executor import Outcome, SkillResult
 from sdg.gate.verdict import Command
-from sdg.llm.budget import Limits
+from sdg.llm.budget import BudgetLimits
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -111,7 +111,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     kind = f"{__name__}:LISTENER"
     settings = ModelSettings(
         kind, record=folder / "transcript.jsonl", cache=folder / "replies.sqlite", ledger=folder / "spent.json",
-        limits=Limits(tokens=10**9), retries=1, privacy=privacy,
+        limits=BudgetLimits(tokens=10**9), retries=1, privacy=privacy,
     )  # fmt: skip
     model, form, outcomes = build(settings), Form(CANARIES), list[Outcome]()
     wrap: Callable[[Form], Any] = lambda form: ProtectedBody(form, protector) if protector else form  # noqa: E731

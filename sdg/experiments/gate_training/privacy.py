@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.experiments.table.figures import cores
+from sdg.experiments.results.figures import cores
 from sdg.privacy.recognisers import Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hash_facts, tokens
 from sdg.skills.statistics import wilson_interval

@@ -181,7 +181,7 @@ def rows(*, seed: int = 0, place: Path = PLACE, guards: Mapping[str, Gate] | Non
         told, took = {"majority": np.full(len(held), 0.51)}, {}
         told["text match"] = np.array([text_match(item, parsed) for item in held])
         for kind, guard in judges.items():
-            told[kind], took[kind] = _asked(guard, held, parsed)
+            told[kind], took[kind] = _chances(guard, held, parsed)
         extra: dict[str, Any] = {}
         if verb == FEASIBILITY:
             shares = [located_overlap(item, parsed) for item in held if item.box is not None]
@@ -198,7 +198,7 @@ def _rules() -> Gate:
     return gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
 
 
-def _asked(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarray, float]:
+def _chances(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarray, float]:
     """The chances that a guard gives, and the median CPU time of a verdict in milliseconds."""
     chances, took = [], []
     for item in held:

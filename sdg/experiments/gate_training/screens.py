@@ -173,12 +173,12 @@ def gather(
 
 def _page(browser: Browser, task: str, seed: int) -> Page:
     rng = np.random.default_rng(seed)
-    first = _shown(browser, task, seed, None)
+    first = _open_page(browser, task, seed, None)
     lead = first[int(rng.integers(len(first)))] if first and rng.random() < 0.5 else None
-    _shown(browser, task, seed, lead)
+    _open_page(browser, task, seed, lead)
     if _is_over(browser, task):
         lead = None
-        _shown(browser, task, seed, lead)
+        _open_page(browser, task, seed, lead)
     before, elements = browser.screenshot(), true_elements(browser)
     picture = picture_of(before)
     named = named_of(elements, picture)
@@ -186,7 +186,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
     words = str(rng.choice(WORDS))
     found: dict[Any, Transition] = {}
     for each in [named[i] for i in order[:TRIES]]:
-        _shown(browser, task, seed, lead)
+        _open_page(browser, task, seed, lead)
         types = each.kind in FIELDS[:2] and rng.random() < 0.7
         _act(browser, each, words if types else "")
         after = browser.screenshot()
@@ -223,7 +223,7 @@ def parsed_like(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[S
     )
 
 
-def _shown(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[Named, ...]:
+def _open_page(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[Named, ...]:
     """A task's page after a first click on `lead`; what can be named on it without one."""
     if task == MADE_UP:
         browser.page.mouse.move(0, 0)
@@ -331,10 +331,10 @@ def save(pages: Sequence[Page], place: Path) -> None:
     """Write pages, a line each, gzipped without a time."""
     with gzip.GzipFile(place, "wb", mtime=0) as out:
         for page in pages:
-            out.write(json.dumps(_plain(_kept(asdict(page)))).encode() + b"\n")
+            out.write(json.dumps(_plain(_without_elements(asdict(page)))).encode() + b"\n")
 
 
-def _kept(row: dict[str, Any]) -> dict[str, Any]:
+def _without_elements(row: dict[str, Any]) -> dict[str, Any]:
     transitions = [{key: each[key] for key in each if key != "elements"} for each in row["transitions"]]
     return {key: row[key] for key in row if key != "elements"} | {"transitions": transitions}
 

@@ -16,8 +16,8 @@ import numpy as np
 from sdg.console import progress
 from sdg.envs.instructions import seeds
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, Rollout, play, real_programs
-from sdg.experiments.table.comparison import find_library, library_checksum
-from sdg.experiments.table.figures import cores
+from sdg.experiments.results.comparison import find_library, library_checksum
+from sdg.experiments.results.figures import cores
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.learned import SHIPPED, Network
 from sdg.storage import atomic_write

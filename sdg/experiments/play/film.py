@@ -111,7 +111,7 @@ def _moments(row: Played, domain_name: str) -> Iterator[Moment]:
             for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
                 yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
-            told += _told(call)
+            told += _call_lines(call)
             yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told), NOTE_MS)
         for _ in range(interaction["ended"] - stage.steps):
             stage.step()
@@ -144,7 +144,7 @@ class _Stage:
         return self._world.render()
 
 
-def _told(call: Row) -> list[tuple[str, bool]]:
+def _call_lines(call: Row) -> list[tuple[str, bool]]:
     """A call and its verdicts as lines, each with whether it is good news."""
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])

@@ -47,7 +47,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
-    row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
+    row = head | {"note": note} | _summary(episode) | {"library": str(recipe.library), "agent": recipe.agent}
     about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
     return row, Played.from_json(about | episode.row())
 
@@ -94,7 +94,7 @@ def no_program(row: Mapping[str, Any]) -> bool:
     return bool(row["cause"] == NO_PROGRAM and not row["calls"])
 
 
-def _told(episode: Episode) -> dict[str, Any]:
+def _summary(episode: Episode) -> dict[str, Any]:
     """The episode for a reader. A program of an unjudged one that came to its end has done nothing wrong."""
     row = episode.row()
     well = not episode.judged and episode.cause == UNFINISHED

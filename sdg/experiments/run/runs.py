@@ -24,9 +24,9 @@ from sdg.experiments.config.assembly import (
 )
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
 from sdg.experiments.run.rehearsals import Rehearsals
-from sdg.experiments.table.rows import summarise
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.llm.babylang.grammar import true_kind

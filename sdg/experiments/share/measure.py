@@ -13,9 +13,9 @@ from sdg.agents.agents import ReplayAgent, play_task
 from sdg.deduction.episode import Played
 from sdg.envs.babyai.bot import bot_actions
 from sdg.experiments.play.episodes import BOT, evaluation_tasks
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.share.datasets import read_dataset, write_dataset
 from sdg.experiments.share.hub import export_library
-from sdg.experiments.table.comparison import SHIPPED
 from sdg.skills.library.store import CARD, load_library
 
 

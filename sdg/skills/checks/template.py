@@ -65,7 +65,7 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
     counterpart, or two different ones; a check that doesn't parse is Unfit too.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
-    named = _named(check, language)
+    named = _mentioned_or_any(check, language)
     relevant: Any = targets.items() if named is None else ((old, new) for old, new in targets.items() if old in named)
     return _rewritten(check, tuple(sorted(relevant)), language)
 
@@ -77,7 +77,7 @@ def _rewritten(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], langu
 
 
 @lru_cache(maxsize=10_000)
-def _named(check: CheckFunction, language: Language) -> frozenset[Any] | None:
+def _mentioned_or_any(check: CheckFunction, language: Language) -> frozenset[Any] | None:
     """What a check names by description; None when it compares lone words, so that every replacement may matter."""
     words = {text.strip().lower() for text in string_constants(check.source)}
     lone = {word for part in language.parts.values() for word in part}

@@ -296,7 +296,7 @@ class ReplaySearch:
         """See `sdg.skills.search.search.Search`."""
         spent = 0
         for actions in self.known.get(check, ()):
-            found = _played(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
+            found = _play_actions(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
             spent += found.steps
             about_hands = any(word in check.source for word in start.domain.hints.about_hands)
             if found.reached and (about_hands or bool(start.rows.holding()[0] == found.after.rows.holding()[0])):
@@ -305,7 +305,7 @@ class ReplaySearch:
         return replace(rest, steps=rest.steps + spent)
 
 
-def _played(
+def _play_actions(
     start: Starts, check: CheckFunction, actions: Sequence[ActionValue], *, must_succeed: bool, budget: int
 ) -> Searched:
     alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)

@@ -14,7 +14,7 @@ from sdg.envs.instructions import SPLITS
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
-from sdg.experiments.table import comparison
+from sdg.experiments.results import comparison
 from sdg.llm.model import Sampling
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library

@@ -252,7 +252,7 @@ def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
 
 def test_plots_are_the_same_every_time() -> None:
     whole = Panels([Panel("", {"b": [Mark(0, 0.5, 0.4, 0.6)]})], x="", ticks=["a"])
-    assert whole.drawn("svg") == whole.drawn("svg")
+    assert whole.render("svg") == whole.render("svg")
     assert panels.label("_hidden\n" + "x" * 99).startswith("hidden x")
 
 

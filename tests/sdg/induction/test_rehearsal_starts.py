@@ -12,7 +12,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.play.players import PlannerRecipe, ProgramRecipe
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.train_library import measure_skills
 from sdg.induction.skill_requests import collect_requests, skill_requests, starts_of
 from sdg.skills.library.store import load_library

@@ -10,7 +10,7 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan

@@ -21,7 +21,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.engine.first_call import first_calls
 from sdg.experiments.bench.engine.lockstep import compare
 from sdg.experiments.bench.engine.speed import curve, measure
-from sdg.experiments.table.rows import Instructions
+from sdg.experiments.results.rows import Instructions
 
 SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
 

@@ -34,8 +34,8 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES

@@ -36,8 +36,8 @@ from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Players, Setting
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based

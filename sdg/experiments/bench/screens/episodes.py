@@ -254,7 +254,7 @@ class _Player:
                 raise EOFError
             kind, value = self.line.recv()
         except (EOFError, OSError):
-            yield from self._lost("fell silent" if silent else "died")
+            yield from self._lose("fell silent" if silent else "died")
             return
         if kind == "begun":
             self.at.add(value)
@@ -267,7 +267,7 @@ class _Player:
                 self.stop()
             yield value
 
-    def _lost(self, how: str) -> Iterator[Heard]:
+    def _lose(self, how: str) -> Iterator[Heard]:
         self.stop()
         for unit in sorted(self.at) or list(self.left)[:1]:
             job = self.left.pop(unit)

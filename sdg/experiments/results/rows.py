@@ -23,7 +23,7 @@ from sdg.experiments.play.episodes import (
     unheard,
     with_bot_steps,
 )
-from sdg.experiments.table.formats import Cell, format_number, percent
+from sdg.experiments.results.formats import Cell, format_number, percent
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import Journal
 
