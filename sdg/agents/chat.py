@@ -40,9 +40,16 @@ class ChatAgent:
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
         state = task.domain.perceivable.code_view(world.perception()).describe()
         told = Interaction(
-            program="", cause=ended.cause, error="", state=state, calls=(), began=0,
-            ended=ended.steps, prompt_tokens=chat.prompt_tokens, completion_tokens=chat.completion_tokens,
-        )  # fmt: skip
+            program="",
+            cause=ended.cause,
+            error="",
+            state=state,
+            calls=(),
+            began=0,
+            ended=ended.steps,
+            prompt_tokens=chat.prompt_tokens,
+            completion_tokens=chat.completion_tokens,
+        )
         return replace(ended, interactions=(told,), llm_calls=chat.turns)
 
 

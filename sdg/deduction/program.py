@@ -155,9 +155,18 @@ class Scope:
             # The program may catch Exception; a spent budget or a fault of ours is none of its business.
             raise Fault from error
         self.calls.append(
-            Call(outcome.command, line, began, outcome.steps, outcome.success, outcome.error or outcome.reason,
-                 bool(outcome.error), outcome.verdicts, lines)
-        )  # fmt: skip
+            Call(
+                outcome.command,
+                line,
+                began,
+                outcome.steps,
+                outcome.success,
+                outcome.error or outcome.reason,
+                bool(outcome.error),
+                outcome.verdicts,
+                lines,
+            )
+        )
         if self._robot.ending.over:
             raise EpisodeOver
         used = len(self._robot.actions) - self._began

@@ -57,9 +57,14 @@ def gate_of(
     """
     check_guards(names)
     known: dict[str, object] = {
-        "usages": usages, "resolve": resolve, "affordances": affordances, "model": model, "about": about,
-        "confirm": confirm, "presses": presses,
-    }  # fmt: skip
+        "usages": usages,
+        "resolve": resolve,
+        "affordances": affordances,
+        "model": model,
+        "about": about,
+        "confirm": confirm,
+        "presses": presses,
+    }
     by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
     for name in names:
         guard = _make(name, known)

@@ -12,9 +12,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sdg.envs.domains import domain_of_data
-from sdg.induction.induce import Discovery, Practice, discover, horizon_of, practise
+from sdg.induction.induce import Discovery, discover
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates, without_a_skill
+from sdg.induction.practice import Practice, horizon_of, practise
 from sdg.induction.skill_requests import Rehearsed, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records

@@ -126,8 +126,14 @@ def read_action(written: object) -> Action:
         raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {given!r:.80}')
     keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
     found: dict[str, Any] = {keys.get(str(key), str(key)): value for key, value in given.items() if value is not None}
-    takes = {"Tap": "element at", "Long Press": "element at", "Swipe": "element at to direction distance",
-             "Type": "text", "finish": "text", "Wait": "seconds"}  # fmt: skip
+    takes = {
+        "Tap": "element at",
+        "Long Press": "element at",
+        "Swipe": "element at to direction distance",
+        "Type": "text",
+        "finish": "text",
+        "Wait": "seconds",
+    }
     if name not in FORMS:
         return Action(name)  # which refuses it
     unknown = found.keys() - takes.get(name, "").split()

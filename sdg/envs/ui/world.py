@@ -104,8 +104,10 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
         """Carry out one command. Raises ScreenCommandError for one that there isn't, PageError when the page breaks."""
         name = NAMES[int(action["name"])]
         argument = {
-            "coords": tuple(map(int, action["coords"])), "key": KEY_NAMES[int(action["key"])], "text": action["text"],
-        }[ARGUMENTS[name]]  # fmt: skip
+            "coords": tuple(map(int, action["coords"])),
+            "key": KEY_NAMES[int(action["key"])],
+            "text": action["text"],
+        }[ARGUMENTS[name]]
         done = self._world.step(Command(name, argument))
         return self._observation(), done.reward, done.terminated, done.truncated, {"success": done.success}
 

@@ -104,9 +104,16 @@ def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> A
     if name == "flat-ppo":
         rows = DummyVecEnv([partial(WorldEnv, world, level, seed=1000 * seed + n) for n in range(16)])
         model: Any = PPO(
-            "MultiInputPolicy", rows, n_steps=256, batch_size=1024, n_epochs=5, gamma=0.99, seed=seed, device="cpu",
+            "MultiInputPolicy",
+            rows,
+            n_steps=256,
+            batch_size=1024,
+            n_epochs=5,
+            gamma=0.99,
+            seed=seed,
+            device="cpu",
             policy_kwargs={"log_std_init": -0.5},
-        )  # fmt: skip
+        )
     else:
         hindsight: dict[str, Any] = {"replay_buffer_class": HerReplayBuffer} if name == "sac-her" else {}
         rows = DummyVecEnv([lambda: WorldEnv(world, level, seed=seed)])

@@ -254,9 +254,18 @@ def do_on_page(
 
     config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
     return do_it(
-        config, task, url=url, running=running, allow=tuple(allow or ()), yes=yes, mode=mode,
-        guards=tuple(guards.split(",")), answers=answers, out=out, as_json=as_json,
-    )  # fmt: skip
+        config,
+        task,
+        url=url,
+        running=running,
+        allow=tuple(allow or ()),
+        yes=yes,
+        mode=mode,
+        guards=tuple(guards.split(",")),
+        answers=answers,
+        out=out,
+        as_json=as_json,
+    )
 
 
 for _command in (skills, sweep, merge, open_page, train_library, train_guards):

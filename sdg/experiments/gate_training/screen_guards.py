@@ -38,7 +38,7 @@ from sdg.experiments.gate_training.screens import (
     gather,
     items,
     load,
-)  # fmt: skip
+)
 from sdg.experiments.gate_training.training import fit_network
 from sdg.gate.registry import gate_of
 from sdg.gate.rules import Usage

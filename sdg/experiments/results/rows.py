@@ -205,5 +205,16 @@ def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]
     return {"agent": lambda row: str(row["agent"])} | rates  # type: ignore[dict-item]
 
 
-__all__ = ["ALL", "BOT", "COLUMNS", "PUBLISHED", "Instructions", "Summary", "by_level", "paper_columns", "paper_table",
-           "run_table1", "summarise"]  # fmt: skip
+__all__ = [
+    "ALL",
+    "BOT",
+    "COLUMNS",
+    "PUBLISHED",
+    "Instructions",
+    "Summary",
+    "by_level",
+    "paper_columns",
+    "paper_table",
+    "run_table1",
+    "summarise",
+]

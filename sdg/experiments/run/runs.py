@@ -37,7 +37,7 @@ from sdg.pipeline.records import verifications
 from sdg.sandbox.process.bans import Bans
 from sdg.skills.library.card import skill_rows
 from sdg.skills.library.store import load_library, save_library
-from sdg.skills.search.search import RandomSearch
+from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunError, RunFolder, plain
 from sdg.verification.verify import Verification
 

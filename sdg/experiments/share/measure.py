@@ -35,9 +35,12 @@ def _hub(folder: Path) -> dict[str, Any]:
     equal = (
         then.skills == now.skills
         and {result.metric_value for result in data.eval_results} == {round(s.success_rate, 4) for s in then.skills}
-        and all(np.array_equal(array, weights[name][key]) for name, arrays in then.weights.items()
-                for key, array in arrays.items())
-    )  # fmt: skip
+        and all(
+            np.array_equal(array, weights[name][key])
+            for name, arrays in then.weights.items()
+            for key, array in arrays.items()
+        )
+    )
     return {"format": "hub", "units": len(now.skills), "equal": bool(equal), "note": "read by huggingface_hub"}
 
 

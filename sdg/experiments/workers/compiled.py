@@ -37,9 +37,13 @@ def ensure() -> None:
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     done = subprocess.run(
-        [sys.executable, "-m", _SMALLEST], env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", _SMALLEST],
+        env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     if done.returncode == 0:
         with contextlib.suppress(OSError):  # A cache that can't be written to: each command compiles anew.
             atomic_write(marker, str(count_files()))

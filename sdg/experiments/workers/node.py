@@ -61,8 +61,9 @@ def facts() -> dict[str, str]:
 def differences(expected: dict[str, str]) -> str:
     """What this node has that the parent has otherwise, in words; "" when nothing."""
     here = facts()
-    return ", ".join(f"{name} {here.get(name)} instead of {each}" for name, each in expected.items()
-                     if here.get(name) != each)  # fmt: skip
+    return ", ".join(
+        f"{name} {here.get(name)} instead of {each}" for name, each in expected.items() if here.get(name) != each
+    )
 
 
 def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:

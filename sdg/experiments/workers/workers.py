@@ -70,9 +70,13 @@ class Engine(Protocol):
     """Runs jobs on machines of its own."""
 
     def run(
-        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any],
+        self,
+        function: Callable[[Any], Any],
+        jobs: Sequence[Any],
+        *,
+        answer: Callable[[Any, Any], Any],
         patience: Patience,
-    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result, or `Lost`) as they finish; `answer(job, request)` answers what a job asks."""
         ...
 

@@ -122,9 +122,20 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
 }
 _ORDER = (
-    "look", "find_exit", "goto_exit", "open_exit", "enter", "unlock", "face", "put", "drop", "discover", "goto", "pick",
+    "look",
+    "find_exit",
+    "goto_exit",
+    "open_exit",
+    "enter",
+    "unlock",
+    "face",
+    "put",
+    "drop",
+    "discover",
+    "goto",
+    "pick",
     "open",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,9 +167,14 @@ class _Evaluation:
     """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
 
     def __init__(
-        self, env: Counts, validation: Starts, *, settings: TrainSettings, seed: int,
+        self,
+        env: Counts,
+        validation: Starts,
+        *,
+        settings: TrainSettings,
+        seed: int,
         on_evaluation: Callable[[Point], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env, self.validation, self.settings, self.seed = env, validation, settings, seed
         self.on_evaluation = on_evaluation
         self.curve: list[Point] = []

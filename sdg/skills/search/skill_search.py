@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched, SearchSettings, Trial, nothing_to_do
+from sdg.skills.search.search import Search, Searched, SearchSettings
 from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
+from sdg.skills.search.trial import Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400

@@ -37,8 +37,9 @@ SETTING = Setting(ModelSettings("webrules"))
 
 
 def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> Played:
-    return Played(f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click",
-                  completions)  # fmt: skip
+    return Played(
+        f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click", completions
+    )
 
 
 def test_tasks_and_seeds_are_named() -> None:
@@ -48,9 +49,18 @@ def test_tasks_and_seeds_are_named() -> None:
     assert chosen_seeds("0-3,7") == [0, 1, 2, 3, 7]
 
 
-@pytest.mark.parametrize(("option", "value"), [("tasks", ["click-buton"]), ("tasks", []), ("seeds", "3-1"),
-                                               ("seeds", "a"), ("eyes", "dom"), ("guards", ["nobody"]),
-                                               ("assignments", ["model.name=x"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("tasks", ["click-buton"]),
+        ("tasks", []),
+        ("seeds", "3-1"),
+        ("seeds", "a"),
+        ("eyes", "dom"),
+        ("guards", ["nobody"]),
+        ("assignments", ["model.name=x"]),
+    ],
+)
 def test_what_is_asked_wrongly_is_told(option: str, value: object, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         rows(**{option: value, "out": tmp_path / "run"})  # type: ignore[arg-type]

@@ -29,9 +29,12 @@ def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> 
 
 def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
     asked = config(
-        model={"kind": "openai", "name": "x"}, budget={"prompt_price": 2.0, "completion_price": 8.0},
-        instructions_per_level=10, induce={"rehearsals": 5}, evaluate={"instructions": 50, "baselines": ["random"]},
-    )  # fmt: skip
+        model={"kind": "openai", "name": "x"},
+        budget={"prompt_price": 2.0, "completion_price": 8.0},
+        instructions_per_level=10,
+        induce={"rehearsals": 5},
+        evaluate={"instructions": 50, "baselines": ["random"]},
+    )
     assert expected_cost(config(), until="run") == ""
     questions = {until: int(expected_cost(asked, until=until).split()[6]) for until in ("verify", "induce", "run")}
     assert questions == {"verify": 30, "induce": 30 + 6 + 13, "run": 30 + 6 + 13 + 130}

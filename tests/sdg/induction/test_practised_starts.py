@@ -10,16 +10,8 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import (
-    MOST_TRUSTED,
-    InduceSettings,
-    Practice,
-    _add_rehearsed,
-    _halves,
-    _judges,
-    _open,
-    practise,
-)
+from sdg.induction.induce import InduceSettings
+from sdg.induction.practice import MOST_TRUSTED, Practice, _add_rehearsed, _halves, _judges, _open, practise
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import Member, Stage

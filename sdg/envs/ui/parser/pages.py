@@ -328,6 +328,15 @@ def _icons(rng: random.Random) -> str:
 
 
 _MAKERS: tuple[tuple[Callable[[random.Random], str], int], ...] = (
-    (_button, 6), (_field, 5), (_area, 2), (_tick, 4), (_dropdown, 3),
-    (_words, 3), (_tabs, 1), (_shapes, 2), (_blocks, 1), (_links, 1), (_icons, 2),
-)  # fmt: skip
+    (_button, 6),
+    (_field, 5),
+    (_area, 2),
+    (_tick, 4),
+    (_dropdown, 3),
+    (_words, 3),
+    (_tabs, 1),
+    (_shapes, 2),
+    (_blocks, 1),
+    (_links, 1),
+    (_icons, 2),
+)

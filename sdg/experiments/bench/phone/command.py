@@ -27,7 +27,7 @@ import typer
 from sdg.console import UserError
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.phone.metrics import summarise
-from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
@@ -127,7 +127,7 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
         groups = {
             "all": known.keys(),
             "held-out": held_out(),
-            "measured": measured(),
+            "measured": measured_tasks(),
             "seen": known.keys() - held_out(),
         }
         if unknown := [name for name in names if name not in groups and name not in known]:

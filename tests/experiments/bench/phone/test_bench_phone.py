@@ -67,9 +67,15 @@ def test_rows_have_the_four_metrics_and_what_stands_beside() -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [{"modes": ["xml"]}, {"tasks": ["clock_99"]}, {"tasks": []}, {"device": "ios"}, {"guards": ["nobody"]},
-     {"device": "adb", "tasks": ["nowhere.yaml"]}],
-)  # fmt: skip
+    [
+        {"modes": ["xml"]},
+        {"tasks": ["clock_99"]},
+        {"tasks": []},
+        {"device": "ios"},
+        {"guards": ["nobody"]},
+        {"device": "adb", "tasks": ["nowhere.yaml"]},
+    ],
+)
 def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UserError):
         rows(**{"tasks": ["clock_8"], "out": tmp_path / "run"} | asked)
@@ -77,8 +83,13 @@ def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> 
 
 @in_browser
 def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -> None:
-    asked = {"modes": ["xml-react", "som-seeact"], "tasks": ["contacts_3", "settings_10"], "traces": True,
-             "processes": 1, "out": tmp_path / "run"}  # fmt: skip
+    asked = {
+        "modes": ["xml-react", "som-seeact"],
+        "tasks": ["contacts_3", "settings_10"],
+        "traces": True,
+        "processes": 1,
+        "out": tmp_path / "run",
+    }
     found = rows(**asked)
     assert [row["mode"] for row in found] == ["xml-react", "som-seeact"]
     assert found[0]["tasks"] == 2

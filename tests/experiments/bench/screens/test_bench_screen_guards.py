@@ -26,7 +26,7 @@ from sdg.experiments.gate_training.screens import (
     name_in_words,
     named_of,
     save,
-)  # fmt: skip
+)
 from tests.shared.parser_accuracy import matched
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)

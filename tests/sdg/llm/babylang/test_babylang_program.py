@@ -102,9 +102,11 @@ def test_renaming_and_reordering_all_functions_and_skills_renames_the_program(
     names = _nonsense(rng)
     skills = tuple(room_skills().values())
     for instruction in MISSIONS:
-        prompt = PROMPTS.generate(instruction, skills=skills, limits=LIMITS) if failure is None else PROMPTS.debug(
-            instruction, skills=skills, limits=LIMITS, failure=failure
-        )  # fmt: skip
+        prompt = (
+            PROMPTS.generate(instruction, skills=skills, limits=LIMITS)
+            if failure is None
+            else PROMPTS.debug(instruction, skills=skills, limits=LIMITS, failure=failure)
+        )
         usual = MODEL.complete(prompt).text
         other = _renamed(prompt[0].content, names)
         for title in ("Skills", "Perception functions"):
