@@ -42,11 +42,8 @@ def train_guards(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="random seed of layouts and mistakes")] = 0,
     processes: Annotated[int, typer.Option(min=0, help="number of rollouts at a time; 0: one per core")] = 0,
-    world: Annotated[
-        str, typer.Option(help="which guards to train: babyai, ui (screens), phone or text (sensitive values)")
-    ] = "babyai",
 ) -> None:
     """Train the learned guards of the gate from rollouts of a library's skills (five minutes on two cores)."""
-    from sdg.experiments.gate_training.command import train
+    from sdg.experiments.gate_training.training import train
 
-    print(train(world, library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))
+    print(train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes))

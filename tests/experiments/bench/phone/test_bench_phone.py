@@ -23,7 +23,7 @@ from sdg.envs.phone.tasks import (
     held_out,
     holds,
     is_right,
-    measured,
+    measured_tasks,
     side_effects,
 )
 from sdg.envs.phone.tree import read_dump
@@ -35,13 +35,13 @@ from sdg.experiments.bench.phone.derivation import derive_tasks
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
 from sdg.experiments.bench.phone.walks import Transition, explore, write_lines, write_minari
 from sdg.experiments.gate_training import phone_tasks
-from sdg.experiments.gate_training.phone_guards import rows_of
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from tests.envs.phone.test_phone_tree import ROW, dump
+from tests.gate_training.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
 SETTING = PhoneSetting(ModelSettings("phonerules"))
@@ -305,9 +305,9 @@ def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.Monk
 def test_a_fresh_sample_is_held_out_and_in_what_is_measured() -> None:
     assert len(held_out()) == 15
     assert all(TASKS[name].fresh for name in held_out())
-    assert len(measured()) == 60
-    assert held_out() < measured()
-    assert {task.id for task in chosen_tasks(["measured"], embedded=True)} == measured()
+    assert len(measured_tasks()) == 60
+    assert held_out() < measured_tasks()
+    assert {task.id for task in chosen_tasks(["measured"], embedded=True)} == measured_tasks()
 
 
 @in_browser

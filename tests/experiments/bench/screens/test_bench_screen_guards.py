@@ -19,14 +19,12 @@ from sdg.experiments.gate_training.screens import (
     Named,
     Page,
     Transition,
-    as_screen,
     family,
     items,
     load,
     name_in_words,
-    named_of,
-    save,
 )
+from tests.gate_training.pages import as_screen, named_of, save
 from tests.shared.parser_accuracy import matched
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
