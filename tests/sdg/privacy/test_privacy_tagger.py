@@ -80,3 +80,8 @@ def test_what_is_shipped_hides_what_a_hand_wrote_that_it_never_saw() -> None:
     assert row["n"] == 500
     assert row["masked"] > 0.95
     assert row["over_masked"] < 0.04
+
+
+@pytest.mark.parametrize("text", ["Go to View history", "Read Edit View history", "text 'View history'", "Read, Tools"])
+def test_words_of_screens_are_nobodys_names(text: str) -> None:
+    assert not find(text, recognisers_of())
