@@ -165,21 +165,6 @@ class UIEpisode:
         return self.end == "solved"
 
 
-class UIAgent:
-    """Asks a model what to do on a screen and does it behind a gate; `exemplar` is one worked example, "" for none."""
-
-    def __init__(self, model: LanguageModel, gate: Gate, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT) -> None:
-        self._model, self._gate, self._sampling, self._mode = model, gate, sampling, mode
-
-    def play(self, desktop: ScreenBody, *, exemplar: str = "") -> UIEpisode:
-        """Work on the desktop's task until it ends, at most its `max_completions` answers. Never raises for what a
-        model, a page or a guard did wrong: that is an `end`. Raises BudgetExceeded when a budget is spent."""
-        work = Work(desktop, self._gate, exemplar=exemplar, mode=self._mode)
-        while work.take_turn(self._model, sampling=self._sampling):
-            pass
-        return work.result()
-
-
 class Work:
     """One episode, turn by turn, for a caller with the model: `question`, then `answer` or `fail`, until there is no
     question left; then `result`. Many may be under way while their models think.

@@ -15,7 +15,6 @@ from sdg.console import run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
 from sdg.experiments.cli.sharing import skills
-from sdg.experiments.cli.trainers import train_guards, train_library
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -268,7 +267,7 @@ def do_on_page(
     )
 
 
-for _command in (skills, sweep, merge, open_page, train_library, train_guards):
+for _command in (skills, sweep, merge, open_page):
     app.command("app" if _command is open_page else None)(_command)
 
 

@@ -8,7 +8,7 @@ Held out: layouts of the evaluation split and programs of a real model that noth
 guard (feasibility, completeness) and kind; both labels are drawn equally often, *infeasible* and *incomplete* are the
 positive ones. `low`, `high` are ends of 95 % intervals of the accuracy over rollouts, `ahead_low`, `ahead_high` of what
 it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers, 60 items a guard
-(`python -m tests.gate_training.draw` asks a model).
+(`python -m tests.shipping.draw` asks a model).
 
 World `ui`: guards of screens, on frozen pages of kinds of tasks that they never learned from (`screens.py`), ahead of
 `text match`, the plain reference. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.

@@ -13,7 +13,7 @@ from sdg.envs.phone.tree import DumpError, read_dump
 from sdg.gate.chain import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
-from sdg.screen_agent.agent import UIAgent
+from tests.sdg.screen_agent.ui_agent import UIAgent
 from tests.shared.fake_adb import FakePhone, fake_adb
 
 pytest.importorskip("adbutils")

@@ -23,9 +23,9 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
-from sdg.screen_agent.agent import UIAgent
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
+from tests.sdg.screen_agent.ui_agent import UIAgent
 
 
 class ScriptedPhone:

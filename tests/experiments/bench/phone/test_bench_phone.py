@@ -41,7 +41,7 @@ from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from tests.envs.phone.test_phone_tree import ROW, dump
-from tests.gate_training.phones import rows_of
+from tests.shipping.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
 SETTING = PhoneSetting(ModelSettings("phonerules"))

@@ -24,8 +24,8 @@ from sdg.experiments.gate_training.screens import (
     load,
     name_in_words,
 )
-from tests.gate_training.pages import as_screen, named_of, save
 from tests.shared.parser_accuracy import matched
+from tests.shipping.pages import as_screen, named_of, save
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
 

@@ -1,6 +1,6 @@
 """What the first call of everything compiled costs: in a fresh cache (cold), and with what that left there (warm).
 
-A row of `sdg bench engine`: processor seconds a stage, imports left out.
+python -m tests.envs.babyai.engine.first_call     processor seconds a stage, imports left out
 """
 
 from __future__ import annotations
@@ -84,3 +84,7 @@ def stages() -> dict[str, float]:
         act(bank)
         spent[act.__name__] = time.process_time() - began
     return spent
+
+
+if __name__ == "__main__":
+    print(json.dumps(first_calls()))

@@ -18,11 +18,11 @@ from sdg.envs.ui.parser.detector import overlap
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.gate_training.screen_guards import Parsed, features
 from sdg.experiments.gate_training.screens import HELD_OUT, LEARNED, MADE_UP, Page, family, items
-from sdg.experiments.gate_training.training import fit_network
 from sdg.gate.screens import PLACE as SHIPPED
 from sdg.storage import atomic_write
-from tests.gate_training.attribution import Case, attributing
-from tests.gate_training.pages import PAGES, TRAINING_SEED, gather
+from tests.shipping.attribution import Case, attributing
+from tests.shipping.pages import PAGES, TRAINING_SEED, gather
+from tests.shipping.skills import fit_network
 
 MADE_UP_PAGES = 450
 
@@ -76,7 +76,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
     networks = {FEASIBILITY: feasibility, COMPLETENESS: attributing(seen, seed=seed)}
     card = {
         "about": "Feasibility and completeness of commands on screens, from pixels and parsed elements. "
-        "Made by `python -m tests.gate_training.screens`.",
+        "Made by `python -m tests.shipping.screens`.",
         "pages": len(pages),
         "tasks": sorted({page.task for page in pages}),
         "held_out": list(HELD_OUT),
