@@ -71,7 +71,9 @@ def learner(bank: LevelBank) -> None:
     from sdg.experiments.baselines.level_env import LevelVecEnv
     from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 
-    PPOLearner(LevelVecEnv(bank, 4, seed=0), PPOSettings(n_steps=2), seed=0).learn(8, callback=lambda *_: True)
+    PPOLearner(
+        LevelVecEnv(bank, 4, seed=0, target_of=lambda mission: np.zeros(4, np.int16)), PPOSettings(n_steps=2), seed=0
+    ).learn(8, callback=lambda *_: True)
 
 
 def stages() -> dict[str, float]:

@@ -324,5 +324,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    found = {each.task: each.score.complete for each in episodes.play_all(jobs, SETTING, processes=1)}
+    found = {each.task: each.score.complete for each in episodes.play(jobs, SETTING)}
     assert found == {"clock_8": False, "clock_9": True, "clock_10": False}
