@@ -184,7 +184,7 @@ class AntPerception(PlainPerception):
 
     def distance(self, thing: str) -> float:
         """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres, as
-        if there were no walls."""
+        if there were no walls. An error, which a check counts as False, for what isn't there."""
         return math.dist(self.get_position(), self._place(thing))
 
     def nearer(self, thing: str) -> float:
