@@ -151,6 +151,7 @@ class Attempts:
                 feedback=self._feedback(level, seed, attempt),
                 skills=self.help_of(self.plan.cycle_of(attempt)).skills,
                 repairs=self.plan.repairs,
+                horizon=self.plan.induce.train.horizon,
             )
         except HypothesisError as error:
             return replace(row, error=error.problem)

@@ -117,6 +117,7 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
     if until in ("solve", "run"):
         compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
+        levels = len(evaluate.levels or config.levels)
         asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
     return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
 

@@ -144,6 +144,8 @@ class EvaluateConfig:
 
     instructions: Size = 100
     """unseen instructions a level"""
+    levels: tuple[str, ...] = ()
+    """levels to solve; those that were learned in where none is named"""
     repeats: Count = 1
     """runs over them, each under its own seed"""
     baselines: tuple[Baseline, ...] = get_args(Baseline)
@@ -264,7 +266,8 @@ def check(document: Document) -> RunConfig:
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
-    return replace(config, levels=_level_names(config, document))
+    evaluate = replace(config.evaluate, levels=_level_names(config, document, "evaluate", "levels"))
+    return replace(config, levels=_level_names(config, document, "levels"), evaluate=evaluate)
 
 
 def dump(config: RunConfig) -> str:
@@ -272,7 +275,7 @@ def dump(config: RunConfig) -> str:
     return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
 
 
-def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
+def _level_names(config: RunConfig, document: Document, *key: str) -> tuple[str, ...]:
     try:
         world = domain(config.domain)
     except RegistryError as error:
@@ -283,8 +286,8 @@ def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
         fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
         raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
     names: list[str] = []
-    for index, level in enumerate(config.levels):
-        place = document.place(("levels", index))
+    for index, level in enumerate(config.levels if key == ("levels",) else config.evaluate.levels):
+        place = document.place((*key, index))
         try:
             names.append(world.level_name(level))
         except ValueError as error:

@@ -156,7 +156,7 @@ class _Run:
     def _solve(self, *, everyone: bool) -> list[Row]:
         config, journal = self.config, self.folder.journal("episodes")
         tasks = evaluation_tasks(
-            config.levels,
+            config.evaluate.levels or config.levels,
             instructions=config.evaluate.instructions,
             repeats=config.evaluate.repeats,
             seed=config.seed,
