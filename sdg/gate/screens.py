@@ -35,7 +35,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 
 PLACE = SHIPPED.parent / "screens.json"
-"""The guards that come with the package; `sdg train-guards --world ui` trains them again."""
+"""The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that something was learned of; others pass."""
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}

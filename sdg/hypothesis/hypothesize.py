@@ -12,6 +12,7 @@ from itertools import islice
 
 from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
+from sdg.errors import SDGError
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
@@ -33,7 +34,7 @@ _SIGNS = ":.)\u2013\u2014-"
 _WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 
 
-class HypothesisError(ValueError):
+class HypothesisError(SDGError, ValueError):
     """The model's reply holds no hypothesis, also after a repair turn; the message says what is wrong with it."""
 
     def __init__(self, problem: str, reply: str) -> None:

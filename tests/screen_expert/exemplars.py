@@ -115,11 +115,14 @@ def main(tasks: Sequence[str] = SEEN) -> None:
         found = [each for task in tasks if (each := make_exemplar(browser, task)) is not None]
     rows = [
         {
-            "task": each.task, "seed": each.seed, "instruction": each.instruction, "why": each.why,
+            "task": each.task,
+            "seed": each.seed,
+            "instruction": each.instruction,
+            "why": each.why,
             "turns": [{"observation": turn.observation, "commands": list(turn.commands)} for turn in each.turns],
         }
         for each in found
-    ]  # fmt: skip
+    ]
     PLACE.write_text(json.dumps(rows, indent=1) + "\n")
 
 

@@ -27,7 +27,8 @@ def main(place: Path) -> None:
     from sdg.pipeline.plan import Plan
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.library.store import load_library, save_library
-    from sdg.skills.search.search import RandomSearch, SearchSettings
+    from sdg.skills.search.count_search import RandomSearch
+    from sdg.skills.search.search import SearchSettings
     from sdg.storage import RunFolder, RunSettings
 
     corridor, model = domain("corridor"), lamp_model()
@@ -35,13 +36,16 @@ def main(place: Path) -> None:
     train = TrainSettings(total_timesteps=6_000, n_envs=16, horizon=20, evaluate_every=1_000, ppo=ppo)
     induce = InduceSettings(first_timesteps=4_000, fresh_starts=60, train=train)
     plan = Plan(
-        levels=corridor.levels(), instructions=6, seed=0, training_layouts=40, validation_layouts=20,
-        induce=induce, domain=corridor,
-    )  # fmt: skip
+        levels=corridor.levels(),
+        instructions=6,
+        seed=0,
+        training_layouts=40,
+        validation_layouts=20,
+        induce=induce,
+        domain=corridor,
+    )
     folder = RunFolder.start(place / "run", RunSettings({}, "", 0))
-    grounding = Pipeline(
-        plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet()
-    )  # fmt: skip
+    grounding = Pipeline(plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet())
     rows = grounding.ground()
     learning = grounding.learning()
     found = learning.discover(grounding.experiences())

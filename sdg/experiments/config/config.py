@@ -24,7 +24,7 @@ from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
-from sdg.llm.budget import Limits, Prices
+from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import check_address
 from sdg.skills.learning.train import TrainSettings
@@ -170,9 +170,9 @@ class BudgetConfig:
     """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> BudgetLimits:
         """What may be spent."""
-        return Limits(tokens=self.tokens, money=self.money, minutes=self.minutes)
+        return BudgetLimits(tokens=self.tokens, money=self.money, minutes=self.minutes)
 
     @property
     def prices(self) -> Prices:
@@ -230,7 +230,7 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     try:
         text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"there is no config {path}{_known(path)}") from None
+        raise ConfigError(f"there is no config {path}{_list_configs(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"can't read the config {path}: {error}") from None
     document = parse(text, source=str(path))
@@ -329,7 +329,7 @@ def _places(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
             yield from _places(kinds[each.name], (*path, each.name))
 
 
-def _known(path: Path) -> str:
+def _list_configs(path: Path) -> str:
     folder = path.parent if path.parent.is_dir() else Path("configs")
     names = sorted(str(entry) for entry in folder.glob("*.yaml")) if folder.is_dir() else []
     return f"; there are {', '.join(names[:12])}" if names else ""

@@ -142,7 +142,12 @@ def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     success = np.array([row["success"] for row in played], float)
     low, high = interval(success, np.arange(len(played)))
     return {
-        "world": "ui", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4), "low": round(low, 4),
-        "high": round(high, 4), "valid_steps": sum(row["valid"] for row in played),
+        "world": "ui",
+        "arm": arm,
+        "n": len(played),
+        "success": round(float(success.mean()), 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+        "valid_steps": sum(row["valid"] for row in played),
         "executed_steps": sum(row["executed"] for row in played),
-    }  # fmt: skip
+    }

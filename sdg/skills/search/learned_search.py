@@ -21,7 +21,8 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.search import Searched, SearchSettings, nothing_to_do
+from sdg.skills.search.search import Searched, SearchSettings
+from sdg.skills.search.trial import nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]

@@ -41,12 +41,14 @@ FORM = (
     ScreenElement(8, "text", "Town", (8, 122, 60, 144)),
     ScreenElement(9, "textbox", "", (70, 160, 200, 186)),
     ScreenElement(10, "text", "Street", (8, 162, 60, 184)),
-)  # fmt: skip
+)
 ASKED = {
-    1: ("click", "the radio button beside 'oats'"), 2: ("click", "the radio button beside 'rye'"),
-    3: ("click", "the radio button beside 'corn'"), 7: ("type", "'lake' into the textbox beside 'Town'"),
+    1: ("click", "the radio button beside 'oats'"),
+    2: ("click", "the radio button beside 'rye'"),
+    3: ("click", "the radio button beside 'corn'"),
+    7: ("type", "'lake' into the textbox beside 'Town'"),
     9: ("type", "'lake' into the textbox beside 'Street'"),
-}  # fmt: skip
+}
 """A command that asks for something of each of these elements of `FORM`."""
 
 
@@ -94,8 +96,11 @@ def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
 
 def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
     guard, shown = ScreenGuard(), Observation("", BLANK, FORM)
-    told = {(asked, acted): guard.complete(Command(*ASKED[asked]), shown, formed(acted)).passed
-            for asked in ASKED for acted in ASKED}  # fmt: skip
+    told = {
+        (asked, acted): guard.complete(Command(*ASKED[asked]), shown, formed(acted)).passed
+        for asked in ASKED
+        for acted in ASKED
+    }
     wrong = [pair for pair, passed in told.items() if passed is not (pair[0] == pair[1])]
     assert len(wrong) <= 2, wrong
     assert not any(guard.complete(Command(*each), shown, shown).passed for each in ASKED.values()), "nothing happened"

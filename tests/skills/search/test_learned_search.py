@@ -13,8 +13,9 @@ from sdg.envs.domains import domain
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
+from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.learned_search import LearnedSearch
-from sdg.skills.search.search import CountSearch, LearningSearch, RandomSearch, SearchSettings
+from sdg.skills.search.search import LearningSearch, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 
 TABLE = domain("table")

@@ -73,11 +73,14 @@ def exemplars() -> Mapping[str, Exemplar]:
     rows = json.loads(PLACE.read_text("utf-8"))
     return {
         row["task"]: Exemplar(
-            row["task"], row["seed"], row["instruction"], row["why"],
+            row["task"],
+            row["seed"],
+            row["instruction"],
+            row["why"],
             tuple(Turn(turn["observation"], tuple(turn["commands"])) for turn in row["turns"]),
         )
         for row in rows
-    }  # fmt: skip
+    }
 
 
 @cache

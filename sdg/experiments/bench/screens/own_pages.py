@@ -27,7 +27,7 @@ from sdg.envs.ui.page import Access, PageWorld
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
-from sdg.experiments.table.comparison import PlannerSettings
+from sdg.experiments.results.comparison import PlannerSettings
 from sdg.gate.screens import final_press
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.registry import build, is_rule_based

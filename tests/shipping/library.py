@@ -1,4 +1,6 @@
-"""The library that is shipped: trained by `sdg train-library`, measured, and put with its card where it is looked for.
+"""The library that is shipped: trained, measured, and put with its card where it is looked for.
+
+    python -m tests.shipping.library [RUN]
 
 Planners play with it on layouts that no stage has seen, and the success of each skill from the states in which it was
 asked for becomes the library's own figure.
@@ -6,6 +8,7 @@ asked for becomes the library's own figure.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.library_skills import Option, options_of
+from sdg.experiments.cli.main import do, resolve
 from sdg.experiments.play.players import recipes
-from sdg.experiments.table.comparison import SHIPPED, PlannerSettings, compare
-from sdg.experiments.table.rows import Instructions
+from sdg.experiments.results.comparison import SHIPPED, PlannerSettings, compare
+from sdg.experiments.results.rows import Instructions
 from sdg.induction.skill_requests import requests_of_skill, starts_of
 from sdg.skills.learning.train import are_done, are_known
 from sdg.skills.library.library import SkillLibrary
@@ -107,3 +111,10 @@ def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, le
         for skill in library.skills
     ]
     return replace(library, skills=tuple(skills))
+
+
+if __name__ == "__main__":
+    config, folder = resolve(CONFIG, Path([*sys.argv[1:], "runs/library"][0]), overlay=[], seed=None)
+    do("induce", config, folder, fresh=True, as_json=False, quiet=False)
+    for found in ship(folder, None, instructions=200):
+        print(found)

@@ -15,9 +15,9 @@ from sdg.envs.babyai.world import instructions
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
-from sdg.experiments.table.figures import cores, open_folder
-from sdg.experiments.table.formats import comma_separated, latex, markdown, percent
-from sdg.experiments.table.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
+from sdg.experiments.results.figures import cores, open_folder
+from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
+from sdg.experiments.results.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
@@ -119,7 +119,7 @@ def compare(
                 journal=journal,
                 processes=processes or cores(),
                 done=lambda row: stage.advance(steps=row.steps),
-                known=_grounded(chosen),
+                known=_grounding_texts(chosen),
             )
         _write(table, asked.levels, run=run)
     for row in (row for row in table if row.level == ALL):
@@ -139,7 +139,7 @@ def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
     return asked.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
 
 
-def _grounded(chosen: Sequence[Recipe]) -> frozenset[str] | None:
+def _grounding_texts(chosen: Sequence[Recipe]) -> frozenset[str] | None:
     """Texts of all instructions that the library of these agents was grounded on; None where it doesn't say them."""
     places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
     return grounding_texts(load_library(places[0]).provenance) if places else None

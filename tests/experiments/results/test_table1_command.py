@@ -16,8 +16,8 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench import table1 as bench_table1
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe, recipes
-from sdg.experiments.table.comparison import grounding_texts
-from sdg.experiments.table.rows import summarise
+from sdg.experiments.results.comparison import grounding_texts
+from sdg.experiments.results.rows import summarise
 from sdg.llm.model import BudgetExceeded
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import cell, progress, with_interval
-from sdg.experiments.table.formats import comma_separated, markdown
+from sdg.experiments.results.formats import comma_separated, markdown
 from sdg.storage import Journal, RunFolder, RunSettings, atomic_write
 from sdg.storage.journal import Rows
 

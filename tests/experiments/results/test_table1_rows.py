@@ -14,8 +14,8 @@ from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode, Played
 from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BotRecipe, Job, Recipe, evaluation_tasks, run_jobs
-from sdg.experiments.table.formats import comma_separated, latex, markdown
-from sdg.experiments.table.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
+from sdg.experiments.results.formats import comma_separated, latex, markdown
+from sdg.experiments.results.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
 from sdg.storage import Journal
 
 

@@ -23,7 +23,7 @@ from sdg.experiments.play.episodes import (
     unheard,
     with_bot_steps,
 )
-from sdg.experiments.table.formats import Cell, format_number, percent
+from sdg.experiments.results.formats import Cell, format_number, percent
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import Journal
 
@@ -205,5 +205,16 @@ def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]
     return {"agent": lambda row: str(row["agent"])} | rates  # type: ignore[dict-item]
 
 
-__all__ = ["ALL", "BOT", "COLUMNS", "PUBLISHED", "Instructions", "Summary", "by_level", "paper_columns", "paper_table",
-           "run_table1", "summarise"]  # fmt: skip
+__all__ = [
+    "ALL",
+    "BOT",
+    "COLUMNS",
+    "PUBLISHED",
+    "Instructions",
+    "Summary",
+    "by_level",
+    "paper_columns",
+    "paper_table",
+    "run_table1",
+    "summarise",
+]
