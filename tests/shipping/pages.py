@@ -16,7 +16,7 @@ import numpy as np
 from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser, PageError
-from sdg.envs.ui.captions import alike_page, caption_of
+from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
 from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
@@ -28,7 +28,6 @@ from sdg.experiments.gate_training.screens import (
     Named,
     Page,
     Transition,
-    _is_sayable,
     _key,
     name_in_words,
 )
@@ -38,6 +37,8 @@ from tests.screen_parser.pages import made_up_page
 TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
 
 
+MOST_WORDS = 40
+"""Characters of a caption that commands are written from; longer ones are prose."""
 PAGES, TRIES, TRANSITIONS = 8, 10, 6
 
 
@@ -68,6 +69,16 @@ def as_screen(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Scr
             continue
         found.append(ScreenElement(len(found) + 1, kind, text, each.box, each.checked, each.focused, look))
     return tuple(found)
+
+
+def _is_sayable(caption: Caption) -> bool:
+    if caption.kind == "icon":
+        return bool(caption.words)
+    if caption.kind == "shape":
+        return caption.look not in ("", "white")
+    if caption.kind in FIELDS[:2] and not caption.words:
+        return True
+    return bool(alike(caption.words)) and len(caption.words) <= MOST_WORDS and "'" not in caption.words
 
 
 def gather(

@@ -41,8 +41,6 @@ PLACE = Path(__file__).parent / "screens.jsonl.gz"
 """Pages of the held-out kinds, frozen by `python -m tests.shipping.pages`."""
 MADE_UP = "made up"
 COMMANDS = 4
-MOST_WORDS = 40
-"""Characters of a caption that commands are written from; longer ones are prose."""
 WORDS = [
     "account",
     "add",
@@ -212,16 +210,6 @@ def _key(caption: Caption) -> tuple[str, str]:
         return caption.kind, caption.words or caption.look
     kind = "" if caption.kind in ("button", "link", "tab", "text") else caption.kind
     return kind, alike(caption.words)
-
-
-def _is_sayable(caption: Caption) -> bool:
-    if caption.kind == "icon":
-        return bool(caption.words)
-    if caption.kind == "shape":
-        return caption.look not in ("", "white")
-    if caption.kind in FIELDS[:2] and not caption.words:
-        return True
-    return bool(alike(caption.words)) and len(caption.words) <= MOST_WORDS and "'" not in caption.words
 
 
 def name_in_words(caption: Caption, rng: np.random.Generator) -> str:

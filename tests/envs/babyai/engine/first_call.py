@@ -28,7 +28,7 @@ def first_calls() -> dict[str, float]:
     row: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "SDG_CACHE_DIR": folder}
-        code = f"import json, {__name__} as here; print(json.dumps(here.stages()))"
+        code = "import json, tests.envs.babyai.engine.first_call as here; print(json.dumps(here.stages()))"
         for state in ("cold", "warm"):
             done = subprocess.run(
                 [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
