@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from sdg.envs.perception import Observation
+from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.gate.chain import FailClosed, GuardChain
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, locate
+from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, final_press, locate
 from sdg.gate.verdict import Command, Verdict
 
 ELEMENTS = (
@@ -144,6 +145,17 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     assert (yes.asked, len(questions)) == (1, 1)
     assert str(command) in questions[0]
     assert not ConfirmGuard(lambda question: "yes").feasible(command, NOW).passed  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(
+    ("label", "final"),
+    [
+        ("Cancel my subscription", True), ("Close account", True), ("Empty the trash", True), ("Konto kündigen", True),
+        ("Cancel", False), ("Close menu", False), ("Your account", False), ("Leave a comment", False),
+    ],
+)  # fmt: skip
+def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:
+    assert bool(final_press(Press(words=label, role="button"))) is final
 
 
 def test_nobody_is_asked_about_the_rest() -> None:
