@@ -32,6 +32,8 @@ ENOUGH, JUDGED = 0.8, 20
 """A subgoal is reached when that share of the latest JUDGED attempts from its start reached it."""
 MET = 40
 """Subgoals met before that are practised beside a new one, the latest."""
+PATIENT, LONGEST = 100, 4
+"""Attempts in vain after which the next may take twice as long, and how many times the horizon that is at most."""
 ANOTHER = 0.5
 """How often a row goes on with another subgoal after it reached one."""
 
@@ -51,6 +53,7 @@ class SearchedRows(ChainedVecEnv):
         self.done = False
         """Whether the way that was found does the task before its last subgoal."""
         self.tried = self.reached = self.lost = self.inconsistent = self.cut_short = 0
+        self.longest, self.grown = LONGEST * env.horizon, 0
 
     @property
     def is_settled(self) -> bool:
@@ -85,6 +88,13 @@ class SearchedRows(ChainedVecEnv):
         self.tried, self.reached = self.tried + len(first), self.reached + int(good.sum())
         self.lost += int((over & ~won)[first].sum())
         self.first[first] = False
+        self._take_longer()
+
+    def _take_longer(self) -> None:
+        """Twice the horizon after PATIENT attempts in vain: what is far away was perhaps on its way to be reached."""
+        if self.reached or self.inconsistent or self.tried - self.grown < PATIENT or self.env.horizon >= self.longest:
+            return
+        self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
 
 
 class LearnedSearch:
@@ -130,7 +140,7 @@ class LearnedSearch:
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))
 
     def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> Searched:
-        told = f"{rows.reached} of {rows.tried} attempts of at most {self.settings.horizon} steps"
+        told = f"{rows.reached} of {rows.tried} attempts of at most {rows.env.horizon} steps"
         if rows.found is None:
             cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
             if rows.cut_short:
