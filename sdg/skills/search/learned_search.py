@@ -33,7 +33,7 @@ ENOUGH, JUDGED = 0.8, 20
 MET = 40
 """Subgoals met before that are practised beside a new one, the latest."""
 PATIENT, LONGEST = 100, 4
-"""Attempts in vain after which the next may take twice as long, and how many times the horizon that is at most."""
+"""Failed attempts after which the next may take twice as long, and how many times the horizon that is at most."""
 ANOTHER = 0.5
 """How often a row goes on with another subgoal after it reached one."""
 
@@ -91,7 +91,7 @@ class SearchedRows(ChainedVecEnv):
         self._take_longer()
 
     def _take_longer(self) -> None:
-        """Twice the horizon after PATIENT attempts in vain: what is far away was perhaps on its way to be reached."""
+        """Twice the horizon after PATIENT failed attempts: what is far away was perhaps on its way to be reached."""
         if self.reached or self.inconsistent or self.tried - self.grown < PATIENT or self.env.horizon >= self.longest:
             return
         self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried

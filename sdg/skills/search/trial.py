@@ -134,7 +134,7 @@ def nothing_to_do(start: Starts) -> Searched:
 
 
 def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
-    """The search from where the task is done already: of zero actions if the check holds there, in vain otherwise."""
+    """The search from where the task is done already: of zero actions if the check holds there, a failure otherwise."""
     if BatchReward((check,), start.domain)(start.memory, np.zeros(1, np.int64))[0]:
         return replace(nothing_to_do(start), done=True)
     cause = "was not so when the environment called the task done, which the goals before it led to: it asks too much"

@@ -119,7 +119,7 @@ def test_a_way_that_does_the_task_is_kept_while_there_is_no_other(order: tuple[s
     assert (rows.reached, rows.done) == (2, done)
 
 
-def test_attempts_in_vain_take_longer_up_to_a_bound() -> None:
+def test_failed_attempts_take_longer_up_to_a_bound() -> None:
     rows = rows_of(NEARER)
     for _ in range(PATIENT):
         rows.first[:] = True
