@@ -123,8 +123,8 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
     (row,) = rows(**asked)
     assert set(row) == set(FIELDS)
     assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
-    questions = read_journal(tmp_path / "words" / "asked.jsonl")
-    played = read_journal(tmp_path / "words" / "played.jsonl")
+    (kept,) = tmp_path.glob("words-*")
+    questions, played = (read_journal(kept / f"{name}.jsonl") for name in ("asked", "played"))
     assert len({each["instruction"] for each in played}) == len(questions) <= 4
     assert {each["instruction"]: each["program"] for each in questions}.items() >= {
         (each["instruction"], each["program"]) for each in played
@@ -139,8 +139,9 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
             told = {"agent": "sdg", "instruction": f"touch the {colour} block", "success": False, "program": "later"}
             journal.append({"unit": colour, **told, "trace": [{"program": program}]})
     rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path)
-    assert not (tmp_path / "words" / "asked.jsonl").exists()
-    assert {each["program"] for each in read_journal(tmp_path / "words" / "played.jsonl")} == {program}
+    (kept,) = tmp_path.glob("words-*")
+    assert not (kept / "asked.jsonl").exists()
+    assert {each["program"] for each in read_journal(kept / "played.jsonl")} == {program}
 
 
 def test_a_program_that_did_it_comes_before_the_first() -> None:
@@ -152,6 +153,8 @@ def test_a_program_that_did_it_comes_before_the_first() -> None:
 def test_a_folder_without_a_library_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is no run folder with a library"):
         rows(measure=True, run=str(tmp_path))
+    with pytest.raises(UserError, match="add --measure"):
+        rows(run=str(tmp_path))
 
 
 @pytest.mark.parametrize("world", list(GOALS))

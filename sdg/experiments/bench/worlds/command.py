@@ -58,6 +58,8 @@ def rows(
     out: options.Out = None,
 ) -> list[Row]:
     """The rows. Raises UserError for worlds, levels or agents that there aren't."""
+    if run and not measure:
+        raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
         return recorded_rows()
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
@@ -99,7 +101,7 @@ def _keep(place: Path, values: Sequence[Any]) -> None:
 def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed: int) -> list[Row]:
     world, found = words.config.world, []
     for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
-        place = words.folder.parent / f"{world}-{level}-{words.agent}.json"
+        place = words.folder / f"{world}-{level}-{words.agent}.json"
         if not place.is_file():
             sure = wilson_interval(words.success_of(level, episodes=episodes, seed=seed), episodes)
             _keep(place, (world, level, words.agent, sure.value, sure.low, sure.high, episodes, words.steps(), 1))

@@ -6,6 +6,7 @@ same program then plays every episode of its instruction, from any start.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +41,8 @@ class RunWords:
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
         asked = [f"model.{key}={value}" for key, value in settings_of(llm).items()] if llm else []
-        found = cls(run, load(run / "config.yaml", overlay=asked), folder / "words")
+        learned = hashlib.sha256((run / "library" / "library.json").read_bytes()).hexdigest()
+        found = cls(run, load(run / "config.yaml", overlay=asked), folder / f"words-{learned[:8]}")
         found.folder.mkdir(parents=True, exist_ok=True)
         return found
 
