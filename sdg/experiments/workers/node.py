@@ -81,7 +81,7 @@ def count_begun(name: str, number: int) -> int:
     """
     from distributed import get_client
 
-    client = get_client()
+    client: Any = get_client()
 
     async def mark() -> int:
         await client.scheduler.set_metadata(keys=[name, number, uuid.uuid4().hex], value=1)
