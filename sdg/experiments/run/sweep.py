@@ -34,7 +34,8 @@ def sweep(
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
     with ThreadPoolExecutor(at_once) as threads:
-        results = list(threads.map(lambda each, place: _results(each, place, progress), configs, places))
+        side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
+        results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
     for number, overlay in enumerate(combinations):
         part = results[number * seeds : (number + 1) * seeds]
         for level in dict.fromkeys(row["level"] for rows in part for row in rows if row["agent"] == AGENT):
