@@ -132,7 +132,11 @@ class DaskPool:
         def answer_one(request: Any) -> None:
             mine, kind, about = request
             try:
-                said = {"value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, reader=reader)}
+                if kind == node.CONTENT:
+                    said: dict[str, Any] = {"value": packer.contents[about]}
+                else:
+                    number, asked = about
+                    said = {"value": answer(jobs[number], reader.value(next(frames(bytearray(asked)))))}
             except Exception as error:
                 said = {"error": make_sendable(error)}
             if mine not in answers:
@@ -154,24 +158,6 @@ class DaskPool:
                 listener.join(CONNECT_SECONDS)
                 for queue in (requests, *answers.values()):
                     queue.close()
-
-
-def _answer(
-    kind: str,
-    about: Any,
-    *,
-    jobs: Sequence[Any],
-    packer: Packer,
-    answer: Callable[[Any, Any], Any],
-    reader: Reader,
-) -> Any:
-    """The parent's answer to a node. Raises ValueError for what is no question."""
-    if kind == node.CONTENT:
-        return packer.contents[about]
-    if kind == node.QUESTION:
-        number, request = about
-        return answer(jobs[number], reader.value(next(frames(bytearray(request)))))
-    raise ValueError(f"a node asked {kind!r:.40}")
 
 
 def _read(status: str, said: Any, reader: Reader) -> Any:
