@@ -6,6 +6,7 @@ what is seen where the body and the thing are, so that hindsight (HER) can relab
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -37,6 +38,8 @@ def table_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
 
 GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "table": (table_goals, 3, 0.08)}
 """By world: what has to come together, how many numbers a place has, and how near, in metres."""
+TRIAL_STEPS = 12_000
+"""Steps of a learner on each device, to choose one: more than SAC's 10,000 before its first update."""
 
 
 class MissionEnv(gym.Env[Any, Any]):
@@ -103,7 +106,8 @@ def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> A
     torch.set_num_threads(1)
     if name == "flat-ppo":
         rows = DummyVecEnv([partial(WorldEnv, world, level, seed=1000 * seed + n) for n in range(16)])
-        model: Any = PPO(
+        make: Callable[..., Any] = partial(
+            PPO,
             "MultiInputPolicy",
             rows,
             n_steps=256,
@@ -111,14 +115,28 @@ def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> A
             n_epochs=5,
             gamma=0.99,
             seed=seed,
-            device="cpu",
             policy_kwargs={"log_std_init": -0.5},
         )
     else:
         hindsight: dict[str, Any] = {"replay_buffer_class": HerReplayBuffer} if name == "sac-her" else {}
         rows = DummyVecEnv([lambda: WorldEnv(world, level, seed=seed)])
-        model = SAC("MultiInputPolicy", rows, learning_starts=10_000, seed=seed, device="cpu", **hindsight)
-    return model.learn(steps, log_interval=None)
+        make = partial(SAC, "MultiInputPolicy", rows, learning_starts=10_000, seed=seed, **hindsight)
+    return make(device=faster_device(make)).learn(steps, log_interval=None)
+
+
+def faster_device(make: Callable[..., Any]) -> str:
+    """"cuda" where there is such a device and `TRIAL_STEPS` steps of a learner take less time on it, else "cpu".
+
+    `make` makes a learner of stable-baselines3 for a `device`; what the trials learn is thrown away.
+    """
+    import torch
+
+    def seconds(device: str) -> float:
+        began = time.monotonic()
+        make(device=device).learn(TRIAL_STEPS)
+        return time.monotonic() - began
+
+    return min(("cpu", "cuda"), key=seconds) if torch.cuda.is_available() else "cpu"
 
 
 def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: int) -> int:

@@ -36,7 +36,7 @@ class SB3Settings:
     """Names and meaning are stable-baselines3's, but for these: `hidden` are the widths of the layers of actor and of
     critic. With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and
     `redraw` is how often another one follows; 0: every attempt is an episode. `lost_cost` is what losing the body takes
-    from the reward there."""
+    from the reward there. `device` is torch's; an accelerator can't be used behind a worker's walls."""
 
     n_steps: int = 128
     batch_size: int = 512
@@ -52,6 +52,7 @@ class SB3Settings:
     chain: int = 0
     redraw: float = 0.1
     lost_cost: float = 0.0
+    device: str = "cpu"
 
 
 class ArraysVecEnv(VecEnv):
@@ -184,7 +185,6 @@ class SB3Learner:
                 "log_std_init": settings.log_std_init,
             },
             seed=seed,
-            device="cpu",
         )
         self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
         if init_policy is not None:

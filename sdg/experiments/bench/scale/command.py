@@ -1,7 +1,8 @@
 """Many machines: what an engine costs, what a lost node loses, what a worker sees, and what leaves this machine.
 
     sdg bench scale --json                      everything, some ten minutes on two cores
-    sdg bench scale --parts overhead,nodes      parts: overhead, nodes, busy, environment, deaths, sharing
+    sdg bench scale --parts overhead,nodes      parts: overhead, nodes, busy, environment, deaths,
+                                                sharing, accelerator
 
 `overhead` is wall-clock time beyond what the units themselves take with every worker busy, as a share of that;
 `lost_units` is how many units had to be begun again or were given up; `equal`, whether results are those of local
@@ -37,7 +38,7 @@ UNIT_SECONDS = 2.0
 def rows(
     *,
     parts: Annotated[Sequence[str], list_option("what to measure")] = (
-        "overhead", "nodes", "busy", "environment", "deaths", "sharing",
+        "overhead", "nodes", "busy", "environment", "deaths", "sharing", "accelerator",
     ),
     units: Annotated[int, typer.Option(help="units of `deaths`; every tenth kills its worker")] = 1000,
     workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
@@ -50,6 +51,7 @@ def rows(
         "environment": _environment,
         "deaths": lambda: _deaths(units),
         "sharing": _sharing,
+        "accelerator": _accelerator,
     }
     for part in parts:
         yield from measured[part]()
@@ -167,3 +169,11 @@ def _sharing() -> Iterator[Row]:
 
     for about in share_rows():
         yield _row("sharing", about.pop("format"), workers=1, **about)
+
+
+def _accelerator() -> Iterator[Row]:
+    """The learner's updates on each device of this machine."""
+    from sdg.experiments.bench.scale.accelerator import rows as device_rows
+
+    for about in device_rows():
+        yield _row("accelerator", about.pop("engine"), **about)

@@ -1,0 +1,67 @@
+"""The learner's batch on an accelerator: how long its updates take there, and whether they are those of a core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from sdg.envs.defaults import PlainInputs
+from sdg.skills.learning.sb3 import SB3Learner, SB3Settings
+from sdg.skills.learning.vec_env import RowsVecEnv
+
+UPDATES = 100
+WIDTHS = (64, 128, 512, 2048)
+"""Of both hidden layers; the table's are 64, the ant's 128."""
+
+
+class Noise(RowsVecEnv):
+    """Rows that show made-up numbers in the shapes of the ant's, and pay for a small first torque."""
+
+    def __init__(self) -> None:
+        super().__init__(16)
+        self.inputs, self._rng = PlainInputs(), np.random.default_rng(0)
+        self.inputs.size, self.inputs.actions = 51, 8
+        self.inputs.bounds = np.array([[-1.0] * 8, [1.0] * 8], np.float32)
+
+    def reset(self) -> np.ndarray:
+        return self._rng.standard_normal((self.num_envs, self.inputs.size), np.float32)
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        paid = (abs(self._actions[:, 0]) < 0.3).astype(np.float32)
+        return self.reset(), paid, self._rng.random(self.num_envs) < 0.02, self._infos
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """A row a width and device: seconds of 100 updates, and how far the parameters are then from a core's."""
+    for width in WIDTHS:
+        settings = dict(n_steps=256, batch_size=1024, n_epochs=UPDATES // 4, learning_rate=3e-4, hidden=(width, width))
+        learners = {device: SB3Learner(Noise(), SB3Settings(device=device, **settings), seed=0) for device in devices()}
+        core = learners["cpu"].ppo
+        core.learn(1)  # a rollout and its updates, which warm the core up: its samples are used again below
+        start, samples = core.get_parameters(), vars(core.rollout_buffer)
+        for device, learner in learners.items():
+            ppo = learner.ppo
+            ppo.set_parameters(start)
+            vars(ppo.rollout_buffer).update({name: samples[name] for name in samples if name != "device"})
+            ppo._current_progress_remaining = 1.0
+            for measured in (False, True):  # kernels are loaded with the first updates
+                ppo.set_parameters(start)
+                np.random.seed(0)
+                began = time.perf_counter()
+                ppo.train()
+                found = {name: each.cpu() for name, each in ppo.policy.state_dict().items()}
+                seconds = time.perf_counter() - began
+            if device == "cpu":
+                expected = found
+            apart = max(float((found[name] - expected[name]).abs().max()) for name in found)
+            yield {"engine": device, "workers": 1, "units": UPDATES, "equal": apart <= 1e-4,
+                   "note": f"{width} wide: {seconds:.3f} s, {apart:.1e} from a core's"}  # fmt: skip
+
+
+def devices() -> list[str]:
+    """A core, and the accelerator where there is one."""
+    return ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
