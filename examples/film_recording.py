@@ -15,7 +15,7 @@ from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import load
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.play.solve import solve
-from sdg.experiments.table.comparison import find_library
+from sdg.experiments.results.comparison import find_library
 
 
 def main(recording: Path, layout: int, film: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sdg.api.sb3 import sb3_env, sb3_skill
     from sdg.api.training import train
     from sdg.api.world import Done, Solution, World, load
+    from sdg.errors import SDGError
     from sdg.skills.library.library import LearnedSkill, SkillLibrary
 
     __version__: str
@@ -42,6 +43,7 @@ _HOMES = {
     "Done": "sdg.api.world",
     "LearnedSkill": "sdg.skills.library.library",
     "Results": "sdg.api.results",
+    "SDGError": "sdg.errors",
     "SkillLibrary": "sdg.skills.library.library",
     "Solution": "sdg.api.world",
     "World": "sdg.api.world",
@@ -59,6 +61,7 @@ __all__ = [
     "Gate",
     "LearnedSkill",
     "Results",
+    "SDGError",
     "SkillLibrary",
     "Solution",
     "World",

@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sdg.errors import SDGError
+
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
 
@@ -24,13 +26,13 @@ DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
 OURS = ("sdg",)
 
 
-class UserError(ValueError):
+class UserError(SDGError, ValueError):
     """What was asked for doesn't exist or makes no sense; the message says what would."""
 
     exit_code = ASKED_WRONGLY
 
 
-class CheckFailed(RuntimeError):
+class CheckFailed(SDGError, RuntimeError):
     """What was measured isn't as it is promised to be."""
 
 
@@ -83,10 +85,10 @@ def message(error: BaseException) -> str:
 def readable(text: str, *, most: int = 4000) -> str:
     """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
     cut = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _shown(c) for c in cut)
+    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _escape(c) for c in cut)
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
@@ -146,7 +148,7 @@ class Meter:
     def __init__(
         self, name: str, shown: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
     ) -> None:
-        self._shown = shown
+        self._escape = shown
         self.name, self.total, self.unit = name, total, unit
         self.done = self.already = done
         self.steps = 0
@@ -155,7 +157,7 @@ class Meter:
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
         self.done += count
         self.steps += steps
-        self._shown(self)
+        self._escape(self)
 
     def rates(self) -> str:
         seconds = max(time.monotonic() - self._begun, 1e-9)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sdg.envs.table.language import THINGS, actions_of
-from sdg.experiments.bench.worlds.words import PUSH, WALK
+from sdg.experiments.bench.worlds.words import PUSH
 
 FENCE = "```"
 NEAR = {"touch": 0.085, "to": 0.075, "next": 0.125, "away": 0.3}
@@ -77,46 +77,30 @@ def table_program(mission: str) -> str:
 
 
 def ant_goals(mission: str, asked: str) -> list[tuple[str, str]]:
-    """Straight to the spots; once it is known where walls are, from cell to cell."""
+    """Nearer to each spot, then there."""
     spots = ["goal"] if "goal" in mission else [f"{word} spot" for word in mission.split() if word in _COLOURS]
     if "isn't" in mission:
         spots = [next(f"{colour} spot" for colour in _COLOURS if f"{colour} spot" not in spots)]
-    goals, places = [], spots
-    if "Map (#" in asked and len(spots) == 1:
-        places = [*cells_between(asked.rsplit("Map (#", 1)[1], asked, spots[0]), spots[0]]
-    for place in places:
-        near = 0.45 if place in spots else 1.0
-        goals.append((f"get nearer: {place}", f'nearer("{place}") >= 0.25 or distance("{place}") <= {near}'))
-        goals.append((f"reach: {place}", f'distance("{place}") <= {near}'))
+    goals = []
+    for place in spots:
+        goals.append((f"get nearer: {place}", f'nearer("{place}") >= 0.25 or distance("{place}") <= 0.45'))
+        goals.append((f"reach: {place}", f'distance("{place}") <= 0.45'))
     return goals
 
 
 _COLOURS = ("red", "green", "blue", "yellow")
 
 
-def cells_between(drawn: str, asked: str, spot: str) -> list[str]:
-    """A shortest way over free cells from where the ant began, which is where its last goal began, to a spot's."""
-    rows = [line for line in drawn.splitlines() if line and set(line) <= {"#", "."}]
-    at = next(line for line in asked.splitlines() if line.startswith("The ant is at")).split(" in cell ")[1].split()
-    here = (int(at[0]), int(at[1].rstrip(",")))
-    said = next(line for line in asked.splitlines() if line.startswith(f"- {spot}")).split("in row ")[1]
-    goal = (int(said.split(",")[0]), int(said.split("column ")[1].split(",")[0]))
-    ways: dict[tuple[int, int], list[tuple[int, int]]] = {here: []}
-    border = [here]
-    while border and goal not in ways:
-        r, c = border.pop(0)
-        for cell in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)):
-            if cell not in ways and rows[cell[0]][cell[1]] == ".":
-                ways[cell] = [*ways[(r, c)], cell]
-                border.append(cell)
-    return [f"cell {r} {c}" for r, c in ways[goal][:-1]]
-
-
 def ant_program(mission: str) -> str:
-    """The program of the benchmark, by the names that the skills have here; nobody gets up."""
-    spots = ["goal"] if "goal" in mission else [f"{word} spot" for word in mission.split() if word in _COLOURS]
-    source: str = WALK.substitute(names=[f"not {spots[0]}"] if "isn't" in mission else spots)
-    return source.replace("walk(", "get_nearer(")
+    """A little nearer and a little nearer to each spot; nobody gets up."""
+    spots = [goal.split(": ")[1] for goal, _ in ant_goals(mission, "") if goal.startswith("reach")]
+    return f"""def program():
+    for name in {spots}:
+        for turn in range(500):
+            if distance(name) <= 0.4 or not is_upright():
+                break
+            get_nearer(name)
+"""
 
 
 ANT = ByHand(ant_goals, ant_program)

@@ -40,9 +40,16 @@ class ChatAgent:
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
         state = task.domain.perceivable.code_view(world.perception()).describe()
         told = Interaction(
-            program="", cause=ended.cause, error="", state=state, calls=(), began=0,
-            ended=ended.steps, prompt_tokens=chat.prompt_tokens, completion_tokens=chat.completion_tokens,
-        )  # fmt: skip
+            program="",
+            cause=ended.cause,
+            error="",
+            state=state,
+            calls=(),
+            began=0,
+            ended=ended.steps,
+            prompt_tokens=chat.prompt_tokens,
+            completion_tokens=chat.completion_tokens,
+        )
         return replace(ended, interactions=(told,), llm_calls=chat.turns)
 
 
@@ -99,13 +106,13 @@ def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that a reply names, or its last line does; None where there is none, or several."""
     last = tidy(reply).strip().rpartition("\n")[2]
     for text in (tidy(reply), last):
-        named = list(_named(text, actions))
+        named = list(_find_actions(text, actions))
         if len(named) == 1:
             return named[0]
     return None
 
 
-def _named(text: str, actions: Sequence[Action]) -> Iterable[Action]:
+def _find_actions(text: str, actions: Sequence[Action]) -> Iterable[Action]:
     for action in actions:
         words = "[ _-]?".join(map(re.escape, action_text(action).split()))
         if re.search(rf"\b{words}\b", text, re.IGNORECASE):

@@ -43,6 +43,14 @@ class Desktop:
         Raises RegistryError for guards that there aren't, ModelError for an object that is no model.
         """
         return do_task(
-            self._page, task, model=as_model(model), agrees=confirm, access=Access(str(self._page.url), self._allow),
-            guards=guards, mode=mode, answers=answers, folder=Path(folder) if folder else None, private=private,
-        )  # fmt: skip
+            self._page,
+            task,
+            model=as_model(model),
+            agrees=confirm,
+            access=Access(str(self._page.url), self._allow),
+            guards=guards,
+            mode=mode,
+            answers=answers,
+            folder=Path(folder) if folder else None,
+            private=private,
+        )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from gymnasium import spaces
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from sdg.console import UserError
+from sdg.envs import domains
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.inputs import SIZE
 from sdg.envs.babyai.practice.paper_view import N_WORDS
-from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.level_env import LevelVecEnv
 from sdg.experiments.baselines.sb3_policy import LONGEST, MAP, MISSION, SB3_POLICY, pattern_of, words_of
+from sdg.experiments.baselines.world_env import MissionEnv
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import SkillSpec, measure_skill
 from sdg.skills.learning.sb3 import SB3Rows, as_arrays, parameters_of
@@ -37,7 +41,7 @@ class MissionVecEnv(SB3Rows):
     """
 
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
-        language = domain(DEFAULT).language
+        language = domains.domain(DEFAULT).language
         rows = LevelVecEnv(
             bank, n, seed=seed, target_of=lambda text: language.row(next(iter(language.mentions(text)), ""))
         )
@@ -48,7 +52,7 @@ class MissionVecEnv(SB3Rows):
 
     def reset(self) -> dict[str, np.ndarray]:
         """Begin a random layout in every row."""
-        return self._told(self._rows.reset())
+        return self._with_missions(self._rows.reset())
 
     def step_wait(self) -> Any:
         """Observations, rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
@@ -56,23 +60,36 @@ class MissionVecEnv(SB3Rows):
         maps, rewards, dones, infos = self._rows.step_wait()
         for i in np.flatnonzero(dones):
             infos[i]["terminal_observation"] = {MAP: infos[i]["terminal_observation"], MISSION: before[i]}
-        return self._told(maps), rewards, dones, infos
+        return self._with_missions(maps), rewards, dones, infos
 
     def missions(self) -> list[str]:
         """The instruction of each row in words."""
         return [self._rows.bank.mission(int(layout)) for layout in self._rows.layout_of]
 
-    def _told(self, maps: np.ndarray) -> dict[str, np.ndarray]:
+    def _with_missions(self, maps: np.ndarray) -> dict[str, np.ndarray]:
         return {MAP: maps, MISSION: self._words[self._rows.layout_of]}
 
 
-def sb3_env(level: str, n: int = 64, *, seed: int = 0, layouts: int = 1000) -> MissionVecEnv:
+@overload
+def sb3_env(level: str, n: int = 64, *, seed: int = 0, layouts: int = 1000) -> MissionVecEnv: ...
+
+
+@overload
+def sb3_env(level: str, n: int = 64, *, domain: str, seed: int = 0, layouts: int = 1000) -> VecEnv: ...
+
+
+def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, layouts: int = 1000) -> VecEnv:
     """`n` environments of a level for stable-baselines3: `PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 64))`.
 
-    They play `layouts` layouts of the training seeds. Raises ValueError for a level that there isn't.
+    They play `layouts` layouts of the training seeds. Of another `domain` (a key of `sdg.envs.domains` or
+    module:attribute) an observation is what its policies see about the first thing that the mission names: "MlpPolicy".
+    Raises ValueError for a level that there isn't.
     """
     if n < 1 or layouts < 1:
         raise UserError(f"there is at least 1 environment and 1 layout, not {n} and {layouts}")
+    if domain != DEFAULT:
+        world, each = domains.domain(domain), -(-layouts // n)
+        return DummyVecEnv([partial(MissionEnv, world, level, count=each, seed=seed * n + row) for row in range(n)])
     bank = LevelBank.build(level, seeds("training", count=layouts, seed=seed))
     return MissionVecEnv(bank, n, seed=seed)
 
@@ -94,8 +111,11 @@ def sb3_skill(
     """
     env, policy = getattr(model, "env", None), getattr(model, "policy", None)
     if not isinstance(env, MissionVecEnv) or getattr(env, "observation_space", None) != SPACE:
-        raise UserError("only what learned on an environment of sdg.sb3_env can become a skill (PPO or A2C)")
-    world = domain(DEFAULT)
+        raise UserError(
+            "only what learned on an environment of sdg.sb3_env can become a skill (PPO or A2C), in BabyAI's levels; "
+            "elsewhere sdg.train(..., domain=, learner='sb3') learns one"
+        )
+    world = domains.domain(DEFAULT)
     template = template_of(check, world)
     if bool(template.argument) != ("{}" in mission):
         raise UserError(f"the mission {mission!r} has {{}} for the argument exactly if the check has a parameter")

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from sdg.console import UserError
-from sdg.envs.domains import DEFAULT, domain
+from sdg.envs import domains
+from sdg.envs.domains import DEFAULT
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import learn_skill
 from sdg.skills.learning.train import Point, TrainSettings
@@ -23,6 +26,7 @@ def train(
     level: str,
     check: Callable[..., object] | str,
     *,
+    domain: str = DEFAULT,
     name: str = "",
     description: str = "",
     seed: int = 0,
@@ -30,7 +34,7 @@ def train(
     timesteps: int = QUICK.total_timesteps,
     target: float = QUICK.target_success,
     layouts: int = 1000,
-    learner: str = QUICK.learner,
+    learner: str = "",
     quiet: bool = True,
     on_evaluation: Callable[[Point], None] = lambda point: None,
 ) -> LearnedSkill:
@@ -45,20 +49,22 @@ def train(
     parameter makes a skill with an argument: it is practised on what each layout's mission names. It may also be given
     as source text. One attempt has `horizon` steps; learning ends after `timesteps`, or when the share `target` of
     held-out layouts succeeds; `on_evaluation` hears of each point. It practises on `layouts` layouts.
-    `learner` is "ppo", "sb3" or module:attribute.
+    `domain` is a key of `sdg.envs.domains` or module:attribute. `learner` is "ppo" (where the world's inputs are bits),
+    "sb3" (its default elsewhere) or module:attribute.
 
     The success rate of the result is of 400 further layouts that nothing was decided by. Raises CheckError for what
     can't be a check, ValueError for a level that there isn't.
     """
-    world = domain(DEFAULT)
+    world = domains.domain(domain)
     level = world.level_name(level)
     template = template_of(check, world)
     name = name or template.check.name
     if not is_skill_name(name):
         raise UserError(f"{name!r} can't be a skill's name: take another with name=, in lower-case letters and _")
+    learner = learner or ("ppo" if np.dtype(world.inputs.dtype) == np.uint8 else "sb3")
     settings = replace(QUICK, horizon=horizon, total_timesteps=timesteps, target_success=target, learner=learner)
     if learner != QUICK.learner:
-        settings = replace(settings, ppo={})
+        settings = replace(settings, n_envs=min(64, world.can.at_once), ppo={})
     return learn_skill(
         world,
         level,

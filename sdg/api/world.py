@@ -16,7 +16,8 @@ from sdg.deduction.episode import UNFINISHED, Episode, Interaction, Played
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Call
 from sdg.deduction.robot import Robot
-from sdg.envs.domains import DEFAULT, domain
+from sdg.envs import domains
+from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.envs.perception import Element
 from sdg.gate.executor import GatedExecutor
@@ -32,7 +33,7 @@ def load(place: str | Path | None = None) -> SkillLibrary:
 
     Raises UserError where there is none, LibraryError for one that can't be used.
     """
-    from sdg.experiments.table.comparison import SHIPPED, find_library
+    from sdg.experiments.results.comparison import SHIPPED, find_library
 
     return load_library(SHIPPED if place is None else find_library(str(place)))
 
@@ -86,24 +87,26 @@ class World:
         world = sdg.World("GoToLocal", seed=7)
         world.do("walk_up_to", "red ball")
 
-    `seed` picks a layout that nothing was learned from; `layout` names one by the level's own seed instead. `skills`
-    is a library, or skills that `sdg.train` gave (default: those of the package). A skill may be tried `attempts`
-    times a call. Raises ValueError, with close matches, for a level that there isn't.
+    `domain` is the kind of world: a key of `sdg.envs.domains` or `module:attribute`. `seed` picks a layout that nothing
+    was learned from; `layout` names one by the level's own seed instead. `skills` is a library, or skills that
+    `sdg.train` gave (default: those of the package for its own domain, none elsewhere). A skill may be tried
+    `attempts` times a call. Raises ValueError, with close matches, for a level that there isn't.
     """
 
     def __init__(
         self,
         level: str,
         *,
+        domain: str = DEFAULT,
         seed: int = 0,
         layout: int | None = None,
         skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None = None,
         attempts: int = 5,
     ) -> None:
-        self._domain = domain(DEFAULT)
+        self._domain = domains.domain(domain)
         self.level = self._domain.level_name(level)
         self.seed = seeds("evaluation", count=1, seed=seed, level=self.level)[0] if layout is None else layout
-        self.library = _library(skills)
+        self.library = _library(skills, domain)
         self._attempts = attempts
         self._world = self._domain.open(self.level)
         self.reset()
@@ -177,7 +180,7 @@ class World:
         settings = DeductionSettings(interactions=interactions, attempts=self._attempts)
         with tempfile.TemporaryDirectory() as folder, lend_model(model) as chosen:
             place = self.library.save(Path(folder) / "library")
-            recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings)
+            recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings, domain=self._domain.name)
             row, played = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
         # Bring our own world to where the episode of a sealed process ended.
         self.reset()
@@ -212,10 +215,10 @@ class World:
         path = Path(path)
         if path.suffix.lower() != ".gif":
             raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
-        atomic_write(path, episode_gif(self._solved or self._played()))
+        atomic_write(path, episode_gif(self._solved or self._as_played(), domain_name=self._domain.name))
         return path
 
-    def _played(self) -> Played:
+    def _as_played(self) -> Played:
         """The calls so far as an episode: each is a line of its program."""
         program = "\n".join(str(call.command) for call in self._calls)
         error = "" if self.solved else "so far"
@@ -228,13 +231,13 @@ class World:
         return replace(Played.from_json(head | episode.row()), actions=tuple(self._robot.actions))
 
 
-def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None) -> SkillLibrary:
-    if skills is None:
+def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None, domain: str) -> SkillLibrary:
+    if skills is None and domain == DEFAULT:
         return load()
     if isinstance(skills, SkillLibrary):
         return skills
-    library = SkillLibrary((), {})
-    for learned in [skills] if isinstance(skills, LearnedSkill) else skills:
+    library = SkillLibrary((), {}, domain=domain)
+    for learned in [skills] if isinstance(skills, LearnedSkill) else skills or ():
         if not isinstance(learned, LearnedSkill):
             raise UserError(f"{learned!r:.60} is no skill: give what sdg.load() or sdg.train() gave")
         library = library.add(learned)

@@ -61,7 +61,7 @@ class Author:
         Raises what the model raises.
         """
         shown = pick_varied(programs)
-        messages = list(self._asked(shown))
+        messages = list(self._request(shown))
         best = Admitted((), (Refusal("the answer", "nothing was composed"),))
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
@@ -86,7 +86,7 @@ class Author:
         """
         for start in range(0, len(programs), REWRITTEN):
             batch = programs[start : start + REWRITTEN]
-            told = text("compose_rewrite", **self._shared([*self.skills, *composed]), programs=_told(batch))
+            told = text("compose_rewrite", **self._shared([*self.skills, *composed]), programs=_list_programs(batch))
             reply = self.model.complete((Message("user", told),), sampling=self.sampling)
             try:
                 source = extract_code(reply.text)
@@ -98,12 +98,12 @@ class Author:
                 if entry in written:
                     yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
-    def _asked(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
+    def _request(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
         recurring = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
         told = text(
             "compose",
             **self._shared(self.skills),
-            programs=_told(programs),
+            programs=_list_programs(programs),
             recurring=fence(number_lines(recurring) or "nothing"),
             most=str(MAX_SKILLS),
             kinds=", ".join(kinds_of(self.domain)),
@@ -145,7 +145,7 @@ def kind_of(instruction: str) -> str:
 _JOINING = frozenset({"and", "then", "after", "before", "you"})
 
 
-def _told(programs: Sequence[Solved]) -> str:
+def _list_programs(programs: Sequence[Solved]) -> str:
     return "\n\n".join(
         f"### Program {number}\n\nIts instruction, and the program:\n\n{fence(one_line(each.instruction, 1000))}\n\n"
         f"{fence(each.source, 'python')}"

@@ -120,8 +120,8 @@ class _Reader:
         taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
         if name in taken or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
             yield "its name is taken: a learned skill, a perception function or a word of Python has it"
-        reached = self._reached(name)
-        if any(helper in self._reached(*self._calls(helper)) for helper in reached):
+        reached = self._needs(name)
+        if any(helper in self._needs(*self._calls(helper)) for helper in reached):
             yield "it calls itself, or functions that call each other: write it without recursion"
         if any(
             (isinstance(node, ast.While) and isinstance(node.test, ast.Constant))
@@ -130,14 +130,14 @@ class _Reader:
         ):
             yield "it has a loop that nothing ends: use for over a range"
         yield from self._faults_of_arguments(function, check)
-        if not all(_told(function)):
+        if not all(_docstring_parts(function)):
             yield "its docstring doesn't say what it does, Needs: and After:"
-        if sum(map(len, _told(function))) > MAX_TOLD:
+        if sum(map(len, _docstring_parts(function))) > MAX_TOLD:
             yield f"its docstring has more than {MAX_TOLD} characters"
         read = {each for helper in reached for each in loads(self.functions[helper])}
         if not read & {*self.learned, *self.names} - {name}:
             yield "it calls no skill"
-        if {*self._reached(CHECK + name), *loads(check)} & {*self.learned, *self.names}:
+        if {*self._needs(CHECK + name), *loads(check)} & {*self.learned, *self.names}:
             yield "its check calls a skill: a check asks perception alone"
         if len(self._source(name).splitlines()) > MAX_LINES:
             yield f"it has more than {MAX_LINES} lines"
@@ -145,8 +145,8 @@ class _Reader:
     def skill(self, name: str) -> ComposedSkill:
         """The skill, not measured yet."""
         function = self.functions[name]
-        does, needs, after = _told(function)
-        read = {each for helper in self._reached(name) for each in loads(self.functions[helper])}
+        does, needs, after = _docstring_parts(function)
+        read = {each for helper in self._needs(name) for each in loads(self.functions[helper])}
         return ComposedSkill(
             name,
             tuple(Parameter(each.arg, _kind(each)) for each in function.args.args),
@@ -174,7 +174,7 @@ class _Reader:
     def _calls(self, name: str) -> list[str]:
         return [each for each in set(loads(self.functions[name])) if each in self.functions]
 
-    def _reached(self, *names: str) -> list[str]:
+    def _needs(self, *names: str) -> list[str]:
         """Functions of the reply that these need, themselves included; other skills' own ones aside."""
         found = list(names)
         for each in found:
@@ -234,7 +234,7 @@ def _kind(argument: ast.arg) -> str:
     return {"int": NUMBER, "float": NUMBER, "tuple": POSITION}.get(str(word).lower(), str(word).lower())
 
 
-def _told(function: ast.FunctionDef) -> tuple[str, str, str]:
+def _docstring_parts(function: ast.FunctionDef) -> tuple[str, str, str]:
     """What a docstring says: what the skill does, what it needs, what holds afterwards; "" for what it doesn't say."""
     text = " ".join((ast.get_docstring(function) or "").split())
     does, _, rest = text.partition("Needs:")

@@ -52,7 +52,7 @@ class DeductionSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProgramLimits:
     """What a program may use: `steps` and `programs` that are left of the episode, and operations of `budget`; `state`
     is what is known as it begins."""
 
@@ -71,7 +71,7 @@ class Planner:
     sampling: Sampling = field(default_factory=Sampling)
 
     def ask(
-        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Interaction | None
+        self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction | None
     ) -> Sequence[Message]:
         """The conversation whose reply should hold a program."""
         if failure is None:
@@ -170,7 +170,7 @@ class _Session:
         asked = self.planner.ask(
             self.world.mission,
             skills=kit.prompt_entries(),
-            limits=Limits(left, self.programs, self.settings.budget, robot.perception().describe()),
+            limits=ProgramLimits(left, self.programs, self.settings.budget, robot.perception().describe()),
             failure=None if last is None else replace(last, state=robot.code_view().describe()),
         )
         share = max(1, 2 * left // 3) if self.hands_back else None

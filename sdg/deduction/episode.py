@@ -19,8 +19,16 @@ MISSION_FAILED = "mission failed"
 WORKER_LOST = "worker lost"
 
 CAUSES = (
-    NO_PROGRAM, PROGRAM_ERROR, REFUSED, STOPPED, SKILL_FAILED, UNFINISHED, OUT_OF_TIME, MISSION_FAILED, WORKER_LOST,
-)  # fmt: skip
+    NO_PROGRAM,
+    PROGRAM_ERROR,
+    REFUSED,
+    STOPPED,
+    SKILL_FAILED,
+    UNFINISHED,
+    OUT_OF_TIME,
+    MISSION_FAILED,
+    WORKER_LOST,
+)
 """Every cause of failure: no usable code; it raised; a command was refused or illegal; it had used its share of the
 steps; it ended with the task undone although a skill had given up; it ended with all skills well; the level's time
 limit; the mission judged as failed; the process that played it hung or died."""

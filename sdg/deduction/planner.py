@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sdg.deduction.deduce import Limits
+from sdg.deduction.deduce import ProgramLimits
 from sdg.deduction.episode import Interaction
 from sdg.deduction.program import Call
 from sdg.deduction.protocols import Documented, Primitive
@@ -32,13 +32,15 @@ class Prompts:
 
     domain: Domain
 
-    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: Limits) -> tuple[Message, ...]:
+    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits) -> tuple[Message, ...]:
         """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
-        task = text("program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_left(limits))
-        return self._asked(skills, limits, task)
+        task = text(
+            "program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_remaining(limits)
+        )
+        return self._request(skills, limits, task)
 
     def debug(
-        self, instruction: str, *, skills: Sequence[Documented], limits: Limits, failure: Interaction
+        self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
         told = text(
@@ -50,9 +52,9 @@ class Prompts:
             state=fence(failure.state),
             began=str(failure.began),
             ended=str(failure.ended),
-            **_left(limits),
+            **_remaining(limits),
         )
-        return self._asked(skills, limits, told)
+        return self._request(skills, limits, told)
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
         """The same conversation with the reply that couldn't be used and why."""
@@ -62,7 +64,7 @@ class Prompts:
             *conversation("program_repair", problem=fence(problem)),
         )
 
-    def _asked(self, skills: Sequence[Documented], limits: Limits, task: str) -> tuple[Message, ...]:
+    def _request(self, skills: Sequence[Documented], limits: ProgramLimits, task: str) -> tuple[Message, ...]:
         # One turn: some servers' chat templates refuse two user turns in a row.
         return (Message("user", f"{self.rules(skills, budget=limits.budget)}\n\n{task}"),)
 
@@ -168,5 +170,5 @@ def _numbered(program: str) -> str:
     return "\n".join(f"{number:3} {line}".rstrip() for number, line in enumerate(program.splitlines(), start=1))
 
 
-def _left(limits: Limits) -> dict[str, str]:
+def _remaining(limits: ProgramLimits) -> dict[str, str]:
     return {"steps": str(limits.steps), "programs": str(limits.programs)}

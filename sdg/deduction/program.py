@@ -17,6 +17,7 @@ from sdg.deduction.composed import ComposedCalls
 from sdg.deduction.protocols import Documented
 from sdg.deduction.robot import Robot, describe_argument
 from sdg.envs.domain import Domain
+from sdg.errors import SDGError
 from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Verdict
 from sdg.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
@@ -48,7 +49,7 @@ REFUSED = "refused"
 STOPPED = "stopped"
 
 
-class CommandError(Exception):
+class CommandError(SDGError):
     """A command was refused or is illegal; raised into the program, which may catch it and do something else."""
 
 
@@ -154,9 +155,18 @@ class Scope:
             # The program may catch Exception; a spent budget or a fault of ours is none of its business.
             raise Fault from error
         self.calls.append(
-            Call(outcome.command, line, began, outcome.steps, outcome.success, outcome.error or outcome.reason,
-                 bool(outcome.error), outcome.verdicts, lines)
-        )  # fmt: skip
+            Call(
+                outcome.command,
+                line,
+                began,
+                outcome.steps,
+                outcome.success,
+                outcome.error or outcome.reason,
+                bool(outcome.error),
+                outcome.verdicts,
+                lines,
+            )
+        )
         if self._robot.ending.over:
             raise EpisodeOver
         used = len(self._robot.actions) - self._began

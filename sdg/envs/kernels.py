@@ -117,7 +117,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
 
 
-def files_kept() -> int:
+def count_files() -> int:
     """How many compiled kernels are kept beside our source, or where NUMBA_CACHE_DIR says."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     folders = [Path(chosen)] if chosen else [_ROOT / "envs", _ROOT / "skills"]

@@ -16,10 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
+from sdg.errors import SDGError
+
 T = TypeVar("T")
 
 
-class RegistryError(ValueError):
+class RegistryError(SDGError, ValueError):
     """A name that leads to nothing of use; the message is one line that says what to write instead."""
 
     exit_code = 2

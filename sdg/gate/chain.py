@@ -38,20 +38,20 @@ class FailClosed:
         except BudgetExceeded:
             raise
         except Exception as error:
-            return self._refuse(f"failed ({type(error).__name__}: {_said(error)})")
+            return self._refuse(f"failed ({type(error).__name__}: {_one_line(error)})")
         # Only a Verdict whose `passed` is True opens the gate: a model's "yes" or a truthy array doesn't.
         if not isinstance(verdict, Verdict) or not isinstance(verdict.passed, bool):
-            return self._refuse(f"gave no verdict but {_said(verdict, repr)}")
+            return self._refuse(f"gave no verdict but {_one_line(verdict, repr)}")
         sure = verdict.confidence
         if not isinstance(verdict.reason, str) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
-            return self._refuse(f"gave a verdict that can't be read: {_said(verdict, repr)}")
+            return self._refuse(f"gave a verdict that can't be read: {_one_line(verdict, repr)}")
         return verdict
 
     def _refuse(self, why: str) -> Verdict:
         return Verdict(False, f"the guard '{self.source}' {why}", source=self.source)
 
 
-def _said(value: object, words: Callable[[object], str] = str) -> str:
+def _one_line(value: object, words: Callable[[object], str] = str) -> str:
     """What a value says of itself, on one line; a guard's own classes may fail even at that."""
     try:
         return " ".join(words(value)[:MAX_ERROR_CHARS].split())

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sdg.envs.perception import Observation
+from sdg.errors import SDGError
 from sdg.gate.chain import FailClosed
 from sdg.gate.verdict import Command, Gate, Verdict
 
 
-class IllegalCommand(ValueError):
+class IllegalCommand(SDGError, ValueError):
     """A command that a body has no way to carry out; the message says what to say instead."""
 
 

@@ -17,7 +17,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command, Verdict
 
 SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
-"""The guards that come with the package; `sdg train-guards` trains them again."""
+"""The guards that come with the package; `python -m tests.shipping.skills` trains them again."""
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}
@@ -92,7 +92,7 @@ def load(place: Path = SHIPPED) -> dict[str, Network]:
         stored = json.loads(place.read_text(encoding="utf-8"))
         return {verb: Network.from_json(stored[verb]) for verb in (FEASIBILITY, COMPLETENESS)}
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{place.name} holds no guards ({error}): make them with `sdg train-guards`") from error
+        raise ValueError(f"{place.name} holds no guards ({error}): install sdg again") from error
 
 
 class LearnedGuard:

@@ -18,7 +18,7 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import Command, Verdict
 
 PLACE = SHIPPED.parent / "phone.json"
-"""The learned guards that come with the package; `sdg train-guards --world phone` makes them again."""
+"""The learned guards that come with the package; `python -m tests.shipping.phones` makes them again."""
 JUDGED = ("Tap", "Long Press", "Type", "Swipe")
 """Actions that something was learned of; others pass."""
 ELEMENT = re.compile(r"element (\d{1,4})\b")

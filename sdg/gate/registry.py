@@ -57,12 +57,17 @@ def gate_of(
     """
     check_guards(names)
     known: dict[str, object] = {
-        "usages": usages, "resolve": resolve, "affordances": affordances, "model": model, "about": about,
-        "confirm": confirm, "presses": presses,
-    }  # fmt: skip
+        "usages": usages,
+        "resolve": resolve,
+        "affordances": affordances,
+        "model": model,
+        "about": about,
+        "confirm": confirm,
+        "presses": presses,
+    }
     by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
     for name in names:
-        guard = _made(name, known)
+        guard = _make(name, known)
         kind = getattr(guard, "kind", "learned")
         if kind not in KINDS:
             raise RegistryError(f"the guard {name!r} is of kind {kind!r:.40}; kinds are {', '.join(KINDS)}")
@@ -70,7 +75,7 @@ def gate_of(
     return GuardChain(**by_kind)
 
 
-def _made(name: str, known: Mapping[str, object]) -> Gate:
+def _make(name: str, known: Mapping[str, object]) -> Gate:
     found = GUARDS.get(name, needs=VERBS)
     if not isinstance(found, type):
         return cast(Gate, found)

@@ -7,7 +7,7 @@ Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feas
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -35,19 +35,25 @@ from sdg.gate.rules import Usage
 from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 
 PLACE = SHIPPED.parent / "screens.json"
-"""The guards that come with the package; `sdg train-guards --world ui` trains them again."""
+"""The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that something was learned of; others pass."""
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and for coordinates: a bare place may mean anything."""
 FINAL = frozenset({
     "send", "buy", "purchase", "pay", "order", "checkout", "delete", "remove", "erase", "trash", "discard",
-    "publish", "post", "transfer", "donate", "book", "reserve", "unsubscribe", "withdraw", "senden", "kaufen",
-    "bezahlen", "bestellen", "löschen", "entfernen", "überweisen", "envoyer", "acheter", "payer", "commander",
-    "supprimer", "enviar", "comprar", "pagar", "eliminar", "borrar", "invia", "acquista", "paga", "elimina",
-    "excluir", "gửi", "mua", "xóa", "发送", "购买", "支付", "删除", "送信", "購入", "支払う", "削除",
+    "publish", "post", "transfer", "donate", "book", "reserve", "unsubscribe", "withdraw", "kündigen", "senden",
+    "kaufen", "bezahlen", "bestellen", "löschen", "entfernen", "überweisen", "envoyer", "acheter", "payer",
+    "commander", "résilier", "supprimer", "enviar", "comprar", "pagar", "eliminar", "borrar", "invia", "acquista",
+    "paga", "elimina", "excluir", "gửi", "mua", "xóa", "发送", "购买", "支付", "删除", "送信", "購入", "支払う", "削除",
 })  # fmt: skip
 """Words on an element whose press isn't done without a person's yes."""
+ENDING = frozenset({"cancel", "close", "deactivate", "empty", "end", "leave", "revoke", "terminate"})
+"""Words that say nothing alone ("Cancel" leaves a dialog), but end what OWNED names."""
+OWNED = frozenset({
+    "account", "bin", "booking", "contract", "membership", "order", "plan", "policy", "profile", "registration",
+    "reservation", "subscription", "trash",
+})  # fmt: skip
 FINAL_ICONS = FINAL | {"plane", "bin", "rubbish", "sendmail"}
 """The same in the names of icons: a paper plane sends."""
 PRESSING = ("Tap", "Long Press")
@@ -158,7 +164,7 @@ def final_label(command: Command, observation: Observation) -> str:
         return ""
     for label in labels:
         words = label.lower().replace("!", " ").replace(".", " ").split()
-        if len(words) <= MOST_LABEL_WORDS and FINAL & set(words):
+        if len(words) <= MOST_LABEL_WORDS and _is_final(words):
             return f"{label[:60]!r}"
     return ""
 
@@ -171,11 +177,15 @@ def final_press(press: Press) -> str:
     words, hints = _words(press.words), _words(press.hints)
     most = MOST_BUTTON_WORDS if press.role == "button" else MOST_LABEL_WORDS
     if words:  # scripts without spaces have a word anywhere in a label
-        final = FINAL & set(words) or any(each in press.words for each in FINAL if not each.isascii())
+        final = _is_final(words) or any(each in press.words for each in FINAL if not each.isascii())
         return repr(press.words[:60]) if len(words) <= most and final else ""
     if FINAL_ICONS & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
     return "a picture without words" if press.picture and press.role == "button" and not hints else ""
+
+
+def _is_final(words: Sequence[str]) -> bool:
+    return bool(FINAL & set(words) or (ENDING & set(words) and OWNED & set(words)))
 
 
 def _words(text: str) -> list[str]:

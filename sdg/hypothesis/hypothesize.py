@@ -12,6 +12,7 @@ from itertools import islice
 
 from sdg.envs.domain import Domain
 from sdg.envs.perception import api_text
+from sdg.errors import SDGError
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
@@ -33,7 +34,7 @@ _SIGNS = ":.)\u2013\u2014-"
 _WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 
 
-class HypothesisError(ValueError):
+class HypothesisError(SDGError, ValueError):
     """The model's reply holds no hypothesis, also after a repair turn; the message says what is wrong with it."""
 
     def __init__(self, problem: str, reply: str) -> None:
@@ -61,13 +62,15 @@ def hypothesize(
     feedback: Feedback | None = None,
     skills: str = "",
     repairs: int = 2,
+    horizon: int = 150,
 ) -> Hypothesis:
     """Ask `model` how `instruction` unfolds; a reply that can't be read gets up to `repairs` turns to be put right.
 
-    `skills` are those that an earlier cycle learned, a line each ("" for none).
+    `skills` are those that an earlier cycle learned, a line each ("" for none); `horizon` is how many steps a goal may
+    take where goals are learned.
     Raises HypothesisError when no reply can be read, and whatever `model.complete` raises.
     """
-    messages = list(prompt(instruction, domain=domain, feedback=feedback, skills=skills))
+    messages = list(prompt(instruction, domain=domain, feedback=feedback, skills=skills, horizon=horizon))
     for turn in range(repairs + 1):
         reply = model.complete(messages, sampling=sampling)
         try:
@@ -92,7 +95,7 @@ def hypothesize(
 
 
 def prompt(
-    instruction: str, *, domain: Domain, feedback: Feedback | None = None, skills: str = ""
+    instruction: str, *, domain: Domain, feedback: Feedback | None = None, skills: str = "", horizon: int = 150
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     told = "" if feedback is None else _told(feedback)
@@ -103,7 +106,7 @@ def prompt(
         "hypothesis",
         instruction=task,
         role=domain.texts["role"],
-        unfolding=_unfolding(domain),
+        unfolding=_unfolding(domain, horizon),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=told,
         most=str(MAX_GOALS),
@@ -146,10 +149,11 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     return Hypothesis(instruction, tuple(subgoals))
 
 
-def _unfolding(domain: Domain) -> str:
+def _unfolding(domain: Domain, horizon: int) -> str:
     """How tasks unfold; where actions are real numbers, what makes a check learnable as well."""
     torques = domain.can.practises and domain.inputs.bounds is not None
-    return "\n".join([domain.texts["unfolding"], *([text("hypothesis_learned")] if torques else [])])
+    learned = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
+    return "\n".join([domain.texts["unfolding"], *learned])
 
 
 def _told(feedback: Feedback) -> str:

@@ -121,7 +121,7 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
     """
     checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
     asked = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
-    widened = [_widened(each, language) for each in asked]
+    widened = [_widen(each, language) for each in asked]
     anything = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
     return _ranked(asked, language) or _ranked(widened, language, beside=anything)
 
@@ -146,7 +146,7 @@ def _ranked(
     return tuple(examples[body] for body in ranked[:MAX_TEMPLATES])
 
 
-def _widened(asked: CheckTemplate, language: Language) -> CheckTemplate:
+def _widen(asked: CheckTemplate, language: Language) -> CheckTemplate:
     """The same check about any thing in place of what it names beside its argument."""
     try:
         others = mentioned_things(asked.check, language) - {language.parse(asked.argument)}

@@ -33,10 +33,10 @@ def translate(
     known: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
         batch, used = distinct[start : start + BATCH], _used(known)
-        known |= _asked(batch, used=used, domain=domain, model=model, sampling=sampling)
+        known |= _request_calls(batch, used=used, domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in known:
-            known |= _asked([text], used=_used(known), domain=domain, model=model, sampling=sampling)
+            known |= _request_calls([text], used=_used(known), domain=domain, model=model, sampling=sampling)
     return tuple(known.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
@@ -116,7 +116,7 @@ def _argument(text: str) -> str:
     return "" if plain.lower() in _NOTHING else plain
 
 
-def _asked(
+def _request_calls(
     texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
     reply = model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text

@@ -36,7 +36,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """What may be spent; None is without limit. `minutes` count from when the model was made, in each process."""
 
     tokens: int | None = None
@@ -58,7 +58,9 @@ class Budgeted:
     `ledger` is a file that keeps what was spent, shared by the processes of a run and by its resumptions.
     """
 
-    def __init__(self, model: LanguageModel, limits: Limits, *, prices: Prices, ledger: Path | None = None) -> None:
+    def __init__(
+        self, model: LanguageModel, limits: BudgetLimits, *, prices: Prices, ledger: Path | None = None
+    ) -> None:
         self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
         self._spent = Spent()
         self._began = time.monotonic()

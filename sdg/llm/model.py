@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from sdg.errors import SDGError
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -65,7 +67,7 @@ class LanguageModel(Protocol):
         ...
 
 
-class ModelError(RuntimeError):
+class ModelError(SDGError, RuntimeError):
     """No usable reply: says what was asked of whom, what came back and what to do about it."""
 
 

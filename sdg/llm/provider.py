@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sdg.llm.budget import Limits, Prices
+from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.model import LanguageModel
 
 
@@ -34,7 +34,7 @@ class ModelSettings:
     cache: Path | None = None
     ledger: Path | None = None
     privacy: str = "off"
-    limits: Limits = field(default_factory=Limits)
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
     prices: Prices = field(default_factory=Prices)
 
 

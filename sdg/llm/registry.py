@@ -14,7 +14,7 @@ from functools import partial
 
 from sdg.envs.registry import Registry, RegistryError
 from sdg.llm.asking import Retried
-from sdg.llm.budget import Budgeted, Limits, Prices
+from sdg.llm.budget import Budgeted, BudgetLimits, Prices
 from sdg.llm.cache import Cached
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
@@ -55,7 +55,7 @@ def build(settings: ModelSettings) -> LanguageModel:
     model: LanguageModel = provider.make(settings)
     if settings.retries:
         model = Retried(model, retries=settings.retries)
-    if settings.limits != Limits():
+    if settings.limits != BudgetLimits():
         model = Budgeted(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
     if settings.cache is not None:
         model = Cached(model, settings.cache)

@@ -1,4 +1,4 @@
-"""A phone as what the screen agent sits at (`sdg.screen_agent.agent.Desktop`), and a record of what it did there."""
+"""A phone as what the screen agent sits at (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
 
 from __future__ import annotations
 

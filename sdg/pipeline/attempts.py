@@ -21,7 +21,8 @@ from sdg.pipeline import records
 from sdg.pipeline.plan import Plan, Run, Task
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import LearningSearch, ReplaySearch, Search
+from sdg.skills.search.replay_search import ReplaySearch
+from sdg.skills.search.search import LearningSearch, Search
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage.journal import Rows
 from sdg.verification.verify import Verification, VerifySettings, verify
@@ -150,6 +151,7 @@ class Attempts:
                 feedback=self._feedback(level, seed, attempt),
                 skills=self.help_of(self.plan.cycle_of(attempt)).skills,
                 repairs=self.plan.repairs,
+                horizon=self.plan.induce.train.horizon,
             )
         except HypothesisError as error:
             return replace(row, error=error.problem)
@@ -181,8 +183,10 @@ class Attempts:
             start=self.worlds.start(level, seed),
             level=level,
             seed=seed,
-            settings=self.plan.verify.less(self._spent(level, seed, attempt)),
-            search=search if cycle == 1 else ReplaySearch(_known(self._earlier(level, seed, range(attempt))), search),
+            settings=self.plan.verify.less(self._steps_spent(level, seed, attempt)),
+            search=search
+            if cycle == 1
+            else ReplaySearch(_recorded(self._earlier(level, seed, range(attempt))), search),
             random_seed=self.plan.seed_of("verify", row.unit),
         )
 
@@ -194,9 +198,9 @@ class Attempts:
         if attempt == 0 or not rows or rows[-1].verified:
             return attempt == 0
         needed = 0 if cycle == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
-        return begins_cycle or self._spent(level, seed, attempt) + needed < self.plan.verify.t_verify
+        return begins_cycle or self._steps_spent(level, seed, attempt) + needed < self.plan.verify.t_verify
 
-    def _spent(self, level: str, seed: int, attempt: int) -> int:
+    def _steps_spent(self, level: str, seed: int, attempt: int) -> int:
         """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
         earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
@@ -229,7 +233,7 @@ def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: 
     return next((row for row in rows if row is not None), None)
 
 
-def _known(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
+def _recorded(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
     """Check -> the lists of actions that reached it in these attempts, the latest first."""
     known: dict[CheckFunction, dict[tuple[ActionValue, ...], None]] = {}
     for row in reversed(rows):

@@ -12,9 +12,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sdg.envs.domains import domain_of_data
-from sdg.induction.induce import Discovery, Practice, discover, horizon_of, practise
+from sdg.induction.induce import Discovery, discover
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates, without_a_skill
+from sdg.induction.practice import Practice, horizon_of, practise
 from sdg.induction.skill_requests import Rehearsed, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records
@@ -79,7 +80,7 @@ class Learning:
         return self._library(found, rows, reserved=reserved)
 
     def _library(self, found: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]) -> SkillLibrary:
-        measured = {label: self._measured(label, rows[label], found=found) for label in rows}
+        measured = {label: self._measurement(label, rows[label], found=found) for label in rows}
         policies = self.policies(rows)
         learned = library(
             found,
@@ -143,7 +144,7 @@ class Learning:
                 self._practice(number, label, found=found, earlier=policies, known=known.get(label))
                 for label in missing
             ]
-            jobs = jobs if asked is None else [_with_asked(job, asked[job.label]) for job in jobs]
+            jobs = jobs if asked is None else [_add_rehearsed(job, asked[job.label]) for job in jobs]
             for job, trained in self.run.parallel(practise, jobs):
                 row = journal.append(self._keep(units[job.label], found.name(job.label), trained=trained))
                 stage.advance(steps=row.environment_steps)
@@ -204,7 +205,7 @@ class Learning:
         records.save_policy(self.run.folder.path, unit, known.policy.weights)
         return SkillRow(unit, name, "", 0, known.point(), inherited=known.skill.name)
 
-    def _measured(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
+    def _measurement(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
         """Success of the last round on starts that chose nothing, and the steps of all rounds and cycles.
 
         Without such starts it isn't measured: 0 episodes, and the rate on those that chose the policy.
@@ -245,7 +246,7 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
     return replace(learned, provenance={**learned.provenance, FOLLOWS: plain})
 
 
-def _with_asked(job: Practice, asked: Rehearsed) -> Practice:
+def _add_rehearsed(job: Practice, asked: Rehearsed) -> Practice:
     """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
     enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)

@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from sdg.envs.registry import Registry, RegistryError
+from sdg.errors import SDGError
 
 MAX_CHARS = 4000
 """Longest text that is searched: patterns of libraries backtrack, and instructions are short."""
 
 
-class PrivacyError(ValueError):
+class PrivacyError(SDGError, ValueError):
     """What can't be protected, and what to do about it; never a value."""
 
 
@@ -62,7 +63,7 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
     """
     if len(text) > MAX_CHARS:
         raise PrivacyError(f"a text to protect has at most {MAX_CHARS} characters, not {len(text)}: shorten it")
-    found = [span for recogniser in recognisers for span in _asked(recogniser, text)]
+    found = [span for recogniser in recognisers for span in _find_spans(recogniser, text)]
     owner: list[Span | None] = [None] * len(text)
     for span in sorted(found, key=lambda each: (each.score, each.end - each.start)):
         owner[span.start : span.end] = [span] * (span.end - span.start)
@@ -75,7 +76,7 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
     return [span for span in settled if any(letter.isalnum() for letter in text[span.start : span.end])]
 
 
-def _asked(recogniser: Recogniser, text: str) -> list[Span]:
+def _find_spans(recogniser: Recogniser, text: str) -> list[Span]:
     try:
         spans = list(recogniser(text))
         for span in spans:

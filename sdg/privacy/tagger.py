@@ -2,7 +2,7 @@
 
 Rules know forms and miss what the next hand writes. Here what they find is but one of the facts about a word; its
 neighbours, its shape, how common it is and who is called so are others, and a logistic regression over all of them
-(`sdg train-guards --world text`) says what they are worth together. A fact is hashed to a weight, so no word of a set
+says what they are worth together (`python -m tests.shipping.text`). A fact is hashed to a weight: no word of a set
 that it learned from is kept.
 
     "Tell Bo I'm late"  ->  words (0, 4) (5, 7) (8, 11) (12, 16)
@@ -26,7 +26,7 @@ from sdg.privacy.rules import context
 from sdg.privacy.words import commonness, lists_of, names, normalise_word
 
 SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
-"""The weights that come with the package; `sdg train-guards --world text` makes them again."""
+"""The weights that come with the package; `python -m tests.shipping.text` makes them again."""
 SIZE = 2**17
 """Weights, one of them for each hash of a fact."""
 LEAST_CHANCE = 0.3
@@ -124,7 +124,7 @@ def weights() -> np.ndarray:
     with np.load(SHIPPED, allow_pickle=False) as stored:
         found = stored["weights"].astype(np.float32)
     if found.shape != (SIZE,) or not np.isfinite(found).all():
-        raise ValueError(f"{SHIPPED.name} holds no weights: make them with `sdg train-guards --world text`")
+        raise ValueError(f"{SHIPPED.name} holds no weights: install sdg again")
     return found
 
 

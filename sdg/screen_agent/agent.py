@@ -1,7 +1,7 @@
 """How a model is shown a screen and asked about it: as text, with numbered marks on the picture, in two steps.
 
 `text` is the paper's own. SoM (set of marks) and SeeAct (describe first, ground then) are AndroidLab's, for models that
-see; a screenshot that is sent has the values that are kept here painted over (`Desktop.picture`).
+see; a screenshot that is sent has the values that are kept here painted over (`ScreenBody.picture`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from sdg.envs.perception import Element
+from sdg.errors import SDGError
 from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
 from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
@@ -24,7 +25,7 @@ MOST_TRIES = 20
 """Braces at which the object is looked for."""
 
 
-class NoCommands(ValueError):
+class NoCommands(SDGError, ValueError):
     """A reply names no commands; the message says what it lacks."""
 
 
@@ -83,7 +84,7 @@ ENDS = "When the task is done it ends by itself."
 End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
 
 
-class Desktop(Body, Protocol):
+class ScreenBody(Body, Protocol):
     """A body with a screen: what it is asked to do, whether that is over, and how a model writes its commands."""
 
     @property
@@ -133,7 +134,7 @@ def numbered_lines(elements: Iterable[Element]) -> str:
     return "\n".join(f"[{each.id}] {each}" for each in elements)
 
 
-class BrokenDesktop(RuntimeError):
+class BrokenDesktop(SDGError, RuntimeError):
     """The screen went away in the middle of an episode; the episode is lost, the next is unharmed."""
 
 
@@ -164,21 +165,6 @@ class UIEpisode:
         return self.end == "solved"
 
 
-class UIAgent:
-    """Asks a model what to do on a screen and does it behind a gate; `exemplar` is one worked example, "" for none."""
-
-    def __init__(self, model: LanguageModel, gate: Gate, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT) -> None:
-        self._model, self._gate, self._sampling, self._mode = model, gate, sampling, mode
-
-    def play(self, desktop: Desktop, *, exemplar: str = "") -> UIEpisode:
-        """Work on the desktop's task until it ends, at most its `max_completions` answers. Never raises for what a
-        model, a page or a guard did wrong: that is an `end`. Raises BudgetExceeded when a budget is spent."""
-        work = Work(desktop, self._gate, exemplar=exemplar, mode=self._mode)
-        while work.take_turn(self._model, sampling=self._sampling):
-            pass
-        return work.result()
-
-
 class Work:
     """One episode, turn by turn, for a caller with the model: `question`, then `answer` or `fail`, until there is no
     question left; then `result`. Many may be under way while their models think.
@@ -188,7 +174,7 @@ class Work:
 
     def __init__(
         self,
-        desktop: Desktop,
+        desktop: ScreenBody,
         gate: Gate,
         *,
         exemplar: str = "",

@@ -2,7 +2,7 @@
 
 XML: the elements as text, an accessibility tree where there is one; on MiniWoB++ the paper's own lines. SoM (set of
 marks): numbered marks on the screenshot. ReAct: one question a turn. SeeAct: describe the action first, ground it then.
-A screenshot that is sent has the values that are kept here painted over (`Desktop.picture`).
+A screenshot that is sent has the values that are kept here painted over (`ScreenBody.picture`).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Mode:
 
     def first(self, shown: Shown) -> tuple[Message, ...]:
         """The first question of a turn."""
-        return self._asked(f"{shown.prompt}_describe" if self.describes else shown.prompt, shown, "")
+        return self._request(f"{shown.prompt}_describe" if self.describes else shown.prompt, shown, "")
 
     def second(self, shown: Shown, described: str) -> tuple[Message, ...]:
         """The second question of a turn that began with a description."""
-        return self._asked(shown.prompt, shown, f"You decided on this, now give its commands:\n{fence(described)}")
+        return self._request(shown.prompt, shown, f"You decided on this, now give its commands:\n{fence(described)}")
 
-    def _asked(self, prompt: str, shown: Shown, decided: str) -> tuple[Message, ...]:
+    def _request(self, prompt: str, shown: Shown, decided: str) -> tuple[Message, ...]:
         look = _MARKS if self.marks else _PLAIN if self.sees else ""
         text = shown.numbered if self.marks else shown.observation
         values = {**shown.values, "look": look, "observation": fence(text)}

@@ -23,7 +23,7 @@ class Interval:
     low: float
     high: float
 
-    def widened(self, other: Interval) -> Interval:
+    def widen(self, other: Interval) -> Interval:
         """The same estimate with ends that hold the other interval, too; an unknown end counts for nothing."""
         low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         return Interval(self.value, float(min(low, self.value)), float(max(high, self.value)))

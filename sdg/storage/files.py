@@ -13,6 +13,7 @@ from typing import Any
 
 from sdg.envs import files
 from sdg.envs.files import read_file
+from sdg.errors import SDGError
 
 MAX_JSON_BYTES = 1 << 26
 """Largest JSON file: what is built of it may take 26 times its size."""
@@ -20,7 +21,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-class RunError(RuntimeError):
+class RunError(SDGError, RuntimeError):
     """A run can't go on. The message says what happened, to which file, and what to do; finished units are kept."""
 
 

@@ -141,9 +141,18 @@ def verify(
         replayed += found.episodes * len(restore)
         held = _reached_by(check, found, start.domain) if found.reached else check
         results.append(
-            SearchedSubgoal(subgoal.description, check.name, check.source, found.reached, restore, found.actions,
-                            found.steps, found.inconsistent, "" if held == check else held.source)
-        )  # fmt: skip
+            SearchedSubgoal(
+                subgoal.description,
+                check.name,
+                check.source,
+                found.reached,
+                restore,
+                found.actions,
+                found.steps,
+                found.inconsistent,
+                "" if held == check else held.source,
+            )
+        )
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
             known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from sdg.gate.executor import Outcome, SkillResult
 from sdg.gate.verdict import Command
-from sdg.llm.budget import Limits
+from sdg.llm.budget import BudgetLimits
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -110,9 +110,14 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     instruction = protector.admit(asked) if protector else asked
     kind = f"{__name__}:LISTENER"
     settings = ModelSettings(
-        kind, record=folder / "transcript.jsonl", cache=folder / "replies.sqlite", ledger=folder / "spent.json",
-        limits=Limits(tokens=10**9), retries=1, privacy=privacy,
-    )  # fmt: skip
+        kind,
+        record=folder / "transcript.jsonl",
+        cache=folder / "replies.sqlite",
+        ledger=folder / "spent.json",
+        limits=BudgetLimits(tokens=10**9),
+        retries=1,
+        privacy=privacy,
+    )
     model, form, outcomes = build(settings), Form(CANARIES), list[Outcome]()
     wrap: Callable[[Form], Any] = lambda form: ProtectedBody(form, protector) if protector else form  # noqa: E731
     done = play(instruction, form, model, body=wrap(form), heard=outcomes.append)
@@ -157,9 +162,11 @@ def _watched() -> Iterator[dict[str, str]]:
 
     try:
         with (
-            contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
-            mock.patch.object(socket.socket, "connect", refuse), mock.patch.object(socket.socket, "connect_ex", refuse),
-        ):  # fmt: skip
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.object(socket.socket, "connect", refuse),
+            mock.patch.object(socket.socket, "connect_ex", refuse),
+        ):
             yield seen
     finally:
         root.removeHandler(handler)

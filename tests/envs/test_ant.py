@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import gymnasium
 import mujoco
 
 from sdg.envs.ant.domain import ANT
-from sdg.envs.ant.language import COLOURS, DIRECTION
+from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, task_of
 from sdg.envs.instructions import seeds
 
@@ -133,6 +134,30 @@ def test_progress_counts_from_when_the_subgoal_began() -> None:
     assert seen.direction_to(-3, 9).name == "direction 90"
     with pytest.raises(ValueError, match="no such place"):
         seen.distance("goal")
+
+
+@pytest.mark.parametrize("level", ["Spots_UMaze", "Spots_Medium", "Spots_Large"])
+def test_a_way_goes_around_walls_and_grows_shorter_along_it(level: str) -> None:
+    world = opened(level)
+    maze = world.maze
+    for start in maze.free[:: len(maze.free) // 4]:
+        for goal in maze.free:
+            places = [maze.centre(*start), *maze.way(maze.centre(*start), maze.centre(*goal))]
+            steps = [np.linspace(one, other, 30) for one, other in pairwise(places)]
+            assert not maze.are_walls(np.concatenate(steps)).any()
+            assert places[-1] == maze.centre(*goal)
+    start, goal = maze.free[0], maze.free[-1]
+    stand(world, *maze.centre(*start))
+    world.begin_subgoal()
+    before = 0.0
+    for place in maze.way(maze.centre(*start), maze.centre(*goal)):
+        stand(world, *place)
+        assert world.perception().nearer(f"cell {goal[0]} {goal[1]}") > before
+        before = world.perception().nearer(f"cell {goal[0]} {goal[1]}")
+    stand(world, *maze.centre(*start))
+    x, y = maze.way(maze.centre(*start), maze.centre(*goal))[0]
+    bearing = world.perception().bearing(CELL, 100 * goal[0] + goal[1])
+    assert bearing == pytest.approx(np.arctan2(y - maze.centre(*start)[1], x - maze.centre(*start)[0]))
 
 
 def test_nothing_is_possible_on_its_back_or_into_a_wall() -> None:

@@ -9,12 +9,17 @@ from sdg.envs.domains import domain, domain_of_data
 from sdg.envs.registry import RegistryError
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import check_that
-from sdg.skills.search.search import CountSearch, SearchSettings
+from sdg.skills.search.count_search import CountSearch
+from sdg.skills.search.search import SearchSettings
 
 FAMILIES = (
-    "MiniGrid-DoorKey-6x6-v0", "MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-KeyCorridorS3R1-v0",
-    "MiniGrid-ObstructedMaze-1Dl-v0", "MiniGrid-LavaGapS5-v0", "MiniGrid-Fetch-5x5-N2-v0",
-)  # fmt: skip
+    "MiniGrid-DoorKey-6x6-v0",
+    "MiniGrid-MultiRoom-N2-S4-v0",
+    "MiniGrid-KeyCorridorS3R1-v0",
+    "MiniGrid-ObstructedMaze-1Dl-v0",
+    "MiniGrid-LavaGapS5-v0",
+    "MiniGrid-Fetch-5x5-N2-v0",
+)
 
 
 @pytest.mark.parametrize("identifier", FAMILIES)

@@ -67,9 +67,14 @@ def learned() -> tuple[SkillLibrary, list[Point]]:
     spec = replace(push.SPECS[0], check=check_that('distance("fingertip", "object") <= 0.3'), total_timesteps=24_000)
     settings = replace(push.SETTINGS, validation_starts=40, evaluate_every=4_000)
     library = learn_library(
-        ARM, "Push", [spec], settings=settings, seed=0, training_starts=100,
+        ARM,
+        "Push",
+        [spec],
+        settings=settings,
+        seed=0,
+        training_starts=100,
         on_evaluation=lambda name, point: curve.append(point),
-    )  # fmt: skip
+    )
     return library, curve
 
 

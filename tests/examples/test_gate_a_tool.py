@@ -20,7 +20,7 @@ class Mailbox:
         made = {"read": self.read, "delete": self.delete, "send": self.send}
         self.tools: list[Any] = [
             SimpleNamespace(name=name, description=name, **{call: act}) for name, act in made.items()
-        ]  # fmt: skip
+        ]
 
     def read(self, name: str) -> str:
         return self.mails[name]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
 
 from examples.worlds import by_hand
-from sdg.deduction.deduce import Limits
+from sdg.deduction.deduce import ProgramLimits
 from sdg.deduction.planner import Prompts
 from sdg.deduction.program import program_guard
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.config.config import find_config, load
-from sdg.hypothesis.hypothesis import Feedback
 from sdg.hypothesis.hypothesize import hypothesize, prompt
 from sdg.induction.translate import translate
 from sdg.llm.registry import as_model
@@ -38,7 +35,9 @@ def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
             found = hypothesize(world.mission, model=model, domain=kind)
             calls = translate([goal.description for goal in found.subgoals], domain=kind, model=model)
             assert all(kind.language.parse(call.argument) for call in calls)
-            asked = prompts.generate(world.mission, skills=(), limits=Limits(9, 1, 9, world.perception().describe()))
+            asked = prompts.generate(
+                world.mission, skills=(), limits=ProgramLimits(9, 1, 9, world.perception().describe())
+            )
             functions: dict[str, Any] = dict(world.perception().functions())
             skills: Any = dict.fromkeys(NAMES[name], _Named())
             assert {call.api for call in calls} <= set(skills)
@@ -51,19 +50,6 @@ class _Named:
     """A skill with an argument."""
 
     takes_argument = True
-
-
-def test_a_wall_in_the_way_leads_round_it() -> None:
-    kind, model = domain("ant"), as_model(by_hand.ANT)
-    world = kind.open("AntMaze_UMaze-v5")
-    world.reset(8)
-    seen = world.perception().describe()
-    told = Feedback(("get nearer: goal",), 0, "goal 1 was not reached", "", seen)
-    found = hypothesize(world.mission, model=model, domain=kind, feedback=told)
-    places = [goal.description.partition(": ")[2] for goal in found.subgoals]
-    assert places[-1] == "goal"
-    cells = [np.array(place.split()[1:], int) for place in places[:-2:2]]
-    assert all(np.abs(one - other).sum() == 1 for one, other in pairwise(cells))
 
 
 def test_only_worlds_of_torques_are_told_what_makes_a_check_learnable() -> None:

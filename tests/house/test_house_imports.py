@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("envs", "skills", "sdg", "experiments")
 """From the ground up: `sdg` is what lies in no other's folder."""
 
-BESIDE = {"sandbox": "envs", "api": "experiments"}
-"""Folders of `sdg` that stand on another floor than the stages do."""
+BESIDE = {"sandbox": "envs", "errors": "envs", "api": "experiments"}
+"""Parts of `sdg` that stand on another floor than the stages do."""
 
 ENTRANCES = ("sdg", "sdg.__main__")
 """The public face, which imports lazily, and what starts the command: they may know the composition root."""
@@ -132,6 +134,13 @@ def imports(tree: ast.AST, *, package: str) -> Iterator[tuple[str, int]]:
                 yield node.args[0].value, node.lineno
 
 
+def registered(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Modules of ours that a text names as registries do, "sdg.gate.rules:RulesGuard", and the line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"sdg(\.\w+)+:\w+", str(node.value)):
+            yield str(node.value).partition(":")[0], node.lineno
+
+
 def imports_of(name: str) -> list[tuple[str, int]]:
     path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -179,7 +188,8 @@ def door_faults(path: str, found: list[tuple[str, int]]) -> list[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_floor_imports_only_floors_below_it(name: str) -> None:
-    faults = floor_faults(name, imports_of(name))
+    tree = ast.parse(MODULES[name].read_text("utf-8"))
+    faults = floor_faults(name, [*imports_of(name), *registered(tree)])
     assert not faults, "\n".join(faults)
 
 
@@ -223,7 +233,7 @@ def test_the_stand_in_knows_nothing_of_worlds_and_skills() -> None:
     stand_ins = [name for name in MODULES if name.startswith("sdg.llm.babylang")]
     for name in stand_ins:
         for imported, by in reachable(name).items():
-            assert floor_of(imported) not in ("envs", "skills"), (
+            assert imported == "sdg.errors" or floor_of(imported) not in ("envs", "skills"), (
                 f"{name} reaches {imported} (imported by {by}): the stand-in reads nothing but the prompt's text."
             )
 
@@ -259,14 +269,43 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
         ("import sdg.verification.verify", "'skills' stands below 'sdg'"),
         ("def f():\n    from sdg.experiments import config", "skills/subgoal.py:2 imports sdg.experiments"),
         ("import importlib\nimportlib.import_module('sdg.llm')", "may not know it"),
+        ("R = Registry('r', {'x': 'sdg.llm.stand_in:BABYLANG'})", "imports sdg.llm.stand_in"),
         ("import torch", "whose door is experiments/baselines"),
         ("import requests", "which has no door"),
     ],
 )
 def test_faults_are_seen_and_explained(source: str, message: str) -> None:
-    found = list(imports(ast.parse(source), package="sdg.skills"))
+    tree = ast.parse(source)
+    found = [*imports(tree, package="sdg.skills"), *registered(tree)]
     faults = floor_faults("sdg.skills.subgoal", found) + door_faults("skills/subgoal.py", found)
     assert any(message in fault for fault in faults), faults
+
+
+OUTSIDE = {
+    "sdg.errors:SDGError": "the root",
+    "sdg.console:ReaderLeft": "the reader has gone: no fault",
+    "sdg.experiments.workers.node:LeftOut": "a signal",
+    "sdg.experiments.workers.workers:ShardFinished": "a signal",
+    "sdg.skills.checks.evaluation:Unsupported": "a signal",
+    "sdg.sandbox.guard.errors:GuardError": "the guard imports nothing of ours",
+    "sdg.sandbox.guard.errors:TooLarge": "raised inside generated code",
+}
+"""Exceptions that aren't errors of the package's own, and why."""
+
+
+def test_our_errors_have_one_root() -> None:
+    found = set()
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            bases = [getattr(base, "id", "") for base in node.bases] if isinstance(node, ast.ClassDef) else []
+            theirs = [
+                base
+                for base in bases
+                if isinstance(kind := getattr(builtins, base, 0), type) and issubclass(kind, Exception)
+            ]
+            if theirs and "SDGError" not in bases:
+                found.add(f"{name}:{getattr(node, 'name', '')}")
+    assert found == set(OUTSIDE), "an error of ours inherits sdg.errors.SDGError, so that a user can catch them all"
 
 
 def test_relative_imports_are_resolved() -> None:

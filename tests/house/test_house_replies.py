@@ -20,10 +20,11 @@ from sdg.sandbox.guard.extract import MAX_BLOCKS, MAX_PARSED_CHARS, MAX_REPLY_LI
 
 ROOT = Path(__file__).parents[2]
 READERS = [
-    *sorted((ROOT / "sdg/sandbox/guard").glob("*.py")), *sorted((ROOT / "sdg/hypothesis").glob("*.py")),
+    *sorted((ROOT / "sdg/sandbox/guard").glob("*.py")),
+    *sorted((ROOT / "sdg/hypothesis").glob("*.py")),
     *sorted((ROOT / "sdg/deduction").glob("*.py")),
     *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/replies", "prompts/sources")),
-]  # fmt: skip
+]
 LENGTH = 64_000
 LONGEST = "a|b\n" * (MAX_PARSED_CHARS // 4)
 DEGENERATE = {

@@ -9,7 +9,7 @@ from typing import Any
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.tasks import SEEN
 from sdg.envs.ui.world import UIWorld
-from sdg.experiments.bench.screens.exemplars import PLACE, Exemplar, Turn
+from sdg.experiments.bench.screens.exemplars import PLACE, Exemplar
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ScreenDesktop
 from sdg.gate.chain import OpenGate
@@ -95,10 +95,11 @@ def make_exemplar(browser: Browser, task: str) -> Exemplar | None:
         model = Scripted(task, lambda desktop=desktop: desktop.screenshot)  # type: ignore[misc]
         while (question := work.question()) is not None:
             said = model.complete(question)
-            turns.append(Turn(desktop.observe().text, _commands(said.text)))
+            turns.append({"observation": desktop.observe().text, "commands": _commands(said.text)})
             work.answer(said)
         if work.result().success and len(turns) <= MOST_TURNS:
-            return Exemplar(task, seed, world.mission, WHY[task], tuple(turns))
+            about = {"task": task, "seed": seed, "instruction": world.mission, "why": WHY[task]}
+            return about | {"turns": turns}
     return None
 
 
@@ -113,14 +114,7 @@ def main(tasks: Sequence[str] = SEEN) -> None:
     """Make them all and write them beside this file."""
     with Browser() as browser:
         found = [each for task in tasks if (each := make_exemplar(browser, task)) is not None]
-    rows = [
-        {
-            "task": each.task, "seed": each.seed, "instruction": each.instruction, "why": each.why,
-            "turns": [{"observation": turn.observation, "commands": list(turn.commands)} for turn in each.turns],
-        }
-        for each in found
-    ]  # fmt: skip
-    PLACE.write_text(json.dumps(rows, indent=1) + "\n")
+    PLACE.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -194,7 +194,7 @@ def _in_list(now: Situation) -> Plan | None:
     """Drag an entry of a list to another position."""
     match = re.match(r"drag (\w+) (?:to|down|up)\b", now.lower)
     entries = now.of_kind("text")
-    item = now.named(now.task.split()[1], "text")
+    item = now.find_named(now.task.split()[1], "text")
     if match is None or item is None or len(entries) < 3:
         return None
     entries = sorted(entries, key=lambda each: each.y)
@@ -288,7 +288,7 @@ def sides_counted(now: Situation) -> Plan | None:
         return None
     for each in shapes(now):
         sides = re.search(r"\b(\d+) sides\b", each.look)
-        found = now.named(sides[1], "button") if sides else None
+        found = now.find_named(sides[1], "button") if sides else None
         if found:
             return Plan([click(found)], "counted")
     return None

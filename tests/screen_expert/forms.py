@@ -33,11 +33,11 @@ def wanted_values(task: str) -> list[tuple[str, str]]:
 def entered_text(now: Situation) -> Plan | None:
     """Type what is quoted into the one field."""
     fields = now.of_kind(*FIELDS)
-    if not fields or not now.quoted or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
+    if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
     if re.search(r"\b(starts with|result|item that)\b", now.lower):
         return None
-    text = now.quoted[0]
+    text = now.quotations[0]
     if "lower case" in now.lower or "lowercase" in now.lower:
         text = text.lower()
     if "upper case" in now.lower or "uppercase" in now.lower:
@@ -104,7 +104,7 @@ def read_table(now: Situation) -> Plan | None:
     fields = now.of_kind(*FIELDS)
     if match is None or not fields:
         return None
-    name = now.named(match[1], "text")
+    name = now.find_named(match[1], "text")
     if name is None:
         return None
     beside = [each for each in now.of_kind("text") if abs(each.y - name.y) < 12 and each.place[0] > name.place[2]]

@@ -37,7 +37,7 @@ def messages(now: Situation) -> Plan | None:
     verb = message_verb(now)
     areas, fields = now.of_kind("text area"), now.of_kind("textbox")
     heads = [each for each in now.elements if each.text and plain(each.text).startswith("subject")]
-    opened = now.named("to me", "text")
+    opened = now.find_named("to me", "text")
     if heads and opened is None:
         corner = [each for each in now.elements if each.x > 240 and each.y < heads[0].y - 20]
         button = corner[0] if corner else Seen("icon", "", (282, 10, 310, 38))
@@ -53,7 +53,7 @@ def messages(now: Situation) -> Plan | None:
     if opened is not None:
         words = {"forward": ("Forward",), "reply": ("Reply",)}.get(verb)
         if words:
-            label = now.named(words[0], "text", "button", "link")
+            label = now.find_named(words[0], "text", "button", "link")
             thing = icon(now, verb) or label
             if label is not None and (thing is None or thing.kind == "text"):
                 above = [each for each in now.of_kind("icon", "button") if abs(each.x - label.x) < 20]
@@ -93,8 +93,8 @@ def message_verb(now: Situation) -> str:
 
 def reply_text(now: Situation) -> str:
     """The words of the reply."""
-    if now.quoted:
-        return now.quoted[-1]
+    if now.quotations:
+        return now.quotations[-1]
     match = re.search(r"(?:reply|respond|say|saying|text|message|with)[:,]?\s+([^,]+?)$", now.task, re.I)
     return match[1].strip() if match else ""
 
@@ -122,9 +122,9 @@ def people(now: Situation) -> tuple[str, str]:
 def posts(now: Situation) -> Plan | None:
     """Press a button that belongs to the posts of a user, on one of them or on so many."""
     user = re.search(r"@(\w+)", now.task)
-    if user is None or not now.quoted:
+    if user is None or not now.quotations:
         return None
-    name = now.quoted[0]
+    name = now.quotations[0]
     count = re.search(r"\bon (\d+) posts?\b", now.lower)
     heads = [each for each in now.of_kind("text", "link") if "@" in each.text]
     entries = [each for each in now.of_kind("text", "button", "link") if plain(each.text)[:1] == plain(name)[:1]]
@@ -172,14 +172,14 @@ def looked_for(now: Situation) -> Plan | None:
     if match is None:
         return None
     openers = _openers(now)
-    if not now.quoted or "find" not in now.lower:
+    if not now.quotations or "find" not in now.lower:
         if "expand" not in now.lower or not openers:
             return None
         if now.done:
             return ended(now, [])
         first = openers[0][1]
         return ended(now, [click(first)]) if now.submit() is None else Plan([click(first)], "opened")
-    wanted = now.quoted[0]
+    wanted = now.quotations[0]
     missed = bool(now.thoughts) and now.thoughts[-1].startswith("found it")
     there = [each for each in now.of_kind("link") if each.text.strip() == wanted] or [
         each for each in now.of_kind("link") if plain(each.text) == plain(wanted)
@@ -211,12 +211,12 @@ def _openers(now: Situation) -> list[tuple[str, Seen]]:
 
 def search_result(now: Situation) -> Plan | None:
     """Search, then click the nth result; results may go over several pages."""
-    if "search result" not in now.lower or not now.quoted:
+    if "search result" not in now.lower or not now.quotations:
         return None
     results = [each for each in now.of_kind("text", "link") if re.match(r"(https?:|www)", each.text.strip().lower())]
     fields = now.of_kind(*FIELDS)
     if not results:
-        return ended(now, fill(fields[0], now.quoted[0])) if fields else None
+        return ended(now, fill(fields[0], now.quotations[0])) if fields else None
     number, shown = ordinal(now.lower, 1) - 1, len(results)
     page = sum(note.startswith("page") for note in now.thoughts)
     if number // 3 > page:
@@ -278,9 +278,9 @@ def dismissed(now: Situation) -> Plan | None:
 
 def widget(now: Situation) -> Plan | None:
     """Click on a kind of widget."""
-    if "widget" not in now.lower or not now.quoted:
+    if "widget" not in now.lower or not now.quotations:
         return None
-    kind = WIDGETS.get(now.quoted[0].lower(), now.quoted[0].lower())
+    kind = WIDGETS.get(now.quotations[0].lower(), now.quotations[0].lower())
     found = now.of_kind(kind)
     return Plan([click(found[0])], "clicked") if found else None
 

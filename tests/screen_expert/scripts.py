@@ -68,7 +68,7 @@ def similar_words(now: Situation, pixels: np.ndarray) -> Plan:
     groups = [frozenset(line.split()) for line in LIKE]
     wanted = [group for group in groups for word in wanted_names(now.task) if word.lower() in group]
     ticks = [each for each in now.of_kind("checkbox") if any(label_right(now, each).lower() in one for one in wanted)]
-    return ended(now, [click(each) for each in ticks if not each.checked])
+    return ended(now, [click(each) for each in ticks if not each.is_checked])
 
 
 def polygon_sides(now: Situation, pixels: np.ndarray) -> Plan:
@@ -84,7 +84,7 @@ def polygon_sides(now: Situation, pixels: np.ndarray) -> Plan:
         x, y = x + (radius * np.cos(turn)).mean(), y + (radius * np.sin(turn)).mean()
     waves = np.abs(np.fft.rfft(radius - radius.mean()))
     sides = max(range(3, 8), key=lambda n: waves[n])
-    button = now.named(str(sides), "button")
+    button = now.find_named(str(sides), "button")
     return Plan([click(button)] if button else [])
 
 

@@ -24,10 +24,10 @@ from sdg.envs.ui.boxes import TrueElement, true_elements
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
-from sdg.envs.ui.parser.pages import made_up_page
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
 from tests.screen_parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
+from tests.screen_parser.pages import made_up_page
 
 FIRST_SEED = 1_000_000
 """Seeds of training begin here; evaluated ones are small numbers."""

@@ -17,20 +17,28 @@ from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
 from sdg.skills.library.store import load_library
-from sdg.skills.search.search import RandomSearch
+from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunFolder, RunSettings, read_journal
 from sdg.verification.verify import SearchedSubgoal, Verification
 from tests.adversarial.kills import units, weights
 
 LEVEL = "UnlockLocal"
 SMALL = (
-    f"levels=[{LEVEL}]", "instructions_per_level=3", "verify.method=random", "verify.t_verify=900",
-    "verify.most_per_subgoal=600", "induce.first_timesteps=512", "induce.train.total_timesteps=1024",
+    f"levels=[{LEVEL}]",
+    "instructions_per_level=3",
+    "verify.method=random",
+    "verify.t_verify=900",
+    "verify.most_per_subgoal=600",
+    "induce.first_timesteps=512",
+    "induce.train.total_timesteps=1024",
     "induce.train.n_envs=16",
-    "induce.fresh_starts=30", "induce.training_layouts=20", "induce.validation_layouts=20", "induce.rehearsals=0",
+    "induce.fresh_starts=30",
+    "induce.training_layouts=20",
+    "induce.validation_layouts=20",
+    "induce.rehearsals=0",
     "induce.use_unconfirmed=true",
     "processes=1",
-)  # fmt: skip
+)
 
 
 class Killed(BaseException):
@@ -74,8 +82,10 @@ def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) ->
     first = {row["unit"].rpartition("/")[0]: row["verified"] for row in rows if int(row["unit"][-1]) < 2}
     again = {row["unit"].rpartition("/")[0] for row in rows if int(row["unit"][-1]) >= 2}
     assert again == {task for task, verified in first.items() if not verified} != set()
-    spent = [sum(row["searched_steps"] for row in rows if row["unit"].startswith(task) and int(row["unit"][-1]) >= 2)
-             for task in again]  # fmt: skip
+    spent = [
+        sum(row["searched_steps"] for row in rows if row["unit"].startswith(task) and int(row["unit"][-1]) >= 2)
+        for task in again
+    ]
     assert max(spent) <= 900, "T_verify is for an instruction and a cycle"
 
 

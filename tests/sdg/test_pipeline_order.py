@@ -12,7 +12,7 @@ from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
-from sdg.skills.search.search import RandomSearch
+from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunFolder, RunSettings
 
 

@@ -6,12 +6,49 @@ Run in a copy of the tree from which BabyAI was taken out (`tests/sdg/test_other
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.modules["minigrid"] = None  # type: ignore[assignment]  # importing it fails from here on
+
+
+def lamp_model() -> Any:
+    """A fake that knows how a corridor's tasks unfold: it reads the task and the skills' names from the prompt."""
+    from sdg.llm.fakes import FakeModel
+
+    return FakeModel(_about_lamps, name="fake (lamps)")
+
+
+_SEE = "def check_{n}():\n    return len(find_lamps('{lamp}')) > 0"
+_STAND = "def check_{n}():\n    return any(lamp.distance == 0 for lamp in find_lamps('{lamp}'))"
+_LIT = "def check_{n}():\n    return any(lamp.is_on for lamp in find_lamps('{lamp}'))"
+_GOALS = (("see the {lamp}", _SEE), ("stand at the {lamp}", _STAND), ("switch on the {lamp}", _LIT))
+
+
+def _about_lamps(prompt: str) -> str:
+    if "## Subgoals to translate" in prompt:
+        lines = re.findall(r"^(\d+)\. (.*) the (\w+ lamp)$", prompt, re.MULTILINE)
+        return "\n".join(f"{number}. {what.replace(' ', '_')} | {lamp}" for number, what, lamp in lines)
+    verb, lamp = re.findall(r"^(visit|light) the (\w+ lamp)$", prompt, re.MULTILINE)[-1]
+    goals = _GOALS[: 3 if verb == "light" else 2]
+    if "## Task to split" in prompt:
+        return "\n".join(
+            f"Goal {n}: {told.format(lamp=lamp)}\n```python\n{check.format(n=n, lamp=lamp)}\n```"
+            for n, (told, check) in enumerate(goals, 1)
+        )
+    if "## Instruction to carry out" in prompt:
+        calls = [f"    {name}('{lamp}')" for told, _ in goals for name in _skills(prompt, told.split(" the ")[0])]
+        return "```python\ndef program():\n" + "\n".join(calls or ["    return"]) + "\n```"
+    return "Yes"
+
+
+def _skills(prompt: str, what: str) -> list[str]:
+    """The first skill whose subgoals begin with these words."""
+    return re.findall(rf'^(\w+)\(thing\): .*"{what} the', prompt, re.MULTILINE)[:1]
 
 
 def main(place: Path) -> None:
@@ -22,12 +59,12 @@ def main(place: Path) -> None:
     from sdg.envs.domains import domain
     from sdg.envs.instructions import seeds
     from sdg.induction.induce import InduceSettings
-    from sdg.llm.fakes import lamp_model
     from sdg.pipeline.pipeline import Pipeline
     from sdg.pipeline.plan import Plan
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.library.store import load_library, save_library
-    from sdg.skills.search.search import RandomSearch, SearchSettings
+    from sdg.skills.search.count_search import RandomSearch
+    from sdg.skills.search.search import SearchSettings
     from sdg.storage import RunFolder, RunSettings
 
     corridor, model = domain("corridor"), lamp_model()
@@ -35,13 +72,16 @@ def main(place: Path) -> None:
     train = TrainSettings(total_timesteps=6_000, n_envs=16, horizon=20, evaluate_every=1_000, ppo=ppo)
     induce = InduceSettings(first_timesteps=4_000, fresh_starts=60, train=train)
     plan = Plan(
-        levels=corridor.levels(), instructions=6, seed=0, training_layouts=40, validation_layouts=20,
-        induce=induce, domain=corridor,
-    )  # fmt: skip
+        levels=corridor.levels(),
+        instructions=6,
+        seed=0,
+        training_layouts=40,
+        validation_layouts=20,
+        induce=induce,
+        domain=corridor,
+    )
     folder = RunFolder.start(place / "run", RunSettings({}, "", 0))
-    grounding = Pipeline(
-        plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet()
-    )  # fmt: skip
+    grounding = Pipeline(plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet())
     rows = grounding.ground()
     learning = grounding.learning()
     found = learning.discover(grounding.experiences())

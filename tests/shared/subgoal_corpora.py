@@ -33,11 +33,17 @@ COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 THINGS = ("ball", "box", "key")
 
 RECORDED_KINDS = (
-    ("look around", "look around"), ("discover an unexplored", "find unexplored door"),
-    ("go next to an unexplored", "go to unexplored door"), ("open the unexplored", "open unexplored door"),
-    ("enter", "enter unexplored room"), ("discover", "discover"), ("go next to", "go next to"),
-    ("pick up", "pick up"), ("face a free cell", "face a free cell next to"), ("open", "open door"),
-)  # fmt: skip
+    ("look around", "look around"),
+    ("discover an unexplored", "find unexplored door"),
+    ("go next to an unexplored", "go to unexplored door"),
+    ("open the unexplored", "open unexplored door"),
+    ("enter", "enter unexplored room"),
+    ("discover", "discover"),
+    ("go next to", "go next to"),
+    ("pick up", "pick up"),
+    ("face a free cell", "face a free cell next to"),
+    ("open", "open door"),
+)
 """How subgoals of the recorded hypotheses begin -> their kind, given by hand."""
 
 

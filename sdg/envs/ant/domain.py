@@ -51,9 +51,9 @@ class AntDomain(PlainDomain):
         _NOWHERE.functions(),
         (Spot, Cell, Direction),
         "Lengths are in metres, angles in degrees counterclockwise from east (the x axis). A thing is a spot (`red "
-        "spot`, or `goal`) or a cell (`cell 1 3`: row 1 from the north, column 3 from the west); functions take its "
-        "name or its record. Spot has name, x, y, row, column, visited; Cell has name, x, y, row, column; Direction "
-        "has name, degrees.",
+        "spot`, `green spot`, `blue spot`, `yellow spot`; where none of them is, `goal`) or a cell (`cell 1 3`: row 1 "
+        "from the north, column 3 from the west); functions take its name or its record. Spot has name, x, y, row, "
+        "column, visited; Cell has name, x, y, row, column; Direction has name, degrees.",
         for_checks=frozenset({"nearer", "moved"}),
     )
     texts: Mapping[str, str] = PromptTexts("sdg.envs.ant.prompts")

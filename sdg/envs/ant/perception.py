@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from sdg.envs.defaults import PlainPerception, name_of
 
 SIZE = 4.0
 """Width of a cell, metres."""
+BREADTH = 1.2
+"""Metres between walls that the ant needs to pass."""
+PASSED = 0.6
+"""Metres from a place on the way at which the next one is made for."""
 UPRIGHT = 0.3
 """Smallest upward part of the body's own z axis (1: level, -1: on its back) with which it can walk."""
 
@@ -41,6 +46,41 @@ class Maze:
     def cell(self, x: float, y: float) -> tuple[int, int]:
         """(row, column) of the cell around a place; it may lie outside."""
         return math.floor(len(self.walls) / 2 - y / SIZE), math.floor(x / SIZE + len(self.walls[0]) / 2)
+
+    @cached_property
+    def _steps(self) -> dict[tuple[tuple[int, int], tuple[int, int]], tuple[int, int]]:
+        """(cell, goal) -> the next cell on a shortest way between free cells that share sides."""
+        following: dict[tuple[tuple[int, int], tuple[int, int]], tuple[int, int]] = {}
+        for goal in self.free:
+            border = [goal]
+            for cell in border:  # grows as it is walked: breadth first
+                for other in ((cell[0] + r, cell[1] + c) for r, c in ((-1, 0), (1, 0), (0, -1), (0, 1))):
+                    if other in self.free and other not in border:
+                        border.append(other)
+                        following[other, goal] = cell
+        return following
+
+    def way(self, start: tuple[float, float], goal: tuple[float, float]) -> list[tuple[float, float]]:
+        """Places to walk through from a start to a goal, the goal last: the middles of the sides between cells of a
+        shortest way, or the goal alone where nothing stands between or no way is known."""
+        here, there = self.cell(*start), self.cell(*goal)
+        if here == there or self._is_open(np.array(start), np.array(goal)):
+            return [goal]
+        places = []
+        while here != there and (here, there) in self._steps:
+            following = self._steps[here, there]
+            (x, y), (u, v) = self.centre(*here), self.centre(*following)
+            places.append(((x + u) / 2, (y + v) / 2))
+            here = following
+        return [*places, goal]
+
+    def _is_open(self, start: np.ndarray, goal: np.ndarray) -> bool:
+        """Whether a body of BREADTH passes straight between two places."""
+        along = goal - start
+        length = float(np.hypot(*along))
+        across = np.array([-along[1], along[0]]) / length * BREADTH / 2
+        places = start + np.linspace(0, 1, int(length / 0.4) + 2)[:, None] * along
+        return not self.are_walls(np.concatenate([places + across, places - across])).any()
 
     def are_walls(self, places: np.ndarray) -> np.ndarray:
         """bool (n,): whether places f64 (n, 2) are in a wall, or outside of the maze, which walls enclose."""
@@ -143,16 +183,17 @@ class AntPerception(PlainPerception):
         return sorted(found, key=lambda spot: math.dist((spot.x, spot.y), self.get_position()))
 
     def distance(self, thing: str) -> float:
-        """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres."""
+        """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres, as
+        if there were no walls. An error, which a check counts as False, for what isn't there."""
         return math.dist(self.get_position(), self._place(thing))
 
     def nearer(self, thing: str) -> float:
-        """By how many metres the ant is nearer to a spot or a cell than when the subgoal began, or has moved in a
-        direction; negative: farther."""
+        """By how many metres the way to a spot or a cell, around walls, is shorter than when the subgoal began, or how
+        far the ant has moved in a direction; negative: farther."""
         if parse(name_of(thing))[0] == DIRECTION:
             return self.moved(thing)
         place = self._place(thing)
-        return math.dist((self._began.x, self._began.y), place) - math.dist(self.get_position(), place)
+        return self._length((self._began.x, self._began.y), place) - self._length(self.get_position(), place)
 
     def moved(self, direction: str) -> float:
         """How many metres the ant has moved in a direction ("east", "northwest", "direction 30") since the subgoal
@@ -166,14 +207,17 @@ class AntPerception(PlainPerception):
         return Direction(f"direction {degrees}", degrees)
 
     def bearing(self, kind: int, which: int) -> float | None:
-        """Radians from the x axis to a `sdg.envs.ant.language.Target`, straight; None where there is none."""
+        """Radians from the x axis in which the way to a `sdg.envs.ant.language.Target` begins; None where there is
+        none."""
         if kind == DIRECTION:
             return math.radians(which)
         try:
-            x, y = self._centre(kind, which)
+            way = self._maze.way(self.get_position(), self._centre(kind, which))
         except ValueError:
             return None
-        return math.atan2(y - self.pose.y, x - self.pose.x)
+        here = self.get_position()
+        x, y = next((place for place in way if math.dist(place, here) > PASSED), way[-1])
+        return math.atan2(y - here[1], x - here[0])
 
     def is_wall(self, x: float, y: float) -> bool:
         """Whether a place is in a wall."""
@@ -195,6 +239,10 @@ class AntPerception(PlainPerception):
         rows = ["".join("#" if wall else "." for wall in line) for line in self._maze.walls]
         stands = "upright" if self.is_upright() else "fallen over"
         return "\n".join([f"Step {self.pose.steps}.", f"{pose}, {stands}.", *spots, "Map (# wall, . free):", *rows])
+
+    def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
+        way = [start, *self._maze.way(start, goal)]
+        return sum(math.dist(one, other) for one, other in pairwise(way))
 
     def _place(self, thing: object) -> tuple[float, float]:
         kind, which = parse(name_of(thing))

@@ -33,13 +33,13 @@ class Bot:
             known |= seen[: known.shape[0], : known.shape[1]]
         search = self._bot._breadth_first_search
 
-        def counted(*args: Any, **options: Any) -> Any:
+        def count(*args: Any, **options: Any) -> Any:
             self._searches += 1
             if self._searches > MOST_SEARCHES:
                 raise RuntimeError("the bot does not come to a decision")
             return search(*args, **options)
 
-        self._bot._breadth_first_search = counted
+        self._bot._breadth_first_search = count
 
     def __call__(self, last: int | None) -> int | None:
         """Its next action after its advice `last` was followed or not; None from then on when it has none."""

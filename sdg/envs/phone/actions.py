@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.errors import SDGError
+
 FORMS: Mapping[str, str] = {
     "Tap": '{"element": 7} or {"coords": [x, y]}',
     "Long Press": '{"element": 7} or {"coords": [x, y]}',
@@ -46,7 +48,7 @@ _ARGUMENTS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-class ActionError(ValueError):
+class ActionError(SDGError, ValueError):
     """What was asked for is no action; the message says what there is instead."""
 
 
@@ -124,8 +126,14 @@ def read_action(written: object) -> Action:
         raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {given!r:.80}')
     keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
     found: dict[str, Any] = {keys.get(str(key), str(key)): value for key, value in given.items() if value is not None}
-    takes = {"Tap": "element at", "Long Press": "element at", "Swipe": "element at to direction distance",
-             "Type": "text", "finish": "text", "Wait": "seconds"}  # fmt: skip
+    takes = {
+        "Tap": "element at",
+        "Long Press": "element at",
+        "Swipe": "element at to direction distance",
+        "Type": "text",
+        "finish": "text",
+        "Wait": "seconds",
+    }
     if name not in FORMS:
         return Action(name)  # which refuses it
     unknown = found.keys() - takes.get(name, "").split()

@@ -6,11 +6,12 @@ from typing import Literal, Protocol
 
 from sdg.envs.phone.actions import Action, ActionError, Point, swipe_ends
 from sdg.envs.phone.tree import UiTree
+from sdg.errors import SDGError
 
 Key = Literal["Enter", "Home", "Back"]
 
 
-class DeviceLost(RuntimeError):
+class DeviceLost(SDGError, RuntimeError):
     """The phone doesn't answer any more: unplugged, crashed or hung. The episode is lost, the next may go well."""
 
 

@@ -74,7 +74,7 @@ def held_out() -> frozenset[str]:
 
 
 @cache
-def measured() -> frozenset[str]:
+def measured_tasks() -> frozenset[str]:
     """Ids of the 60 tasks that a model is measured on: the held out ones, and a sample of the others."""
     others = (each.id for each in embedded_tasks() if each.id not in held_out())
     return held_out() | _sample(others, MEASURED_COUNT - HELD_OUT_COUNT)

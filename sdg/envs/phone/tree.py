@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from zlib import crc32
 
 from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.errors import SDGError
 
 Bounds = tuple[int, int, int, int]
 
@@ -43,7 +44,7 @@ _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class DumpError(ValueError):
+class DumpError(SDGError, ValueError):
     """A dump that can't be read; the message says why."""
 
 

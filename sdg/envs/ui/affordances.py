@@ -71,7 +71,7 @@ class ScreenAffordances:
         element, the command's target first, and one for none of them (`sdg.envs.ui.effects`)."""
         phrase, found = asked_for(asks, argument, before.parsed)
         if after is None:
-            return np.array(_named(phrase, found, before.parsed), np.float32)
+            return np.array(_likeness_of_name(phrase, found, before.parsed), np.float32)
         target = found[0].element if found else ScreenElement(0, "shape", "", (0, 0, SCREEN, SCREEN))
         elements = (target, *(each for each in before.parsed if each is not target))
         return effects(before.picture, after.picture, elements, after.parsed, phrase.typed)
@@ -148,7 +148,7 @@ def _named_by(
     return phrase, sorted(found, key=lambda each: each.element is not there)
 
 
-def _named(phrase: Phrase, found: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
+def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
     """What speaks for the named thing's being there."""
     same = [each for each in found if each.kind and each.look]
     page = alike_page(elements)

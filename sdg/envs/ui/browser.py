@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, Command
 from sdg.envs.ui.tasks import task_name
+from sdg.errors import SDGError
 
 SCALE = 2
 STRIP = 50
@@ -77,11 +78,11 @@ _STATE = """() => {
 }"""
 
 
-class NoBrowser(RuntimeError):
+class NoBrowser(SDGError, RuntimeError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 
-class PageError(RuntimeError):
+class PageError(SDGError, RuntimeError):
     """A page that never loaded, raised or went away."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.errors import SDGError
+
 SCREEN = 320
 """Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
 MOST_TEXT = 1000
@@ -39,13 +41,13 @@ ARGUMENTS: Mapping[str, str] = {
 """Each command and the one argument that it takes."""
 
 
-class CommandError(ValueError):
+class ScreenCommandError(SDGError, ValueError):
     """What was asked for is no command; the message says what there is instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: its name, and a point (x, y) in pixels, a key or a text. Raises CommandError for anything else."""
+    """One command: its name, and a point (x, y) in pixels, a key or a text. Raises ScreenCommandError otherwise."""
 
     name: str
     argument: tuple[int, int] | str
@@ -53,20 +55,20 @@ class Command:
     def __post_init__(self) -> None:
         kind = ARGUMENTS.get(self.name)
         if kind is None:
-            raise CommandError(f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}")
+            raise ScreenCommandError(f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}")
         if kind == "coords":
             point = self.argument
             if not (isinstance(point, tuple) and len(point) == 2 and all(type(value) is int for value in point)):
-                raise CommandError(f"{self.name} takes a point [x, y] of whole pixels, not {point!r:.60}")
+                raise ScreenCommandError(f"{self.name} takes a point [x, y] of whole pixels, not {point!r:.60}")
             if not all(0 <= value < SCREEN for value in point):
                 inside = f"x and y are 0 to {SCREEN - 1}"
-                raise CommandError(f"{self.name} {list(point)!r:.60} is outside the screenshot: {inside}")
+                raise ScreenCommandError(f"{self.name} {list(point)!r:.60} is outside the screenshot: {inside}")
         elif not isinstance(self.argument, str):
-            raise CommandError(f"{self.name} takes a {kind}, not {self.argument!r:.60}")
+            raise ScreenCommandError(f"{self.name} takes a {kind}, not {self.argument!r:.60}")
         elif kind == "key" and self.argument not in KEYS:
-            raise CommandError(f"there is no key {self.argument!r:.40}; there are {', '.join(KEYS)}")
+            raise ScreenCommandError(f"there is no key {self.argument!r:.40}; there are {', '.join(KEYS)}")
         elif len(self.argument) > MOST_TEXT:
-            raise CommandError(f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(self.argument)}")
+            raise ScreenCommandError(f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(self.argument)}")
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
@@ -78,15 +80,15 @@ class Command:
 
 
 def command_from_json(value: object) -> Command:
-    """A command as a model wrote it. Raises CommandError; numbers with a fraction are rounded, digits in text read."""
+    """A command as a model wrote it. Raises ScreenCommandError; fractions are rounded, digits in text read."""
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
-        raise CommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
+        raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
     name, arguments = value["name"].strip(), value.get("args")
     kind = ARGUMENTS.get(name)
     if kind is None:
         return Command(name, "")
     if not isinstance(arguments, Mapping) or kind not in arguments:
-        raise CommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
+        raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
     argument = arguments[kind]
     return Command(name, _point(name, argument) if kind == "coords" else argument)
 
@@ -95,5 +97,5 @@ def _point(name: str, value: object) -> tuple[int, int]:
     try:
         x, y = (round(float(part)) for part in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
-        raise CommandError(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
+        raise ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
     return x, y

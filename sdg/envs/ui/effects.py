@@ -302,8 +302,8 @@ def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None)
     new, old = set(pairs.new_words) - {""}, set(pairs.words) - {""}
     added, later = "\n".join(sorted(new - old)), "\n".join(sorted(new))
     asked = alike(typed or "")
-    kept = np.array([_kept(said, later) for said in names])
-    fresh = np.array([_kept(said, added) for said in names])
+    kept = np.array([_share_kept(said, later) for said in names])
+    fresh = np.array([_share_kept(said, added) for said in names])
     middles = (boxes[:, 1] + boxes[:, 3]) / 2
     near = np.exp(-np.abs(middles[:, None] - middles[None, :]) / NEAR) * np.array([len(said) > 2 for said in names])
     np.fill_diagonal(near, 0)
@@ -324,7 +324,7 @@ def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None)
     return np.array(rows, float)
 
 
-def _kept(said: str, later: str) -> float:
+def _share_kept(said: str, later: str) -> float:
     """Whether words stand in a text, or at least how they begin: on many screens they are cut off."""
     if len(said) < 3:
         return 0.0

@@ -28,9 +28,16 @@ from sdg.envs.ui.commands import ARGUMENTS, KEYS
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
 PAGE_KEYS: Mapping[str, str] = {
-    **KEYS, "<Tab>": "Tab", "<Escape>": "Escape", "<Delete>": "Delete", "<Space>": "Space", "<Up>": "ArrowUp",
-    "<Down>": "ArrowDown", "<Left>": "ArrowLeft", "<Right>": "ArrowRight",
-}  # fmt: skip
+    **KEYS,
+    "<Tab>": "Tab",
+    "<Escape>": "Escape",
+    "<Delete>": "Delete",
+    "<Space>": "Space",
+    "<Up>": "ArrowUp",
+    "<Down>": "ArrowDown",
+    "<Left>": "ArrowLeft",
+    "<Right>": "ArrowRight",
+}
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
@@ -251,10 +258,13 @@ class PageWorld:
             mouse.move(x, y, steps=5 if name == "MOUSEUP_COORDS" else 1)
             far = SCROLLED * self.size[1]
             acts = {
-                "CLICK_COORDS": lambda: mouse.click(x, y), "DBLCLICK_COORDS": lambda: mouse.dblclick(x, y),
-                "MOUSEDOWN_COORDS": mouse.down, "MOUSEUP_COORDS": mouse.up,
-                "SCROLL_DOWN_COORDS": lambda: mouse.wheel(0, far), "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -far),
-            }  # fmt: skip
+                "CLICK_COORDS": lambda: mouse.click(x, y),
+                "DBLCLICK_COORDS": lambda: mouse.dblclick(x, y),
+                "MOUSEDOWN_COORDS": mouse.down,
+                "MOUSEUP_COORDS": mouse.up,
+                "SCROLL_DOWN_COORDS": lambda: mouse.wheel(0, far),
+                "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -far),
+            }
             acts.get(name, lambda: None)()
 
     def _settle(self) -> None:

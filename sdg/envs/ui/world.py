@@ -98,16 +98,18 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
         """Begin the episode of a seed, or of one drawn. Raises PageError when the page doesn't come up."""
         super().reset(seed=seed)
         self._world.reset(int(self.np_random.integers(2**31)) if seed is None else seed)
-        return self._seen(), {"success": False}
+        return self._observation(), {"success": False}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Carry out one command. Raises CommandError for one that there isn't, PageError when the page breaks."""
+        """Carry out one command. Raises ScreenCommandError for one that there isn't, PageError when the page breaks."""
         name = NAMES[int(action["name"])]
         argument = {
-            "coords": tuple(map(int, action["coords"])), "key": KEY_NAMES[int(action["key"])], "text": action["text"],
-        }[ARGUMENTS[name]]  # fmt: skip
+            "coords": tuple(map(int, action["coords"])),
+            "key": KEY_NAMES[int(action["key"])],
+            "text": action["text"],
+        }[ARGUMENTS[name]]
         done = self._world.step(Command(name, argument))
-        return self._seen(), done.reward, done.terminated, done.truncated, {"success": done.success}
+        return self._observation(), done.reward, done.terminated, done.truncated, {"success": done.success}
 
     def render(self) -> np.ndarray:
         """The screenshot, RGB u8 (320, 320, 3)."""
@@ -118,6 +120,6 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
         if self._own:
             self._world.browser.close()
 
-    def _seen(self) -> dict[str, Any]:
+    def _observation(self) -> dict[str, Any]:
         words = "".join(letter if letter in LETTERS else " " for letter in self._world.mission)[:MOST_WORDS]
         return {"screenshot": self._world.render(), "instruction": words}

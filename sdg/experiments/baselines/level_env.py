@@ -1,4 +1,4 @@
-"""A whole "go to" level on the engine for PPO, with the inputs that skills see (not mirrored)."""
+"""A whole level on the engine for PPO, with the inputs that skills see (not mirrored)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,12 @@ import numpy as np
 from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.state import VIEW
-from sdg.envs.babyai.perception import description, memory
+from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.practice.batch_world import begin_rows, step_rows
 from sdg.envs.babyai.practice.inputs import AS_IT_IS, MAP_INPUTS, SIZE, write_features
 from sdg.envs.batch import Inputs
 from sdg.envs.kernels import kernel
 from sdg.skills.learning.vec_env import RowsVecEnv
-
-
-def target_of(mission: str) -> np.ndarray:
-    """What "go to ..." names, as an int16 row (4,). ValueError for any other mission."""
-    if not mission.startswith("go to "):
-        raise ValueError(f"not a mission of one place to go to: {mission!r}")
-    return np.array(description.parse(mission.removeprefix("go to ")), np.int16)
 
 
 @kernel
@@ -36,9 +29,7 @@ class LevelVecEnv(RowsVecEnv):
 
     inputs: Inputs = MAP_INPUTS
 
-    def __init__(
-        self, bank: LevelBank, n: int, *, seed: int, target_of: Callable[[str], np.ndarray] = target_of
-    ) -> None:
+    def __init__(self, bank: LevelBank, n: int, *, seed: int, target_of: Callable[[str], np.ndarray]) -> None:
         super().__init__(n)
         self.bank, self.state, self.memory = bank, state.create(n), memory.create(n)
         self._rng = np.random.default_rng(seed)
@@ -85,16 +76,3 @@ class LevelVecEnv(RowsVecEnv):
         out = np.zeros((self.num_envs, SIZE), np.uint8)
         _write_rows(self.memory, self._targets, np.arange(self.num_envs), out)
         return out
-
-
-def success(act: Callable[[np.ndarray], np.ndarray], bank: LevelBank, *, seed: int) -> float:
-    """Share of the bank's layouts, each played once by `act`, in which the mission succeeds in time."""
-    env = LevelVecEnv(bank, len(bank), seed=seed)
-    rows = np.arange(len(bank))
-    env.begin(rows, rows)
-    observations, going, won = env._features(), np.ones(len(bank), np.bool_), 0
-    while going.any():
-        observations, rewards, dones, _ = env.step(act(observations))
-        won += int((going & dones & (rewards > 0)).sum())
-        going &= ~dones
-    return won / len(bank)

@@ -20,6 +20,7 @@ from sdg.envs.domain import Domain
 from sdg.experiments.baselines.paper_policy import HEAD, PaperPolicy, PaperTrunk
 from sdg.skills.learning.ppo import PPOSettings
 from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import PracticeEnv
@@ -147,8 +148,10 @@ class PaperLearner:
 class _PaperModel:
     """The paper's model as a learner of skills (`sdg.skills.learning.Learner`)."""
 
-    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PaperLearner:
-        """Practise one skill; `settings` are a `sdg.skills.learning.train.TrainSettings`."""
+    def practise(
+        self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None
+    ) -> PaperLearner:
+        """Practise one skill."""
         practice = PaperPractice(
             starts,
             settings.n_envs,

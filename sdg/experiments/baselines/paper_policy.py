@@ -115,11 +115,11 @@ class PaperPolicy:
     def logits_of(self, views: np.ndarray, texts: list[str]) -> np.ndarray:
         """Action logits f32 (n, 6) of packed views u8 (n, 7, 7) and a text each."""
         with torch.inference_mode():
-            said = torch.stack([self._said(text) for text in texts])
+            said = torch.stack([self._encode_text(text) for text in texts])
             out: np.ndarray = self._network(torch.from_numpy(views.reshape(len(views), -1)).long(), said).numpy()
         return out
 
-    def _said(self, text: str) -> torch.Tensor:
+    def _encode_text(self, text: str) -> torch.Tensor:
         """The GRU's last state f32 (words,) after a text; kept, because a skill's argument lasts many steps."""
         if text not in self._texts:
             if len(self._texts) > 10_000:

@@ -35,10 +35,18 @@ from sdg.skills.subgoal import CheckFunction
 
 FAR = 7
 KINDS = {
-    "discover": "discover", "goto": "go_next_to", "pick": "pick_up", "face": "face_free_cell_next_to",
-    "put": "put_next_to", "open": "open_door", "look": "look_around", "find_exit": "find_unexplored_door",
-    "goto_exit": "go_to_unexplored_door", "open_exit": "open_unexplored_door", "enter": "enter_new_room",
-}  # fmt: skip
+    "discover": "discover",
+    "goto": "go_next_to",
+    "pick": "pick_up",
+    "face": "face_free_cell_next_to",
+    "put": "put_next_to",
+    "open": "open_door",
+    "look": "look_around",
+    "find_exit": "find_unexplored_door",
+    "goto_exit": "go_to_unexplored_door",
+    "open_exit": "open_unexplored_door",
+    "enter": "enter_new_room",
+}
 NEEDS_TARGET = frozenset({"goto", "pick", "face", "put", "open"})
 
 State = tuple[int, int, int]
@@ -158,11 +166,11 @@ class RoomPolicy:
 
 
 def facing(goals: Cells) -> Callable[[int, int, int], bool]:
-    def faced(x: int, y: int, heading: int) -> bool:
+    def is_faced(x: int, y: int, heading: int) -> bool:
         dx, dy = ahead(heading)
         return (x + dx, y + dy) in goals
 
-    return faced
+    return is_faced
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""A level of a world of torques as one gymnasium environment, for flat learners: what skills are compared with.
+"""A level of a world as one gymnasium environment, for flat learners: what skills are compared with.
 
-The reward is the mission's own: 1 when it is done, nothing before. An observation is what policies of skills see, about
-the first thing that the mission names, and where the body and that thing are, so that hindsight (HER) can relabel it.
+The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv` is any world's; `WorldEnv` says beside
+what is seen where the body and the thing are, so that hindsight (HER) can relabel it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.envs.spaces import spaces_of
@@ -38,44 +39,58 @@ GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "t
 """By world: what has to come together, how many numbers a place has, and how near, in metres."""
 
 
-class WorldEnv(gym.Env[Any, Any]):
-    """One level; every episode is another of `count` training seeds, drawn by `seed`."""
+class MissionEnv(gym.Env[Any, Any]):
+    """One level; every episode is another of `count` training seeds, chosen by `seed`.
 
-    def __init__(self, world: str, level: str, *, count: int = 1000, seed: int = 0) -> None:
-        self.domain, self._rng = domain(world), np.random.default_rng(seed)
-        self.world: Any = self.domain.open(level)
+    An observation is what policies of skills see, about the first thing that the mission names.
+    """
+
+    def __init__(self, world: Domain, level: str, *, count: int = 1000, seed: int = 0) -> None:
+        self.domain, self._rng = world, np.random.default_rng(seed)
+        self.world: Any = world.open(world.level_name(level))
         self._seeds = seeds("training", count=count, seed=seed)
-        self._goals, places, self.near = GOALS[world]
-        inputs, self.action_space = spaces_of(self.domain.inputs)
-        place = spaces.Box(-np.inf, np.inf, (places,), np.float64)
-        self.observation_space = spaces.Dict({"observation": inputs, "achieved_goal": place, "desired_goal": place})
-        self._target, self._named = self.domain.language.row(""), ""
+        self.observation_space, self.action_space = spaces_of(world.inputs)
+        self._target, self._named = world.language.row(""), ""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin another episode; `options["seed"]` names one."""
         super().reset(seed=seed)
         chosen = (options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])
         self.world.reset(int(chosen))
-        named = self.domain.language.mentions(self.world.mission)
-        self._named = named[0] if named else self.world.perception().elements()[0].name
-        self._target = self.domain.language.row(self._named)
-        return self._observation()[0], {}
+        elements = self.world.perception().elements()
+        named = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
+        self._named, self._target = named[0], self.domain.language.row(named[0])
+        return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Apply torques, as the body's own motors number them in the frame that was shown."""
+        """Take one action, as the body numbers them in the frame that was shown."""
         result = self.world.step(self.domain.inputs.actions_to_world(np.asarray(action)[None], self._frame)[0])
-        seen, info = self._observation()[0], {"is_success": result.success}
+        seen, info = self._observation(), {"is_success": result.success}
         return seen, result.reward, result.terminated, result.truncated, info
+
+    def _observation(self) -> Any:
+        out = np.zeros(self.domain.inputs.size, self.domain.inputs.dtype)
+        self._frame = np.array([self.domain.inputs.write_row(self.world.memory, 0, self._target, out)])
+        return out
+
+
+class WorldEnv(MissionEnv):
+    """The same with `achieved_goal` and `desired_goal`: where the body and the thing are, f64 (2,) or (3,), metres."""
+
+    def __init__(self, world: str, level: str, *, count: int = 1000, seed: int = 0) -> None:
+        super().__init__(domain(world), level, count=count, seed=seed)
+        self._goals, places, self.near = GOALS[world]
+        place = spaces.Box(-np.inf, np.inf, (places,), np.float64)
+        seen = {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
+        self.observation_space = spaces.Dict(seen)
 
     def compute_reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
         """1 where the places (..., k) are near enough, for relabelled goals."""
         return (np.linalg.norm(achieved - desired, axis=-1) <= self.near).astype(np.float32)
 
-    def _observation(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        out = np.zeros(self.domain.inputs.size, np.float32)
-        self._frame = np.array([self.domain.inputs.write_row(self.world, 0, self._target, out)])
+    def _observation(self) -> Any:
         achieved, desired = self._goals(self.world, self._named)
-        return {"observation": out, "achieved_goal": achieved, "desired_goal": desired}, self._frame
+        return {"observation": super()._observation(), "achieved_goal": achieved, "desired_goal": desired}
 
 
 def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> Any:
@@ -89,9 +104,16 @@ def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> A
     if name == "flat-ppo":
         rows = DummyVecEnv([partial(WorldEnv, world, level, seed=1000 * seed + n) for n in range(16)])
         model: Any = PPO(
-            "MultiInputPolicy", rows, n_steps=256, batch_size=1024, n_epochs=5, gamma=0.99, seed=seed, device="cpu",
+            "MultiInputPolicy",
+            rows,
+            n_steps=256,
+            batch_size=1024,
+            n_epochs=5,
+            gamma=0.99,
+            seed=seed,
+            device="cpu",
             policy_kwargs={"log_std_init": -0.5},
-        )  # fmt: skip
+        )
     else:
         hindsight: dict[str, Any] = {"replay_buffer_class": HerReplayBuffer} if name == "sac-her" else {}
         rows = DummyVecEnv([lambda: WorldEnv(world, level, seed=seed)])

@@ -38,11 +38,11 @@ from sdg.experiments.config.assembly import LIBRARY, settings_of
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import Recipe
 from sdg.experiments.play.players import FlatRecipe, PlannerRecipe, recipes
+from sdg.experiments.results.comparison import PlannerSettings, compare, library_checksum
+from sdg.experiments.results.ledger import seed_set
+from sdg.experiments.results.rows import Instructions, Summary
 from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR
 from sdg.experiments.run.runs import run
-from sdg.experiments.table.comparison import PlannerSettings, compare, library_checksum
-from sdg.experiments.table.ledger import seed_set
-from sdg.experiments.table.rows import Instructions, Summary
 from sdg.skills.library.store import load_library
 from sdg.storage import RunFolder, read_artefact
 

@@ -14,26 +14,23 @@ from sdg.console import UserError
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import seeds
 from sdg.envs.kernels import cache_folder
-from sdg.experiments.table.figures import cores, open_folder, run_missing_jobs
+from sdg.experiments.results.figures import cores, open_folder, run_missing_jobs
 from sdg.experiments.workers.workers import Workers
 
 FLAT_AGENT = "ppo-flat"
 LAYOUTS = 4000
 """Training layouts a level."""
+LEARNING_RATE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class FlatJob:
-    """One level to train on; weights go to the run folder `folder`. `width` and `words` are the model's sizes."""
+    """One level to train on for so many steps; weights go to the run folder `folder`."""
 
     folder: Path
     level: str
     steps: int
     layouts: int
-    seed: int
-    learning_rate: float
-    width: int
-    words: int
 
     @property
     def unit(self) -> str:
@@ -44,24 +41,17 @@ class FlatJob:
 def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights, and tell of it: a row for the journal."""
     from sdg.envs.babyai.engine.bank import LevelBank
-    from sdg.experiments.baselines.flat_ppo import FlatSettings, train_flat
+    from sdg.experiments.baselines.flat_ppo import train_flat
     from sdg.experiments.baselines.paper_model import PaperShape
     from sdg.pipeline.records import save_policy
     from sdg.skills.learning.ppo import PPOSettings
 
-    bank = LevelBank.build(job.level, seeds("training", count=job.layouts, seed=job.seed))
-    ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=job.learning_rate)
-    settings = FlatSettings(job.steps, ppo=ppo, shape=PaperShape(job.width, job.words))
-    began = time.process_time()
-    trained = train_flat(bank, settings, seed=job.seed)
-    save_policy(job.folder, job.level, trained.policy.weights)
-    return {
-        "unit": job.level,
-        "environment_steps": trained.environment_steps,
-        "episodes": trained.episodes,
-        "cpu_seconds": round(time.process_time() - began, 1),
-        "curve": [list(point) for point in trained.curve],
-    }
+    bank = LevelBank.build(job.level, seeds("training", count=job.layouts))
+    began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
+    policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
+    save_policy(job.folder, job.level, policy.weights)
+    seconds = round(time.process_time() - began, 1)
+    return {"unit": job.level, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
 
 
 def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
@@ -70,8 +60,8 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     A level that is there isn't trained again.
     """
     each = steps // len(PAPER_LEVELS)
-    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": 1e-3}
-    jobs = [FlatJob(folder, level, each, LAYOUTS, seed=0, learning_rate=1e-3, width=32, words=64) for level in levels]
+    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
+    jobs = [FlatJob(folder, level, each, LAYOUTS) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # These jobs alone write, their policies and banks of layouts: they run no generated code.
         places = (folder, cache_folder(), Path(tempfile.gettempdir()))

@@ -73,9 +73,15 @@ def run_corpus(
         for api, budget in budgets.items():
             most = timeout_seconds * budget / budgets["check"]
             pools[api] = stack.enter_context(
-                Pool(1, limits=Limits(memory_bytes=MEMORY_BYTES), environment={"SEC_MARKER": SECRET}, folder=folder,
-                     patience=Patience(silence=5 * most, code=most, job=5 * most), tries=1)
-            )  # fmt: skip
+                Pool(
+                    1,
+                    limits=Limits(memory_bytes=MEMORY_BYTES),
+                    environment={"SEC_MARKER": SECRET},
+                    folder=folder,
+                    patience=Patience(silence=5 * most, code=most, job=5 * most),
+                    tries=1,
+                )
+            )
         for snippet in snippets:
             api = snippet.get("api", "check")
             began = time.perf_counter()

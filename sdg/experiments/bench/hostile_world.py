@@ -87,7 +87,7 @@ class World:
 
     def is_holding(self, name: str) -> bool:
         """Whether something of this name or type is carried."""
-        return self._named(name) in self._data["is_holding"]
+        return self._name_of(name) in self._data["is_holding"]
 
     def perception(self) -> dict[str, Callable[..., Any]]:
         """The functions of checks."""
@@ -103,7 +103,7 @@ class World:
             arguments = (*positional, *named.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
                 raise TooManyCalls
-            shown = [self._waited(a) if name == "wait" else self._named(a) for a in arguments]
+            shown = [self._waited(a) if name == "wait" else self._name_of(a) for a in arguments]
             self.calls.append(f"{name}({', '.join(map(str, shown))})")
             return True
 
@@ -114,7 +114,7 @@ class World:
             raise ValueError(f"wait takes a whole number from 0 to {MAX_WAIT_STEPS}")
         return steps
 
-    def _named(self, thing: Any) -> str:
+    def _name_of(self, thing: Any) -> str:
         if type(thing) is Thing:
             return thing.name
         if type(thing) is not str or not 0 < len(thing) <= MAX_NAME_CHARACTERS:

@@ -23,8 +23,8 @@ from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.bench import options
 from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum
 from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
-from sdg.experiments.table.comparison import PlannerSettings, compare
-from sdg.experiments.table.rows import Instructions
+from sdg.experiments.results.comparison import PlannerSettings, compare
+from sdg.experiments.results.rows import Instructions
 
 AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
 NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}

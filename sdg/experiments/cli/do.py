@@ -51,10 +51,18 @@ def do_on_page(
         check_guards(guards)
         with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
             found = do_task(
-                page, task, model=build(model_settings(config, None)), agrees=(lambda _: True) if yes else _ask,
-                access=Access(url or str(page.url), allow), owned=not running,
-                address=url, guards=guards, mode=mode, answers=answers, folder=out,
-            )  # fmt: skip
+                page,
+                task,
+                model=build(model_settings(config, None)),
+                agrees=(lambda _: True) if yes else _ask,
+                access=Access(url or str(page.url), allow),
+                owned=not running,
+                address=url,
+                guards=guards,
+                mode=mode,
+                answers=answers,
+                folder=out,
+            )
             lines.details([found.to_json()])
     except (NoBrowser, RegistryError) as error:
         raise UserError(str(error)) from None

@@ -15,7 +15,6 @@ from sdg.console import run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
 from sdg.experiments.cli.sharing import skills
-from sdg.experiments.cli.trainers import train_guards, train_library
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -254,12 +253,21 @@ def do_on_page(
 
     config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
     return do_it(
-        config, task, url=url, running=running, allow=tuple(allow or ()), yes=yes, mode=mode,
-        guards=tuple(guards.split(",")), answers=answers, out=out, as_json=as_json,
-    )  # fmt: skip
+        config,
+        task,
+        url=url,
+        running=running,
+        allow=tuple(allow or ()),
+        yes=yes,
+        mode=mode,
+        guards=tuple(guards.split(",")),
+        answers=answers,
+        out=out,
+        as_json=as_json,
+    )
 
 
-for _command in (skills, sweep, merge, open_page, train_library, train_guards):
+for _command in (skills, sweep, merge, open_page):
     app.command("app" if _command is open_page else None)(_command)
 
 

@@ -88,7 +88,7 @@ def open_page(
 ) -> None:
     """Open a page on this machine: instruct the robot, make a skill of a check, browse a library and a run."""
     from sdg.experiments.app.server import Playground, serve
-    from sdg.experiments.table.comparison import find_library
+    from sdg.experiments.results.comparison import find_library
 
     playground = Playground(find_library(str(run or "")), run)
     try:

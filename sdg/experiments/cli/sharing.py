@@ -45,9 +45,9 @@ def skills(
 
 def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:
     from sdg.deduction.episode import Played
+    from sdg.experiments.results.comparison import SHIPPED, find_library
     from sdg.experiments.share import datasets
     from sdg.experiments.share.hub import export_library
-    from sdg.experiments.table.comparison import SHIPPED, find_library
     from sdg.storage import read_journal
 
     if hub is not None:

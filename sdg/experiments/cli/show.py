@@ -110,7 +110,7 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
 
     `sdg skills collect` means a skill of the shipped library. Raises UserError where there is no library.
     """
-    from sdg.experiments.table import comparison
+    from sdg.experiments.results import comparison
     from sdg.skills.library.store import load_library
 
     shipped = comparison.SHIPPED
@@ -183,7 +183,7 @@ def solve_one(
     from sdg.experiments.config.assembly import planner_of
     from sdg.experiments.play.film import episode_gif
     from sdg.experiments.play.solve import no_program, solve
-    from sdg.experiments.table.comparison import find_library
+    from sdg.experiments.results.comparison import find_library
     from sdg.storage import atomic_write
 
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")

@@ -23,8 +23,8 @@ from sdg.experiments.compose.sources import Programs, read_programs
 from sdg.experiments.compose.verify import Judged, Verification, judge
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.table.comparison import find_library, library_checksum
-from sdg.experiments.table.figures import open_folder
+from sdg.experiments.results.comparison import find_library, library_checksum
+from sdg.experiments.results.figures import open_folder
 from sdg.llm.model import Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures, save_composed

@@ -16,7 +16,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.bench.models.recorded import code_lines
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
-from sdg.experiments.table.figures import cores
+from sdg.experiments.results.figures import cores
 from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
 from sdg.storage import Journal
 
@@ -68,8 +68,8 @@ class Verification:
         for program, source in rewritten:
             tasks = list(self._tasks(program))
             counts.append(len(tasks))
-            old = ProgramRecipe(_named("program", program.source), self.library, (program.source,), domain=self.domain)
-            name = _named("rewritten", source, *(skill.source for skill in composed))
+            old = ProgramRecipe(_unit("program", program.source), self.library, (program.source,), domain=self.domain)
+            name = _unit("rewritten", source, *(skill.source for skill in composed))
             new = ProgramRecipe(name, self.library, (source,), domain=self.domain, composed=tuple(composed))
             jobs += [(Job(old, task), Job(new, task)) for task in tasks]
         flat = [job for pair in jobs for job in pair]
@@ -96,7 +96,7 @@ class Verification:
                 return
 
 
-def _named(kind: str, *sources: str) -> str:
+def _unit(kind: str, *sources: str) -> str:
     """A name in the journal that changes with what is played."""
     return f"{kind}-{sha256(''.join(sources).encode()).hexdigest()[:12]}"
 

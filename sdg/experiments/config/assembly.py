@@ -17,7 +17,8 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
-from sdg.skills.search.search import CountSearch, RandomSearch, Search
+from sdg.skills.search.count_search import CountSearch, RandomSearch
+from sdg.skills.search.search import Search
 from sdg.skills.search.skill_search import SkillSearch
 from sdg.storage import RunSettings, plain
 
@@ -116,6 +117,7 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
     if until in ("solve", "run"):
         compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
+        levels = len(evaluate.levels or config.levels)
         asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
     return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
 

@@ -24,7 +24,7 @@ from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
-from sdg.llm.budget import Limits, Prices
+from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import check_address
 from sdg.skills.learning.train import TrainSettings
@@ -144,6 +144,8 @@ class EvaluateConfig:
 
     instructions: Size = 100
     """unseen instructions a level"""
+    levels: tuple[str, ...] = ()
+    """levels to solve; those that were learned in where none is named"""
     repeats: Count = 1
     """runs over them, each under its own seed"""
     baselines: tuple[Baseline, ...] = get_args(Baseline)
@@ -168,9 +170,9 @@ class BudgetConfig:
     """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> BudgetLimits:
         """What may be spent."""
-        return Limits(tokens=self.tokens, money=self.money, minutes=self.minutes)
+        return BudgetLimits(tokens=self.tokens, money=self.money, minutes=self.minutes)
 
     @property
     def prices(self) -> Prices:
@@ -228,7 +230,7 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     try:
         text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"there is no config {path}{_known(path)}") from None
+        raise ConfigError(f"there is no config {path}{_list_configs(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"can't read the config {path}: {error}") from None
     document = parse(text, source=str(path))
@@ -264,7 +266,8 @@ def check(document: Document) -> RunConfig:
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
-    return replace(config, levels=_level_names(config, document))
+    evaluate = replace(config.evaluate, levels=_level_names(config, document, "evaluate", "levels"))
+    return replace(config, levels=_level_names(config, document, "levels"), evaluate=evaluate)
 
 
 def dump(config: RunConfig) -> str:
@@ -272,7 +275,7 @@ def dump(config: RunConfig) -> str:
     return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
 
 
-def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
+def _level_names(config: RunConfig, document: Document, *key: str) -> tuple[str, ...]:
     try:
         world = domain(config.domain)
     except RegistryError as error:
@@ -283,8 +286,8 @@ def _level_names(config: RunConfig, document: Document) -> tuple[str, ...]:
         fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
         raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
     names: list[str] = []
-    for index, level in enumerate(config.levels):
-        place = document.place(("levels", index))
+    for index, level in enumerate(config.levels if key == ("levels",) else config.evaluate.levels):
+        place = document.place((*key, index))
         try:
             names.append(world.level_name(level))
         except ValueError as error:
@@ -326,7 +329,7 @@ def _places(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
             yield from _places(kinds[each.name], (*path, each.name))
 
 
-def _known(path: Path) -> str:
+def _list_configs(path: Path) -> str:
     folder = path.parent if path.parent.is_dir() else Path("configs")
     names = sorted(str(entry) for entry in folder.glob("*.yaml")) if folder.is_dir() else []
     return f"; there are {', '.join(names[:12])}" if names else ""

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 import yaml
 
+from sdg.errors import SDGError
+
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
@@ -20,7 +22,7 @@ MAX_NODES = 20_000
 MAX_DEPTH = 20
 
 
-class ConfigError(ValueError):
+class ConfigError(SDGError, ValueError):
     """A config can't be used; the message names the place (file and line, or the option) and what to write instead."""
 
     exit_code = 2

@@ -3,12 +3,12 @@
     sdg bench gate [--world babyai|ui|phone|text] [--rollouts 60] [--seed N] [--json]
     sdg bench gate --table 2 [--draws 200]                     tasks of a planner that errs (see `tasks.py`)
     sdg bench gate --world ui --table 2 [--draws 200]          the same for screens (see `screen_tasks.py`)
-    sdg bench gate --draw --llm openai:NAME --base-url URL     asks a model about frozen items and keeps its answers
 
 Held out: layouts of the evaluation split and programs of a real model that nothing was learned from. A row for each
 guard (feasibility, completeness) and kind; both labels are drawn equally often, *infeasible* and *incomplete* are the
 positive ones. `low`, `high` are ends of 95 % intervals of the accuracy over rollouts, `ahead_low`, `ahead_high` of what
-it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers: 60 items a guard.
+it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers, 60 items a guard
+(`python -m tests.shipping.draw` asks a model).
 
 World `ui`: guards of screens, on frozen pages of kinds of tasks that they never learned from (`screens.py`), ahead of
 `text match`, the plain reference. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.
@@ -35,13 +35,12 @@ from sdg.experiments.gate_training import (
     screen_guards,
     screen_tasks,
     tasks,
-    training,
 )
 from sdg.experiments.gate_training.figures import figures
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
 from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
-from sdg.experiments.table.comparison import find_library
-from sdg.experiments.table.figures import cores
+from sdg.experiments.results.comparison import find_library
+from sdg.experiments.results.figures import cores
 from sdg.privacy.recognisers import PrivacyError
 
 KINDS = ("rules", "learned")
@@ -55,17 +54,11 @@ def rows(
     library: options.Library = "",
     table: Annotated[int, typer.Option(min=1, max=2, help="2: tasks without a gate, with half of it, with all")] = 1,
     draws: Annotated[int, typer.Option(min=12, help="of table 2: draws of mistakes over its 12 tasks")] = 200,
-    draw: Annotated[
-        bool, typer.Option("--draw", help="ask a model about 60 items a guard and keep its answers")
-    ] = False,
-    items: Annotated[int, typer.Option(min=2, help="with --draw: items a guard")] = 60,
-    llm: options.Llm = "",
-    base_url: options.BaseUrl = "",
     out: options.Out = None,
     processes: options.Processes = 0,
     world: Annotated[str, typer.Option(help="babyai, ui, phone or text; all by default")] = "",
 ) -> list[Mapping[str, Any]]:
-    """A row for each guard and kind. Raises UserError for a library, a model or guards that aren't there."""
+    """A row for each guard and kind. Raises UserError for a library, or guards that aren't there."""
     if world not in ("", *WORLDS):
         raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(WORLDS)}")
     if world == "ui":
@@ -79,13 +72,7 @@ def rows(
     place = find_library(library)
     if table == 2:
         return tasks.rows(place, draws=draws, seed=seed, processes=processes or cores())
-    plan = plan_rollouts(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS, texts=draw)
-    if draw:
-        if not llm:
-            raise UserError("--draw asks a real model: name one with --llm openai:NAME")
-        recorded.freeze(plan, items, to=out or recorded.PLACE, processes=processes or cores())
-        recorded.ask(out or recorded.PLACE, llm=llm, base_url=base_url)
-        return _rows_of_model(out or recorded.PLACE)
+    plan = plan_rollouts(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS)
     parts = [
         [row | {"rollout": number} for row in part]
         for number, part in enumerate(rolled_out(plan, processes=processes or cores()))
@@ -101,19 +88,6 @@ def rows(
             found.append(about | figures(labels, chances, groups, against=told["rules"]))
     found += _rows_of_model(out or recorded.PLACE)
     return found if world else [*found, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
-
-
-def train(world: str, *, to: Path | None, library: str, rollouts: int, seed: int, processes: int) -> object:
-    """Train the guards of a world and say where they are. Raises UserError for a world without guards."""
-    if world not in WORLDS:
-        raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(sorted(WORLDS))}")
-    if world == "ui":
-        return screen_guards.train(to=to, seed=seed)
-    if world == "phone":
-        return phone_guards.train(to=to, seed=seed, walks=rollouts)
-    if world == "text":
-        return privacy.train(to=to, seed=seed, processes=processes)
-    return training.train(library=library, rollouts=rollouts, seed=seed, to=to, processes=processes)
 
 
 def _rows_of_privacy() -> list[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ import numpy as np
 from sdg.envs.phone.tasks import embedded_tasks, held_out
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhoneSetting, play_all
 from sdg.experiments.gate_training.figures import interval
-from sdg.experiments.table.figures import cores
+from sdg.experiments.results.figures import cores
 from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import TEXT
 
@@ -44,8 +44,10 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
     without, *_ = measured.values()
     for arm in tuple(ARMS)[1:]:
         measured[f"{arm} - no gate"] = {name: values - without[name] for name, values in measured[arm].items()}
-    return [{"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
-            for arm, values in measured.items()]  # fmt: skip
+    return [
+        {"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
+        for arm, values in measured.items()
+    ]
 
 
 def _with_intervals(values: Mapping[str, np.ndarray], groups: np.ndarray) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.deduction.deduce import DeductionSettings, Limits
+from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
@@ -93,7 +93,7 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
 def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
-    limits = Limits(500, DeductionSettings().interactions, BUDGET)
+    limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
     asked = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
     return str(planner.write(asked).text)
 

@@ -1,6 +1,6 @@
 """ResponsibleTA's Table 2 for screens: twelve tasks of many steps on pages of several apps by a planner that errs.
 
-An expert's steps (`bench/screens/pages/apps.json`) as commands in words; one in four is replaced by a mistake, which
+An expert's steps (`bench/screens/apps/apps.json`) as commands in words; one in four is replaced by a mistake, which
 follows from the run's seed alone: what another page has, another thing of this page, or nothing at all. The executor
 acts on what it takes the words to mean most likely on the parsed screenshot. Without a gate the planner believes that
 each command was carried out. With feasibility a refused one is planned again, which gives the one that was meant; with
@@ -21,7 +21,7 @@ from sdg.envs.perception import Observation
 from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import Access, PageWorld
-from sdg.experiments.bench.screens.own_pages import PLACE
+from sdg.experiments.bench.screens.own_pages import APPS
 from sdg.experiments.gate_training.figures import interval
 from sdg.experiments.gate_training.screen_guards import Parsed
 from sdg.experiments.play.pages import open_page
@@ -51,7 +51,7 @@ class Draws:
         """The expert's commands of each task in words; placeholders where values stay here."""
         found = []
         for task in tasks:
-            self._world.open((PLACE / f"{task['page']}.html").as_uri())
+            self._world.open((APPS / f"{task['page']}.html").as_uri())
             self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
             named = [(step, self._page.evaluate(_CALLED, step[1])) for step in task["way"]]
             typed = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in named]
@@ -67,7 +67,7 @@ class Draws:
         self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
     ) -> dict[str, Any]:
         """One run: whether the task was done, steps that were carried out as meant, and all that were carried out."""
-        self._world.open((PLACE / f"{task['page']}.html").as_uri())
+        self._world.open((APPS / f"{task['page']}.html").as_uri())
         self._memory = Memory({step[3]: step[2] for step in task["way"] if len(step) > 3})
         rng, valid, executed = np.random.default_rng(seed), 0, 0
         for command in meant:
@@ -109,10 +109,10 @@ def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
     """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws. Raises UserError."""
     if missing := what_is_missing():
         raise UserError(f"screens need {missing}")
-    tasks = json.loads((PLACE / "apps.json").read_text("utf-8"))
+    tasks = json.loads((APPS / "apps.json").read_text("utf-8"))
     clear = [task | {"way": [step[:3] for step in task["way"]]} for task in tasks]
     found: list[Mapping[str, Any]] = []
-    access = Access((PLACE / "mail.html").as_uri(), (str(PLACE),))
+    access = Access((APPS / "mail.html").as_uri(), (str(APPS),))
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         page.set_viewport_size(SIZE)
         player = Draws(world)
@@ -142,7 +142,12 @@ def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     success = np.array([row["success"] for row in played], float)
     low, high = interval(success, np.arange(len(played)))
     return {
-        "world": "ui", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4), "low": round(low, 4),
-        "high": round(high, 4), "valid_steps": sum(row["valid"] for row in played),
+        "world": "ui",
+        "arm": arm,
+        "n": len(played),
+        "success": round(float(success.mean()), 4),
+        "low": round(low, 4),
+        "high": round(high, 4),
+        "valid_steps": sum(row["valid"] for row in played),
         "executed_steps": sum(row["executed"] for row in played),
-    }  # fmt: skip
+    }

@@ -73,8 +73,12 @@ def play(draw: Draw) -> dict[str, Any]:
     erring = Erring(robot, rollout, guards_of(rollout, skills, domain), draw)
     source = prune_source(extract_code(stand_in_reply(rollout, world.mission, skills)), ENTRY)
     run_program(source, Scope(robot, erring), budget=BUDGET)
-    return {"success": robot.ending.done, "valid": erring.valid, "executed": erring.executed,
-            "feasible": erring.feasible}  # fmt: skip
+    return {
+        "success": robot.ending.done,
+        "valid": erring.valid,
+        "executed": erring.executed,
+        "feasible": erring.feasible,
+    }
 
 
 class Erring(Recorder):
@@ -151,10 +155,16 @@ def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     draws = np.repeat(numbers, [row["executed"] for row in played])
     ends, wrong = interval(success, numbers), interval(invalid, draws)
     return {
-        "world": "babyai", "arm": arm, "n": len(played), "success": round(float(success.mean()), 4),
-        "low": round(ends[0], 4), "high": round(ends[1], 4), "valid_steps": sum(row["valid"] for row in played),
+        "world": "babyai",
+        "arm": arm,
+        "n": len(played),
+        "success": round(float(success.mean()), 4),
+        "low": round(ends[0], 4),
+        "high": round(ends[1], 4),
+        "valid_steps": sum(row["valid"] for row in played),
         "executed_steps": sum(row["executed"] for row in played),
         "mistakes_that_came_about": sum(row["feasible"] for row in played),
-        "invalid_share": round(float(invalid.mean()), 4), "invalid_low": round(wrong[0], 4),
+        "invalid_share": round(float(invalid.mean()), 4),
+        "invalid_low": round(wrong[0], 4),
         "invalid_high": round(wrong[1], 4),
-    }  # fmt: skip
+    }

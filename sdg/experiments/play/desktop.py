@@ -10,14 +10,14 @@ import numpy as np
 
 from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import PageError
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, CommandError, command_from_json
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
 from sdg.envs.ui.commands import Command as ScreenCommand
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, draw_marks, painted_over, parse, picture_of, png_of
 from sdg.envs.ui.world import UIWorld
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
 from sdg.privacy.protector import ProtectedBody, Protector
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, Desktop, numbered_lines
+from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
 
 FORMS: Mapping[str, str] = {
     "coords": '{"coords": [x, y]}',
@@ -74,7 +74,7 @@ class LazyObservation(Observation):
 
 
 class ScreenDesktop:
-    """A world of the screen (`sdg.screen_agent.agent.Desktop`); each screen is parsed once, by pixels alone.
+    """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
     `screenshot` is the one, PNG, that was looked at last. `lazy`: parsed when somebody asks, for parsers that need
     nothing but the picture.
@@ -109,7 +109,7 @@ class ScreenDesktop:
             command = command_from_json(self._unmarked(written))
             argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
             return Command(command.name, argument)
-        except CommandError as error:
+        except ScreenCommandError as error:
             raise IllegalCommand(str(error)) from None
 
     def _unmarked(self, written: object) -> object:
@@ -119,7 +119,7 @@ class ScreenDesktop:
         elements = cast(tuple[ScreenElement, ...], self.observe().elements)
         found = [each for each in elements if str(each.id) == str(arguments["mark"])]
         if not found:
-            raise CommandError(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
+            raise ScreenCommandError(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
         return {**written, "args": {"coords": list(found[0].middle)}}
 
     def observe(self) -> Observation:
@@ -163,7 +163,7 @@ class ProtectedDesktop:
     """A desktop whose task is full of values that stay here: what is asked, seen and told of it has placeholders in
     their place, and commands get the values on their way to it (ResponsibleTA's security protector)."""
 
-    def __init__(self, desktop: Desktop, protector: Protector) -> None:
+    def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
         self._desktop, self._body, self._mask = desktop, ProtectedBody(desktop, protector), protector.mask
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions

@@ -61,10 +61,10 @@ class Moment:
     milliseconds: int = FRAME_MS
 
 
-def episode_gif(row: Played) -> bytes:
+def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
-        moments = _thin(list(_moments(row)))
+        moments = _thin(list(_moments(row, domain_name)))
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
     lines = [program.strip().split("\n") for program in ([moment.program for moment in moments])]
@@ -97,9 +97,9 @@ def png(picture: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-def _moments(row: Played) -> Iterator[Moment]:
+def _moments(row: Played, domain_name: str) -> Iterator[Moment]:
     """Everything that happened, in order: a picture for each step, call and error."""
-    stage = _Stage(row)
+    stage = _Stage(row, domain_name)
     alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
     yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
@@ -111,7 +111,7 @@ def _moments(row: Played) -> Iterator[Moment]:
             for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
                 yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
-            told += _told(call)
+            told += _call_lines(call)
             yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told), NOTE_MS)
         for _ in range(interaction["ended"] - stage.steps):
             stage.step()
@@ -123,10 +123,10 @@ def _moments(row: Played) -> Iterator[Moment]:
 class _Stage:
     """The world of a row, played again from its seed by its actions."""
 
-    def __init__(self, row: Played) -> None:
+    def __init__(self, row: Played, domain_name: str) -> None:
         if len(row.actions) > MAX_ACTIONS:
             raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._world = domain(DEFAULT).open(row.level, lift_time_limit=True)
+        self._world = domain(domain_name).open(row.level, lift_time_limit=True)
         self._seed, self._actions = row.seed, list(row.actions)
         self.reset()
 
@@ -144,7 +144,7 @@ class _Stage:
         return self._world.render()
 
 
-def _told(call: Row) -> list[tuple[str, bool]]:
+def _call_lines(call: Row) -> list[tuple[str, bool]]:
     """A call and its verdicts as lines, each with whether it is good news."""
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])

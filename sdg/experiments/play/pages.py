@@ -235,7 +235,7 @@ def do_task(
         address = "" if played.end == "page" else str(page.url)
     mask = protector.mask if protector else str
     found = _summed(played, mask(world.said), mask(address), tuple(map(mask, asked)))
-    return found if folder is None else _kept(found, seen.frames, folder, seconds=time.monotonic() - began)
+    return found if folder is None else _write_trace(found, seen.frames, folder, seconds=time.monotonic() - began)
 
 
 def _summed(played: UIEpisode, said: str, address: str, asked: tuple[str, ...]) -> TaskPlayed:
@@ -250,7 +250,7 @@ def _summed(played: UIEpisode, said: str, address: str, asked: tuple[str, ...]) 
     )
 
 
-def _kept(found: TaskPlayed, frames: Sequence[Any], folder: Path, *, seconds: float) -> TaskPlayed:
+def _write_trace(found: TaskPlayed, frames: Sequence[Any], folder: Path, *, seconds: float) -> TaskPlayed:
     """Write film.gif, trace.txt and trace.json to the folder."""
     from sdg.experiments.play.film import animate
 

@@ -39,7 +39,7 @@ class ParentModel:
 
 def model_of(settings: ModelSettings) -> LanguageModel:
     """The model that this process may ask. Raises ModelError for settings that fit none."""
-    return ParentModel() if line.is_open() else _built(settings)
+    return ParentModel() if line.is_open() else _model_here(settings)
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ _lent: dict[ModelSettings, LanguageModel] = {}
 """Objects of the user's own: they don't travel, workers ask for them here."""
 
 
-def _built(settings: ModelSettings) -> LanguageModel:
+def _model_here(settings: ModelSettings) -> LanguageModel:
     """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
     if settings in _lent:
         return _lent[settings]
@@ -83,7 +83,7 @@ def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
 
     Raises ValueError for what is no question and ModelError as the model does.
     """
-    model = _built(settings)
+    model = _model_here(settings)
     if not isinstance(request, dict) or set(request) != {"messages", "sampling"}:
         raise ValueError("a worker asked something that is no conversation")
     messages = [_message(each) for each in request["messages"]]

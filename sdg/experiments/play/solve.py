@@ -11,7 +11,7 @@ from sdg.console import UserError
 from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction, Played
 from sdg.deduction.program import NO_PROGRAM
 from sdg.envs.babyai.language import nearest
-from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.domains import domain
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers
@@ -33,12 +33,12 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     instruction = _admitted(instruction, recipe)
     if not 0 <= seed <= MAX_SEED:
         raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
-    task = Task(level, seed, instruction=instruction)
+    task = Task(level, seed, instruction=instruction, domain_name=recipe.domain)
     try:
         name, world = open_world(task)
     except ValueError as error:
         raise UserError(str(error)) from None
-    if instruction:
+    if instruction and task.domain.language == domain().language:
         # What is nearly an instruction isn't sent to a model. Raises UserError that says what was meant.
         meant = nearest(instruction)
         if meant is not None:
@@ -47,7 +47,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
-    row = head | {"note": note} | _told(episode) | {"library": str(recipe.library), "agent": recipe.agent}
+    row = head | {"note": note} | _summary(episode) | {"library": str(recipe.library), "agent": recipe.agent}
     about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
     return row, Played.from_json(about | episode.row())
 
@@ -94,7 +94,7 @@ def no_program(row: Mapping[str, Any]) -> bool:
     return bool(row["cause"] == NO_PROGRAM and not row["calls"])
 
 
-def _told(episode: Episode) -> dict[str, Any]:
+def _summary(episode: Episode) -> dict[str, Any]:
     """The episode for a reader. A program of an unjudged one that came to its end has done nothing wrong."""
     row = episode.row()
     well = not episode.judged and episode.cause == UNFINISHED
@@ -116,7 +116,7 @@ def _calls(number: int, interaction: Interaction, *, of: int) -> list[str]:
 def _why_unjudged(task: Task) -> str:
     """What the level's verifier says of the words."""
     try:
-        begin(BabyAIWorld(task.level), task)
+        begin(task.domain.open(task.domain.level_name(task.level)), task)
     except ValueError as error:
         return str(error)
     return ""

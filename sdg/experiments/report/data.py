@@ -103,10 +103,14 @@ def success_rows(data: RunData) -> list[dict[str, Any]]:
         return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in found]
     return list(
         _summaries(
-            data.episodes, ("level", "agent"), good="success", names=("success_rate", "episodes"),
-            medians={"median_steps": "steps"}, of_good=True,
+            data.episodes,
+            ("level", "agent"),
+            good="success",
+            names=("success_rate", "episodes"),
+            medians={"median_steps": "steps"},
+            of_good=True,
         )
-    )  # fmt: skip
+    )
 
 
 def verification_rows(data: RunData) -> list[dict[str, Any]]:
@@ -130,10 +134,11 @@ def _summaries(
     import pandas
 
     read = [
-        {key: text(row, key) for key in by} | {"good": row.get(good) is True}
+        {key: text(row, key) for key in by}
+        | {"good": row.get(good) is True}
         | {name: number(row, key) for name, key in medians.items()}
         for row in rows
-    ]  # fmt: skip
+    ]
     frame = pandas.DataFrame(read, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
     for key, part in frame.groupby(list(by), sort=False):
         rate, chosen = wilson_interval(int(part.good.sum()), len(part)), part[part.good] if of_good else part

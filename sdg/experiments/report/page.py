@@ -49,7 +49,7 @@ def page(data: RunData, other: RunData | None = None) -> str:
     templates = resources.files("sdg.experiments") / "templates"
     style = (templates / "report.css").read_text("utf-8")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_format
     )
     environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
     template = environment.from_string((templates / "report.html").read_text("utf-8"))
@@ -167,7 +167,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
 
     success = data_of.success_rows(data)
     if success:
-        found["success"] = draw("success", lambda: _success_plot(success).drawn("svg"))
+        found["success"] = draw("success", lambda: _success_plot(success).render("svg"))
     scores = data_of.calinski_scores(data)
     if scores:
         found["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
@@ -179,7 +179,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     long = {name: lines for name, lines in learned.items() if max(map(len, lines.values())) >= LEAST_POINTS}
     found["quick"] = [name for name in learned if name not in long]
     if long:
-        found["curves"] = draw("learning curves", lambda: _curves_plot(long).drawn("svg"))
+        found["curves"] = draw("learning curves", lambda: _curves_plot(long).render("svg"))
     return found
 
 
@@ -218,7 +218,7 @@ def _uri(kind: str, content: bytes) -> Any:
     return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
 
 
-def _shown(value: Any) -> Any:
+def _format(value: Any) -> Any:
     """What every expression of the template goes through: printable and of bounded length, before it is escaped."""
     from markupsafe import Markup
 

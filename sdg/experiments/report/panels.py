@@ -159,7 +159,7 @@ class Panels:
     note: str = ""
     ticks: Sequence[str] = field(default_factory=tuple)
 
-    def drawn(self, form: str) -> bytes:
+    def render(self, form: str) -> bytes:
         """The figure as "svg" or "png". Raises ValueError without panels."""
         if not self.panels:
             raise ValueError("a figure needs at least one panel")

@@ -27,7 +27,7 @@ class Rehearsals:
     def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
         """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
         config, journal = self.config, self.folder.journal("rehearsals")
-        place = self._kept(library, cycle)
+        place = self._store(library, cycle)
         planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
         practised = config.induce.training_layouts
         drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
@@ -45,7 +45,7 @@ class Rehearsals:
         shutil.rmtree(place)
         return [journal[job.unit] for job in jobs]
 
-    def _kept(self, library: SkillLibrary, cycle: int) -> Path:
+    def _store(self, library: SkillLibrary, cycle: int) -> Path:
         """The folder of the library that is rehearsed with, while it is; it is the same however often it is made."""
         place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
         if not (place / "library.json").exists():

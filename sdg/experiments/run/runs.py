@@ -24,9 +24,9 @@ from sdg.experiments.config.assembly import (
 )
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
 from sdg.experiments.run.rehearsals import Rehearsals
-from sdg.experiments.table.rows import summarise
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.llm.babylang.grammar import true_kind
@@ -37,7 +37,7 @@ from sdg.pipeline.records import verifications
 from sdg.sandbox.process.bans import Bans
 from sdg.skills.library.card import skill_rows
 from sdg.skills.library.store import load_library, save_library
-from sdg.skills.search.search import RandomSearch
+from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunError, RunFolder, plain
 from sdg.verification.verify import Verification
 
@@ -156,7 +156,7 @@ class _Run:
     def _solve(self, *, everyone: bool) -> list[Row]:
         config, journal = self.config, self.folder.journal("episodes")
         tasks = evaluation_tasks(
-            config.levels,
+            config.evaluate.levels or config.levels,
             instructions=config.evaluate.instructions,
             repeats=config.evaluate.repeats,
             seed=config.seed,

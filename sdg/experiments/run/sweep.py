@@ -49,12 +49,17 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
     solved = round(sum(row["success_rate"] * row["episodes"] for row in rows))
-    across = student_interval(rates).widened(wilson_interval(solved, episodes))
+    across = student_interval(rates).widen(wilson_interval(solved, episodes))
     low, high = max(across.low, 0.0), min(across.high, 1.0)
     return {
-        "seeds": len(rows), "episodes": episodes, "success_rate": across.value, "low": low, "high": high,
-        "lowest": min(rates), "highest": max(rates),
-    }  # fmt: skip
+        "seeds": len(rows),
+        "episodes": episodes,
+        "success_rate": across.value,
+        "low": low,
+        "high": high,
+        "lowest": min(rates),
+        "highest": max(rates),
+    }
 
 
 def _choices(setting: str) -> list[str]:

@@ -31,17 +31,23 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
         raise UserError("this needs minari: pip install --constraint constraints.txt 'sdg[phone]'") from None
     from gymnasium import spaces
 
-    observations = spaces.Dict({
-        "image": spaces.Box(0, 255, (7, 7, 3), np.uint8), "direction": spaces.Discrete(4),
-        "mission": spaces.Text(500, charset=_CHARACTERS),
-    })  # fmt: skip
+    observations = spaces.Dict(
+        {
+            "image": spaces.Box(0, 255, (7, 7, 3), np.uint8),
+            "direction": spaces.Discrete(4),
+            "mission": spaces.Text(500, charset=_CHARACTERS),
+        }
+    )
     with _root(root), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it asks for an author and a link, which a local file has not
         episodes = [_episode(number, row) for number, row in enumerate(rows)]
         minari.create_dataset_from_buffers(
-            name, episodes, observation_space=observations, action_space=spaces.Discrete(7),
+            name,
+            episodes,
+            observation_space=observations,
+            action_space=spaces.Discrete(7),
             description="Episodes of sdg (self-driven grounding) on BabyAI levels.",
-        )  # fmt: skip
+        )
     return len(episodes)
 
 

@@ -68,9 +68,12 @@ def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name:
         for skill in library.skills
     ]
     data = ModelCardData(
-        license=licence, library_name="sdg", model_name=name, eval_results=results,
+        license=licence,
+        library_name="sdg",
+        model_name=name,
+        eval_results=results,
         tags=["reinforcement-learning", "options", "skills", library.domain.partition(":")[0]],
-    )  # fmt: skip
+    )
     checks = [_listing(skill.name, [each.check.source for each in skill.checks]) for skill in library.skills]
     programs = [_listing(skill.name, [skill.source]) for skill in composed.skills] if composed else []
     body = [

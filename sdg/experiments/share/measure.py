@@ -13,9 +13,9 @@ from sdg.agents.agents import ReplayAgent, play_task
 from sdg.deduction.episode import Played
 from sdg.envs.babyai.bot import bot_actions
 from sdg.experiments.play.episodes import BOT, evaluation_tasks
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.share.datasets import read_dataset, write_dataset
 from sdg.experiments.share.hub import export_library
-from sdg.experiments.table.comparison import SHIPPED
 from sdg.skills.library.store import CARD, load_library
 
 
@@ -35,9 +35,12 @@ def _hub(folder: Path) -> dict[str, Any]:
     equal = (
         then.skills == now.skills
         and {result.metric_value for result in data.eval_results} == {round(s.success_rate, 4) for s in then.skills}
-        and all(np.array_equal(array, weights[name][key]) for name, arrays in then.weights.items()
-                for key, array in arrays.items())
-    )  # fmt: skip
+        and all(
+            np.array_equal(array, weights[name][key])
+            for name, arrays in then.weights.items()
+            for key, array in arrays.items()
+        )
+    )
     return {"format": "hub", "units": len(now.skills), "equal": bool(equal), "note": "read by huggingface_hub"}
 
 

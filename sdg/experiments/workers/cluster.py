@@ -66,9 +66,13 @@ class DaskPool:
     begun: Counter[int] = field(default_factory=Counter)
 
     def run(
-        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any],
+        self,
+        function: Callable[[Any], Any],
+        jobs: Sequence[Any],
+        *,
+        answer: Callable[[Any, Any], Any],
         patience: Patience = Patience(),
-    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result) as they finish; `Lost` for jobs that were given up.
 
         What a job raises ends the others and is raised here. Raises UserError for nodes of other versions, before any
@@ -123,8 +127,9 @@ class DaskPool:
         def answer_one(request: Any) -> None:
             mine, kind, about = request
             try:
-                said = {"value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, begun=begun,
-                                         reader=reader)}  # fmt: skip
+                said = {
+                    "value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, begun=begun, reader=reader)
+                }
             except Exception as error:
                 said = {"error": make_sendable(error)}
             if mine not in answers:
@@ -149,9 +154,15 @@ class DaskPool:
 
 
 def _answer(
-    kind: str, about: Any, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any],
-    begun: Counter[int], reader: Reader,
-) -> Any:  # fmt: skip
+    kind: str,
+    about: Any,
+    *,
+    jobs: Sequence[Any],
+    packer: Packer,
+    answer: Callable[[Any, Any], Any],
+    begun: Counter[int],
+    reader: Reader,
+) -> Any:
     """The parent's answer to a node. Raises ValueError for what is no question, LeftOut for a unit begun too often."""
     if kind == node.BEGIN:
         if begun[about] >= TRIES:

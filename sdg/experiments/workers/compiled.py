@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from sdg.envs.files import atomic_write, read_file
-from sdg.envs.kernels import cache_folder, files_kept, fingerprint
+from sdg.envs.kernels import cache_folder, count_files, fingerprint
 from sdg.sandbox.process.pool import clean_environment
 
 _SMALLEST = "sdg.experiments.run.smallest"
@@ -37,18 +37,22 @@ def ensure() -> None:
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     done = subprocess.run(
-        [sys.executable, "-m", _SMALLEST], env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", _SMALLEST],
+        env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
     if done.returncode == 0:
         with contextlib.suppress(OSError):  # A cache that can't be written to: each command compiles anew.
-            atomic_write(marker, str(files_kept()))
+            atomic_write(marker, str(count_files()))
 
 
 def are_there() -> bool:
     """Whether kernels were compiled, and none of them was deleted since."""
     try:
-        return files_kept() >= int(read_file(_marker(), most=20))
+        return count_files() >= int(read_file(_marker(), most=20))
     except (OSError, ValueError):
         return False
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.kernels import cache_folder
+from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.content import unpack
 from sdg.experiments.workers.workers import ERRORS, RESULTS
@@ -40,7 +41,7 @@ class Ticket:
     patience: Patience
 
 
-class NodeError(RuntimeError):
+class NodeError(SDGError, RuntimeError):
     """A node can't do its work; the message names it and says what to do."""
 
 
@@ -60,8 +61,9 @@ def facts() -> dict[str, str]:
 def differences(expected: dict[str, str]) -> str:
     """What this node has that the parent has otherwise, in words; "" when nothing."""
     here = facts()
-    return ", ".join(f"{name} {here.get(name)} instead of {each}" for name, each in expected.items()
-                     if here.get(name) != each)  # fmt: skip
+    return ", ".join(
+        f"{name} {here.get(name)} instead of {each}" for name, each in expected.items() if here.get(name) != each
+    )
 
 
 def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:

@@ -87,8 +87,10 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
     if missing or len(dealt) != of:
         raise UserError(
             f"shard {missing[0] if missing else 1}/{of} is missing: run `sdg run --shard {missing[0]}/{of}` and give "
-            "its folder too" if missing else f"these are shards of different numbers, not all of {of}"
-        )  # fmt: skip
+            "its folder too"
+            if missing
+            else f"these are shards of different numbers, not all of {of}"
+        )
     text = (shards[0] / "config.yaml").read_text(encoding="utf-8")
     return RunSettings(first["config"], text, first["seed"], tuple(first.get("command", ())))
 

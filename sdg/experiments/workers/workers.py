@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
@@ -57,7 +58,7 @@ ERRORS = frozenset(
 """Our exceptions that a job may raise here; others are RuntimeErrors that say their names."""
 
 
-class JobLost(RuntimeError):
+class JobLost(SDGError, RuntimeError):
     """A job was given up, and nothing can stand for its result."""
 
 
@@ -69,9 +70,13 @@ class Engine(Protocol):
     """Runs jobs on machines of its own."""
 
     def run(
-        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any],
+        self,
+        function: Callable[[Any], Any],
+        jobs: Sequence[Any],
+        *,
+        answer: Callable[[Any, Any], Any],
         patience: Patience,
-    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result, or `Lost`) as they finish; `answer(job, request)` answers what a job asks."""
         ...
 

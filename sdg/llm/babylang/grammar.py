@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
+from sdg.errors import SDGError
+
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 TYPES = ("door", "key", "ball", "box", "object")
 
@@ -33,7 +35,7 @@ class Clause:
     goal: str = ""
 
 
-class NotBabyLanguage(ValueError):
+class NotBabyLanguage(SDGError, ValueError):
     """The instruction isn't in the grammar; the message says which part."""
 
 
@@ -120,9 +122,20 @@ PHRASES: dict[str, tuple[str, ...]] = {
     ),
 }
 _ORDER = (
-    "look", "find_exit", "goto_exit", "open_exit", "enter", "unlock", "face", "put", "drop", "discover", "goto", "pick",
+    "look",
+    "find_exit",
+    "goto_exit",
+    "open_exit",
+    "enter",
+    "unlock",
+    "face",
+    "put",
+    "drop",
+    "discover",
+    "goto",
+    "pick",
     "open",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,15 @@ MAX_BYTES = 7_900
 """Of a program; one that would be longer is indented by single blanks, and has none behind commas if need be."""
 
 SKILLS = {
-    "discover": "look_for", "goto": "walk_to", "pick": "lift", "face": "turn_beside", "put": "set_beside",
-    "open": "unlatch", "look": "look_round", "enter": "step_through",
-}  # fmt: skip
+    "discover": "look_for",
+    "goto": "walk_to",
+    "pick": "lift",
+    "face": "turn_beside",
+    "put": "set_beside",
+    "open": "unlatch",
+    "look": "look_round",
+    "enter": "step_through",
+}
 """Kind of subgoal -> the planner's name for the skill that reaches it."""
 
 NEEDED = frozenset({"find", "carried", "facing", "position", "front_position", "is_free", "room"})

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from sdg.errors import SDGError
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import check_address, hider, untrusted_warning
@@ -232,7 +233,7 @@ def _make(settings: ModelSettings) -> OpenAIModel:
 PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIABLE)
 
 
-class Unreadable(ValueError):
+class Unreadable(SDGError, ValueError):
     """The bytes hold no whole answer; the message says what is wrong, as the end of a sentence about the server."""
 
 

@@ -40,7 +40,7 @@ def tick(now: Situation) -> Plan | None:
     for words in [] if plain(match[1]) in ("nothing", "none") else wanted:
         scored = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
         best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-        if best[1] is not None and best[0] > 0.6 and not best[1].checked:
+        if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
     return submit_form(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
 
@@ -111,9 +111,9 @@ def labelled_fields(now: Situation) -> Plan | None:
 def entered_text(now: Situation) -> Plan | None:
     """Type what is quoted into the one field."""
     fields = now.of_kind(*FIELDS)
-    if not fields or not now.quoted or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
+    if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
-    text = now.quoted[0]
+    text = now.quotations[0]
     text = text.lower() if re.search("lower ?case", now.lower) else text
     text = text.upper() if re.search("upper ?case", now.lower) else text
     return submit_form(now, fill(fields[0], text))
@@ -142,7 +142,7 @@ def _meant(now: Situation, part: str) -> Seen | None:
     quoted = re.findall(r'"([^"]+)"', part)
     kinds = ("button", "link", "tab", "text", "icon")
     for words in quoted:
-        found = _exactly(now, words, *kinds) or icon(now, words) or now.named(words, *kinds)
+        found = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
         if found:
             return found
     words_of_part = plain(part)

@@ -46,7 +46,7 @@ class Seen:
         return self.place[3] - self.place[1]
 
     @property
-    def checked(self) -> bool:
+    def is_checked(self) -> bool:
         """Whether it is ticked."""
         return "checked" in self.look.split()
 
@@ -61,7 +61,7 @@ class Situation:
     thoughts: tuple[str, ...] = ()
 
     @property
-    def quoted(self) -> tuple[str, ...]:
+    def quotations(self) -> tuple[str, ...]:
         """What the task has in quotation marks."""
         return tuple(re.findall(r'"([^"]{1,200})"', self.task))
 
@@ -74,7 +74,7 @@ class Situation:
         """The elements of some kinds, from top to bottom."""
         return [each for each in self.elements if each.kind in kinds]
 
-    def named(self, words: str, *kinds: str) -> Seen | None:
+    def find_named(self, words: str, *kinds: str) -> Seen | None:
         """The element that these words name best: the same words, then nearly the same, then words within a line."""
         pool = [each for each in self.elements if each.text and (not kinds or each.kind in kinds)]
         exact = [each for each in pool if each.text.strip() == words]
@@ -90,7 +90,7 @@ class Situation:
     def submit(self) -> Seen | None:
         """The button that ends the task."""
         buttons = self.of_kind("button")
-        for words in (*self.quoted, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
+        for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
             if plain(words) in self.lower or words in ("Submit", "OK", "Go!"):
                 pool = [*buttons, *(self.of_kind("text") if words == "Submit" else ())]
                 found = next((each for each in pool if plain(each.text) == plain(words)), None)

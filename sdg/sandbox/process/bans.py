@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sdg.envs.files import atomic_write, read_file
+from sdg.errors import SDGError
 from sdg.sandbox.process.board import digest
 
 SCHEMA = 1
 _MAX_FILE_BYTES = 4 << 20
 
 
-class BansError(RuntimeError):
+class BansError(SDGError, RuntimeError):
     """A list of bans can't be read; the message says what to do."""
 
 

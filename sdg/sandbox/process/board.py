@@ -62,13 +62,13 @@ class Board:
         self._page.close()
         os.close(self.descriptor)
 
-    def watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def watch(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """A method that runs its object's `source`, noted here while it does.
 
         One that ran out of memory stays noted: what fills the memory is to blame, and by then it has ended.
         """
 
-        def noted(guarded: Any, *arguments: Any, **named: Any) -> Any:
+        def run_noted(guarded: Any, *arguments: Any, **named: Any) -> Any:
             page, before = self._page, self._page[0]
             at = min(before + 1, MOST)
             page[at * _DIGEST : (at + 1) * _DIGEST] = bytes.fromhex(digest(guarded.source))
@@ -84,4 +84,4 @@ class Board:
             page[0] = before
             return found
 
-        return noted
+        return run_noted

@@ -83,7 +83,7 @@ def _begin(board: int) -> _Channel:
     # Every call of generated code, by any caller, is noted on the page before it begins.
     from sdg.sandbox.guard import Guarded
 
-    Guarded.__call__ = page.watched(Guarded.__call__)  # type: ignore[method-assign]
+    Guarded.__call__ = page.watch(Guarded.__call__)  # type: ignore[method-assign]
     # Torch asks for the name as it is imported, and looking for a place that can be written fails behind the walls.
     tempfile.tempdir = tempfile.gettempdir()
     report = limit(limits) | seal(limits)

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.errors import SDGError
+
 MAX_FRAME_BYTES = 1 << 28
 """Longest message to a worker."""
 MAX_ANSWER_BYTES = 1 << 26
@@ -37,7 +39,7 @@ _PLAIN = (bool, int, float, str)
 _DTYPES = frozenset(np.dtype(code).str for code in "?bBhHiIqQefd")
 
 
-class BadFrame(ValueError):
+class BadFrame(SDGError, ValueError):
     """A message that is too long or holds what no answer may hold."""
 
 
@@ -113,7 +115,7 @@ class Reader:
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
                 raise BadFrame("a message whose tree is too long")
             start, self._taken = _HEADER.size + size, 0
-            return self._built(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
+            return self._rebuild(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
         except Exception as error:  # whatever a class of ours says of fields that aren't its own
@@ -129,7 +131,7 @@ class Reader:
                 pass
         return RuntimeError(f"{name.rpartition(':')[2]}: {text}")
 
-    def _built(self, node: Any, arrays: memoryview) -> Any:
+    def _rebuild(self, node: Any, arrays: memoryview) -> Any:
         if not isinstance(node, list):
             if node is None or type(node) in _PLAIN:
                 return node
@@ -137,7 +139,7 @@ class Reader:
         kind, *rest = node
         if kind == "value":
             name, told = rest
-            return self._kind(name)(**{key: self._built(each, arrays) for key, each in told.items()})
+            return self._kind(name)(**{key: self._rebuild(each, arrays) for key, each in told.items()})
         if kind in ("array", "scalar"):
             found = _array(*rest, arrays=arrays)
             if rest[2] != self._taken:  # each byte is used once: an array of 64 MB could be asked for 100,000 times
@@ -148,7 +150,7 @@ class Reader:
             raise BadFrame(f"a message with {kind!r:.40}, which is no data")
         if kind == "dict" and sum(not _is_own_key(key) for key, _ in rest) > MAX_KEYS:
             raise BadFrame(f"a message with more than {MAX_KEYS} keys that may have equal hashes")
-        return _BUILDERS[kind](self._built(["pair", *each] if kind == "dict" else each, arrays) for each in rest)
+        return _BUILDERS[kind](self._rebuild(["pair", *each] if kind == "dict" else each, arrays) for each in rest)
 
     def _kind(self, name: str) -> type:
         if name not in self._names:

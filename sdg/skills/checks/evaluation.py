@@ -42,8 +42,11 @@ _MOST_NUMBERS = 31  # bits of a NUMBERS
 _NOWHERE = np.zeros((1, 1, 1), bool)
 
 _ORDERS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge
-}  # fmt: skip
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 class Unsupported(Exception):

@@ -16,6 +16,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 
 from sdg.envs.domain import Domain
+from sdg.errors import SDGError
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.library import CheckTemplate
@@ -24,7 +25,7 @@ from sdg.skills.subgoal import CheckFunction
 HOW = "write `def reached(thing): return ...` over perception functions, at the top of a file or a cell"
 
 
-class CheckError(ValueError):
+class CheckError(SDGError, ValueError):
     """This can't be a check; the message says what to write instead."""
 
 

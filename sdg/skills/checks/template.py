@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from sdg.envs.domain import Language
+from sdg.errors import SDGError
 from sdg.skills.subgoal import CheckFunction
 
 MAX_SOURCE = 16_384
@@ -53,7 +54,7 @@ def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
     return isinstance(only, ast.Return) and isinstance(only.value, ast.Constant) and only.value.value is answer
 
 
-class Unfit(ValueError):
+class Unfit(SDGError, ValueError):
     """The check can't be asked about that: it compares a colour or type that the new description leaves open."""
 
 
@@ -64,7 +65,7 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
     counterpart, or two different ones; a check that doesn't parse is Unfit too.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
-    named = _named(check, language)
+    named = _mentioned_or_any(check, language)
     relevant: Any = targets.items() if named is None else ((old, new) for old, new in targets.items() if old in named)
     return _rewritten(check, tuple(sorted(relevant)), language)
 
@@ -76,7 +77,7 @@ def _rewritten(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], langu
 
 
 @lru_cache(maxsize=10_000)
-def _named(check: CheckFunction, language: Language) -> frozenset[Any] | None:
+def _mentioned_or_any(check: CheckFunction, language: Language) -> frozenset[Any] | None:
     """What a check names by description; None when it compares lone words, so that every replacement may matter."""
     words = {text.strip().lower() for text in string_constants(check.source)}
     lone = {word for part in language.parts.values() for word in part}

@@ -1,29 +1,54 @@
 """Learners of skills by name: PPO over binary inputs, stable-baselines3's for everything else, or a user's own.
 
-A learner is an object with
-
-    practise(starts, settings, *, seed, init_policy) -> an object with `env` (it counts `episodes` and `successes`),
-        `learn(total_timesteps, callback=)` and `policy()`
-    policy(weights, domain) -> the Policy that stored arrays are of; raises ValueError for arrays that are none
+What stands above registers its own in `LEARNERS` (`sdg.experiments`: the paper's model).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from sdg.envs.domain import Domain
 from sdg.envs.registry import Registry
-from sdg.skills.policy.network import Policy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sdg.envs.domain import Domain
+    from sdg.skills.learning.train import TrainSettings
+    from sdg.skills.policy.network import Policy
+    from sdg.skills.practice.starts import Starts
+
+
+class Counts(Protocol):
+    """Attempts that ended since they were last set to 0, and those of them that succeeded."""
+
+    episodes: int
+    successes: int
+
+
+class Practice(Protocol):
+    """One skill while it is learned."""
+
+    @property
+    def env(self) -> Counts:
+        """Where it is practised."""
+        ...
+
+    def learn(self, total_timesteps: int, *, callback: Callable[[Practice, int], bool]) -> int:
+        """Train for so many environment steps, in whole rollouts; returns their number. A callback gets the practice
+        and the steps so far after each rollout, and returns False to end it."""
+        ...
+
+    def policy(self) -> Policy:
+        """The current policy."""
+        ...
 
 
 class Learner(Protocol):
     """A way to learn one skill."""
 
-    def practise(self, starts: Any, settings: Any, *, seed: int, init_policy: Policy | None) -> Any:
-        """Practice on `starts` (`Starts`) with `settings` (`TrainSettings`), going on from `init_policy`."""
+    def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> Practice:
+        """Practice on `starts` with `settings`, going on from `init_policy`."""
         ...
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
@@ -32,13 +57,7 @@ class Learner(Protocol):
 
 
 LEARNERS = Registry[Learner](
-    "learner",
-    {
-        "ppo": "sdg.skills.learning.vec_env:PPO",
-        "sb3": "sdg.skills.learning.sb3:SB3",
-        "paper-model": "sdg.experiments.baselines.paper_model:PAPER_MODEL",
-        "sb3-policy": "sdg.experiments.baselines.sb3_policy:SB3_POLICY",
-    },
+    "learner", {"ppo": "sdg.skills.learning.vec_env:PPO", "sb3": "sdg.skills.learning.sb3:SB3"}
 )
 
 

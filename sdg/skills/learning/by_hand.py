@@ -97,7 +97,7 @@ def learn_library(
         )
         policies[spec.name] = policy_of(trained.weights, domain, settings.learner)
         skills.append(
-            _measured(
+            _measure(
                 spec,
                 policies[spec.name],
                 held_out=starts["evaluation"],
@@ -127,13 +127,13 @@ def starts_after(
     """
     rows = domain.begin(domain.layouts(level, chosen), np.arange(len(chosen)))
     for each in before:
-        reached, _, left = play(policies[each.name], _asked(rows, each), horizon=each.horizon, seed=seed)
+        reached, _, left = play(policies[each.name], _starts_of(rows, each), horizon=each.horizon, seed=seed)
         rows = left.rows.take(np.flatnonzero(reached))
         rows.begin_subgoals()
-    return open_starts(_asked(rows, spec))
+    return open_starts(_starts_of(rows, spec))
 
 
-def _asked(rows: BatchWorld, spec: SkillSpec) -> Starts:
+def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
     """The rows as starts of a skill, about each of its arguments in turn that means something there."""
     language, sense = rows.domain.language, rows.domain.persistence
     about, seen = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
@@ -192,7 +192,7 @@ def measure_skill(
     """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
     chosen = seeds("evaluation", count=MEASURED, seed=seed, level=level)
     held_out = beginnings(domain, level, chosen, template=CheckTemplate(spec.check, argument))
-    return _measured(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
+    return _measure(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
 
 
 def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: CheckTemplate) -> Starts:
@@ -222,7 +222,7 @@ def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: C
     )
 
 
-def _measured(
+def _measure(
     spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str = "", steps: int = 0
 ) -> Skill:
     reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)

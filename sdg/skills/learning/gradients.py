@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sdg.envs.batch import Inputs as BitInputs
+from sdg.envs.batch import Inputs
 from sdg.envs.kernels import number_kernel, row_kernel
 from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
 
@@ -26,10 +26,10 @@ _GAP = 256
 """Floats between arrays that are worked on together: more than any loop takes at a time."""
 
 
-class Inputs:
+class BitRows:
     """Samples as lists of bits: of sample i, `bits[starts[i]:starts[i + 1]]` differ from the usual ones."""
 
-    def __init__(self, kind: BitInputs, samples: int) -> None:
+    def __init__(self, kind: Inputs, samples: int) -> None:
         self.usual = kind.mostly_on.start, kind.mostly_on.stop
         self.starts = np.zeros(samples + 1, np.int64)
         self.bits = np.zeros(samples * 128, np.int16)
@@ -74,7 +74,7 @@ class Loss:
 class Network:
     """Two shared hidden layers below actor and critic; all parameters are views of one vector f32 (P,)."""
 
-    inputs: BitInputs
+    inputs: Inputs
     hidden: tuple[int, int]
     parameters: np.ndarray
     gradient: np.ndarray = field(init=False)
@@ -89,7 +89,7 @@ class Network:
         object.__setattr__(self, "_moments", np.zeros((2, len(self.parameters)), np.float32))
 
     @staticmethod
-    def create(inputs: BitInputs, hidden: tuple[int, int], rng: np.random.Generator) -> Network:
+    def create(inputs: Inputs, hidden: tuple[int, int], rng: np.random.Generator) -> Network:
         """Orthogonal weights with the gains of stable-baselines3, biases zero."""
         shapes, n = _shapes(inputs, hidden), inputs.actions
         network = Network(inputs, hidden, np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))
@@ -110,7 +110,7 @@ class Network:
             vector[end - int(np.prod(shape)) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)
         )
 
-    def evaluate(self, inputs: Inputs, samples: slice) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, inputs: BitRows, samples: slice) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 (n, actions) and values f32 (n,)."""
         n = self.inputs.actions
         out = np.zeros((samples.stop - samples.start, n + 1), np.float32)
@@ -118,7 +118,7 @@ class Network:
         _forward(inputs.bits, starts, inputs.usual, self.views(self.parameters), self._work, out)
         return out[:, :n], out[:, n]
 
-    def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
+    def compute_gradient(self, inputs: BitRows, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
         """Write the mean gradient over the samples `chosen` i64 (m,) into `gradient`."""
         advantages = batch.advantages[chosen]
         if len(advantages) > 1:
@@ -170,7 +170,7 @@ def _apart(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
     return tuple(block[end - width - _GAP : end - _GAP] for end, width in zip(ends.tolist(), widths, strict=True))
 
 
-def _shapes(inputs: BitInputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
+def _shapes(inputs: Inputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
     one, two, out = *hidden, inputs.actions + 1  # logits of the actions, then the value of the state
     return (inputs.size, one), (one,), (one, two), (two,), (two, out), (out,)
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sdg.envs.batch import Inputs as BitInputs
-from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.envs.batch import Inputs
+from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
 from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.settings import PPOSettings
 
@@ -21,7 +21,7 @@ class Environments(Protocol):
     """n environments that begin again by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
 
     num_envs: int
-    inputs: BitInputs
+    inputs: Inputs
     """What the bits are, and how many actions there are."""
 
     def reset(self) -> Any:
@@ -82,7 +82,7 @@ class PPOLearner:
 
     def act(self, observations: np.ndarray) -> np.ndarray:
         """Sampled actions i64 (n,) for observations u8 (n, size)."""
-        inputs = Inputs(self.env.inputs, len(observations))
+        inputs = BitRows(self.env.inputs, len(observations))
         logits, _ = self.network.evaluate(inputs, inputs.append(observations))
         return self._draw(logits)
 
@@ -112,7 +112,7 @@ class PPOLearner:
             rollout.length, going = t + 1, not should_stop()
             if not going:
                 break
-        inputs = Inputs(self.env.inputs, n)
+        inputs = BitRows(self.env.inputs, n)
         _, last = self.network.evaluate(inputs, inputs.append(self._observations))
         rollout.compute_advantages(last, self.settings.gamma, self.settings.gae_lambda)
         return going
@@ -122,7 +122,7 @@ class PPOLearner:
         worth = np.zeros(len(dones), np.float32)
         cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
         if cut:
-            inputs = Inputs(self.env.inputs, len(cut))
+            inputs = BitRows(self.env.inputs, len(cut))
             seen = inputs.append(np.stack([infos[i]["terminal_observation"] for i in cut]))
             worth[cut] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, seen)[1]
         return worth
@@ -131,8 +131,8 @@ class PPOLearner:
 class _Rollout:
     """T steps of n environments, in arrays (T, n), of which the first `length` are filled."""
 
-    def __init__(self, n_steps: int, n_envs: int, inputs: BitInputs) -> None:
-        self.inputs, self.length = Inputs(inputs, n_steps * n_envs), n_steps
+    def __init__(self, n_steps: int, n_envs: int, inputs: Inputs) -> None:
+        self.inputs, self.length = BitRows(inputs, n_steps * n_envs), n_steps
         self.actions = np.zeros((n_steps, n_envs), np.int64)
         self.dones = np.zeros((n_steps, n_envs), np.bool_)
         self.log_probabilities, self.values, self.rewards, self.advantages = np.zeros((4, n_steps, n_envs), np.float32)

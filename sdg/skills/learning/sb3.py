@@ -20,6 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from sdg.envs.domain import Domain
 from sdg.envs.spaces import spaces_of
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv, RowsVecEnv
 from sdg.skills.policy.network import MLPPolicy, Policy
 from sdg.skills.practice.chained import ChainedPractice
@@ -241,7 +242,7 @@ def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
 class _SB3:
     """stable-baselines3's PPO (`sdg.skills.learning.Learner`)."""
 
-    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> SB3Learner:
+    def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> SB3Learner:
         """PPO on `starts`; a row's horizon is the skill's own."""
         chosen = SB3Settings(**settings.ppo)
         common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
-from sdg.skills.learning import LEARNERS, policy_of
+from sdg.skills.learning import LEARNERS, Counts, Practice, policy_of
 from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts
@@ -154,8 +154,8 @@ def train(
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.policy is not None and watcher.best.validation_success >= good_enough:
-            steps = {VALIDATION: watcher.steps}
-            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, steps)
+            spent = {VALIDATION: watcher.steps}
+            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, spent)
     steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
@@ -167,9 +167,14 @@ class _Evaluation:
     """Evaluates after rollouts, keeps the best policy and says when it is time to stop."""
 
     def __init__(
-        self, env: Any, validation: Starts, *, settings: TrainSettings, seed: int,
+        self,
+        env: Counts,
+        validation: Starts,
+        *,
+        settings: TrainSettings,
+        seed: int,
         on_evaluation: Callable[[Point], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.env, self.validation, self.settings, self.seed = env, validation, settings, seed
         self.on_evaluation = on_evaluation
         self.curve: list[Point] = []
@@ -178,14 +183,14 @@ class _Evaluation:
         self.since_best = self.good = self.steps = 0
         self.began = time.monotonic()
 
-    def __call__(self, learner: Any, steps: int) -> bool:
+    def __call__(self, learner: Practice, steps: int) -> bool:
         last = self.curve[-1].environment_steps if self.curve else 0
         if steps - last < self.settings.evaluate_every:
             return True
         self.evaluate(learner, steps)
         return self.good < self.settings.confirmations and self.since_best < self.settings.patience
 
-    def evaluate(self, learner: Any, steps: int) -> None:
+    def evaluate(self, learner: Practice, steps: int) -> None:
         chosen = self.settings
         # What is judged is what will be stored: weights that fit into half the space.
         policy = policy_of(round_weights(learner.policy().weights), self.validation.domain, chosen.learner)

@@ -10,6 +10,7 @@ import numpy as np
 from sdg.envs.batch import Inputs
 from sdg.envs.domain import Domain
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.env import PracticeEnv
@@ -20,6 +21,7 @@ class RowsVecEnv:
     """What a learner asks of rows that are arrays and not objects: to be stepped at once."""
 
     inputs: Inputs
+    episodes = successes = 0
 
     def __init__(self, n: int) -> None:
         self.num_envs = n
@@ -144,7 +146,7 @@ class ChainedVecEnv(RowsVecEnv):
 class _PPO:
     """The project's own learner (`sdg.skills.learning.Learner`)."""
 
-    def practise(self, starts: Starts, settings: Any, *, seed: int, init_policy: Policy | None) -> PPOLearner:
+    def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> PPOLearner:
         """PPO on `starts`; a row's horizon is the skill's own."""
         env = PracticeEnv(
             starts,

@@ -100,8 +100,10 @@ def _costs(spent: Mapping[str, Any]) -> list[str]:
     by_stage = spent.get("steps")
     found = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
     found |= {name: value for name, value in spent.items() if name != "steps"}
-    rows = [_row([_plain(name), _plain(f"{value:,}" if isinstance(value, int | float) else str(value))])
-            for name, value in found.items()]  # fmt: skip
+    rows = [
+        _row([_plain(name), _plain(f"{value:,}" if isinstance(value, int | float) else str(value))])
+        for name, value in found.items()
+    ]
     return ["## What it cost", "", _row(["what", "spent"]), _row(["---", "---"]), *rows, ""]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.domains import DEFAULT
+from sdg.errors import SDGError
 from sdg.sandbox.guard import reserved_names
 from sdg.skills.subgoal import CheckFunction
 
@@ -36,7 +37,7 @@ _RESERVED = reserved_names() | {"program"}
 _TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
-class LibraryError(ValueError):
+class LibraryError(SDGError, ValueError):
     """A skill library can't be used: the message names the file, what is wrong with it and what to do."""
 
 

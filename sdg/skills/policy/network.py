@@ -51,8 +51,13 @@ def shapes(inputs: Inputs, hidden: tuple[int, int]) -> dict[str, tuple[int, ...]
     """The shape of each array for these inputs and widths of the hidden layers."""
     one, two = hidden
     sizes: tuple[tuple[int, ...], ...] = (
-        (inputs.size, one), (one,), (one, two), (two,), (two, inputs.actions), (inputs.actions,)
-    )  # fmt: skip
+        (inputs.size, one),
+        (one,),
+        (one, two),
+        (two,),
+        (two, inputs.actions),
+        (inputs.actions,),
+    )
     return dict(zip(ARRAYS, sizes, strict=True))
 
 

@@ -67,11 +67,11 @@ def restore_starts(members: Sequence[Member], domain: Domain) -> Starts:
 def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
     """Whether a skill ended, when it was grounded, mostly in the part of the world in which it began."""
     levels = sorted({member.level for member in members})
-    moved = [_moved(level, [m for m in members if m.level == level], domain) for level in levels]
+    moved = [_have_moved(level, [m for m in members if m.level == level], domain) for level in levels]
     return float(np.mean(np.concatenate(moved))) < MOVERS
 
 
-def _moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
+def _have_moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
     """Whether each member's actions led to another part of the world, bool (n,)."""
     seeds = sorted({member.seed for member in members})
     spans = [(len(member.restore_actions), len(member.actions)) for member in members]

@@ -21,7 +21,8 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.search import Searched, SearchSettings, nothing_to_do
+from sdg.skills.search.search import Searched, SearchSettings
+from sdg.skills.search.trial import nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -126,7 +127,8 @@ class LearnedSearch:
             cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
             if rows.must_succeed and rows.inconsistent:
                 cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
-            after = replace(start, rows=rows.env.rows.take(np.zeros(1, np.int64)))
+            left = rows.env.rows if steps else start.rows  # without a budget nothing was tried
+            after = replace(start, rows=left.take(np.zeros(1, np.int64)))
             return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found
         end = world.perception(0)

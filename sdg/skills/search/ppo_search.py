@@ -13,7 +13,9 @@ import numpy as np
 
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 from sdg.skills.learning.vec_env import RowsVecEnv
-from sdg.skills.search.search import Explorer, SearchSettings, Trial, TrialSearch
+from sdg.skills.search.count_search import Explorer
+from sdg.skills.search.search import SearchSettings
+from sdg.skills.search.trial import Trial, TrialSearch
 
 
 class SearchVecEnv(RowsVecEnv):

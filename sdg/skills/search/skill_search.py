@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched, SearchSettings, Trial, nothing_to_do
+from sdg.skills.search.search import Search, Searched, SearchSettings
 from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
+from sdg.skills.search.trial import Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -112,11 +113,11 @@ class SkillChains:
         """Begin a call in a row: the next of the queue at the start, otherwise one that is drawn."""
         self.rows.mark(self.marks, row)
         self.places[row] = self.rows.places()[row]
-        call = self.queue.pop(0) if self._is_aimed(row) else self._drawn(row)
+        call = self.queue.pop(0) if self._is_aimed(row) else self._draw_call(row)
         if call is not None:
             self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
 
-    def _drawn(self, row: int) -> Call | None:
+    def _draw_call(self, row: int) -> Call | None:
         holding = bool(self.rows.holding()[row] >= 0)
         # What a skill may be called on: what the check is about, and what was seen so far.
         seen = self.rows.perception(row).elements()

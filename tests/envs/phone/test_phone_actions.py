@@ -24,7 +24,7 @@ LONG_UP = Action("Swipe", direction="up", distance="long")
         ({"name": "Wait", "args": {}}, Action("Wait")),
         ({"name": "finish", "args": {"message": "done"}}, Action("finish", text="done")),
     ],
-)  # fmt: skip
+)
 def test_actions_are_read(written: object, action: Action) -> None:
     assert read_action(written) == action
     assert read_command(action.name, action.argument) == action
@@ -59,10 +59,16 @@ def test_what_is_no_action_is_refused_with_the_right_form(written: object, messa
     assert len(str(refused.value)) < 400
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-                        st.sampled_from(["name", "args", "element", "coords", "to", "text", "direction"]), inner)),
-       st.sampled_from(list(FORMS)))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["name", "args", "element", "coords", "to", "text", "direction"]), inner)
+        ),
+    ),
+    st.sampled_from(list(FORMS)),
+)
 def test_anything_at_all_is_read_or_refused(value: object, name: str) -> None:
     for written in (value, {"name": name, "args": value}):
         try:

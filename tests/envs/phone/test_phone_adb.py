@@ -13,7 +13,7 @@ from sdg.envs.phone.tree import DumpError, read_dump
 from sdg.gate.chain import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
-from sdg.screen_agent.agent import UIAgent
+from tests.sdg.screen_agent.ui_agent import UIAgent
 from tests.shared.fake_adb import FakePhone, fake_adb
 
 pytest.importorskip("adbutils")
@@ -79,9 +79,11 @@ def test_an_app_that_never_settles_leaves_the_picture(pair: tuple[FakePhone, Adb
 def test_the_agent_works_on_it(pair: tuple[FakePhone, AdbPhone]) -> None:
     fake, phone = pair
     number = read_dump(phone.dump()).elements[0].id
-    said = [f'{{"commands": [{{"name": "Tap", "args": {{"element": {number}}}}}]}}',
-            '{"commands": [{"name": "Type", "args": {"text": "hello"}}]}',
-            '{"commands": [{"name": "finish", "args": {"message": "typed"}}]}']  # fmt: skip
+    said = [
+        f'{{"commands": [{{"name": "Tap", "args": {{"element": {number}}}}}]}}',
+        '{"commands": [{"name": "Type", "args": {"text": "hello"}}]}',
+        '{"commands": [{"name": "finish", "args": {"message": "typed"}}]}',
+    ]
     desktop = PhoneDesktop(phone, "Open it and type hello.")
     episode = UIAgent(FakeModel(said), OpenGate()).play(desktop)
     assert (episode.end, fake.text, desktop.message) == ("solved", "hello", "typed")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.envs.ui.commands import ARGUMENTS, SCREEN, Command, CommandError, command_from_json
+from sdg.envs.ui.commands import ARGUMENTS, SCREEN, Command, ScreenCommandError, command_from_json
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name
 
 JSON = st.recursive(
@@ -32,7 +32,7 @@ JSON = st.recursive(
     ],
 )
 def test_what_is_no_command_is_told(value: object, says: str) -> None:
-    with pytest.raises(CommandError, match=says) as caught:
+    with pytest.raises(ScreenCommandError, match=says) as caught:
         command_from_json(value)
     assert len(str(caught.value)) < 300
 
@@ -41,7 +41,7 @@ def test_what_is_no_command_is_told(value: object, says: str) -> None:
 def test_any_json_is_a_command_or_an_error_that_says_so(name: str, arguments: dict[str, object]) -> None:
     try:
         command = command_from_json({"name": name, "args": arguments})
-    except CommandError:
+    except ScreenCommandError:
         return
     assert command_from_json(command.to_json()) == command
 

@@ -8,8 +8,8 @@ import pytest
 from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.detector import Detection, decode, overlap
 from sdg.envs.ui.parser.ocr import TextLine
-from sdg.envs.ui.parser.pages import made_up_page
 from sdg.envs.ui.parser.screen import colour_of, merge
+from tests.screen_parser.pages import made_up_page
 from tests.screen_parser.training import targets
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
@@ -71,10 +71,16 @@ def test_text_belongs_to_the_smallest_element_that_holds_it() -> None:
 @pytest.mark.parametrize(
     ("colour", "name"),
     [
-        ((255, 0, 0), "red"), ((0, 128, 0), "green"), ((0, 0, 255), "blue"), ((255, 255, 0), "yellow"),
-        ((128, 128, 128), "grey"), ((0, 0, 0), "black"), ((255, 0, 255), "magenta"), ((0, 255, 255), "cyan"),
+        ((255, 0, 0), "red"),
+        ((0, 128, 0), "green"),
+        ((0, 0, 255), "blue"),
+        ((255, 255, 0), "yellow"),
+        ((128, 128, 128), "grey"),
+        ((0, 0, 0), "black"),
+        ((255, 0, 255), "magenta"),
+        ((0, 255, 255), "cyan"),
     ],
-)  # fmt: skip
+)
 def test_colours_have_names(colour: tuple[int, int, int], name: str) -> None:
     picture = WHITE.copy()
     picture[20:60, 20:60] = colour

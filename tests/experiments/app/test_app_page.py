@@ -16,7 +16,7 @@ from sdg.agents.agents import ReplayAgent, Task, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.ui.browser import FLAGS, chromium
 from sdg.experiments.app.server import Playground, serve
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.storage import RunFolder, RunSettings
 
 CHECK = "def facing(thing):\n    return get_facing() in find_objects(thing)"

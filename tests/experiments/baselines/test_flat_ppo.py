@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
-import pytest
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.paper_view import CELLS
-from sdg.experiments.baselines.flat_ppo import FlatSettings, FlatVecEnv, train_flat
+from sdg.experiments.baselines.flat_ppo import FlatVecEnv, train_flat
 from sdg.experiments.baselines.paper_model import PaperShape
 from sdg.skills.learning.ppo import PPOSettings
 
@@ -36,14 +33,12 @@ def test_the_environment_pays_what_the_level_pays() -> None:
     assert paid > 0
     assert truncated > 0
     assert env.ended == ended
-    assert env.success() == pytest.approx(paid / ended)
 
 
-def test_success_is_noted_when_failures_had_time_to_end() -> None:
+def test_a_policy_is_trained_for_so_many_steps() -> None:
     bank = LevelBank.build("GoToObj", range(30))
-    settings = FlatSettings(6000, n_envs=16, ppo=PPOSettings(n_steps=16, batch_size=256), shape=PaperShape(8, 8))
-    trained = train_flat(bank, settings, seed=0)
-    whole = int(bank.layouts.max_steps.max()) * settings.n_envs
-    times = [0, *(steps for steps, _ in trained.curve)]
-    assert len(times) > 2
-    assert all(later - earlier >= whole for earlier, later in pairwise(times))
+    ppo, shape = PPOSettings(n_steps=16, batch_size=256), PaperShape(8, 8)
+    policy, steps, episodes = train_flat(bank, timesteps=1000, seed=0, shape=shape, ppo=ppo, n_envs=16)
+    assert steps == 1024
+    assert episodes > 0
+    assert policy.weights["head.weight"].shape[0] > 0

@@ -14,7 +14,7 @@ from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.experiments.baselines.paper_policy import PaperPolicy
 from sdg.experiments.bench import evidence, flat_policies, table1
 from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts
-from sdg.experiments.table.ledger import markdown, seed_set, used_seeds
+from sdg.experiments.results.ledger import markdown, seed_set, used_seeds
 from sdg.pipeline.records import load_policy
 
 ROOT = Path(__file__).resolve().parents[3]

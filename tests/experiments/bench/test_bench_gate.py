@@ -13,7 +13,7 @@ from sdg.experiments.gate_training import recorded, tasks
 from sdg.experiments.gate_training.figures import calibration_error, figures
 from sdg.experiments.gate_training.rollouts import Rollout, balance, play, real_programs
 from sdg.experiments.gate_training.training import plan_rollouts
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 
 
 def test_figures_count_no_as_the_positive_class() -> None:

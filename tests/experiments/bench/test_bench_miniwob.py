@@ -27,7 +27,8 @@ from sdg.experiments.bench.screens.command import (
     task_row,
     waited_for,
 )
-from sdg.experiments.bench.screens.episodes import Job, Played, Players, Setting, play
+from sdg.experiments.bench.screens.episodes import Job, Played, Setting, lost, play
+from sdg.experiments.play.browsers import Players
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.rules import WebRules
@@ -37,8 +38,9 @@ SETTING = Setting(ModelSettings("webrules"))
 
 
 def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> Played:
-    return Played(f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click",
-                  completions)  # fmt: skip
+    return Played(
+        f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click", completions
+    )
 
 
 def test_tasks_and_seeds_are_named() -> None:
@@ -48,9 +50,18 @@ def test_tasks_and_seeds_are_named() -> None:
     assert chosen_seeds("0-3,7") == [0, 1, 2, 3, 7]
 
 
-@pytest.mark.parametrize(("option", "value"), [("tasks", ["click-buton"]), ("tasks", []), ("seeds", "3-1"),
-                                               ("seeds", "a"), ("eyes", "dom"), ("guards", ["nobody"]),
-                                               ("assignments", ["model.name=x"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("tasks", ["click-buton"]),
+        ("tasks", []),
+        ("seeds", "3-1"),
+        ("seeds", "a"),
+        ("eyes", "dom"),
+        ("guards", ["nobody"]),
+        ("assignments", ["model.name=x"]),
+    ],
+)
 def test_what_is_asked_wrongly_is_told(option: str, value: object, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         rows(**{option: value, "out": tmp_path / "run"})  # type: ignore[arg-type]
@@ -157,11 +168,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
 
 
 _BENCH = """
-from sdg.experiments.bench.screens.episodes import Job, Players, Setting
+from sdg.experiments.bench.screens.episodes import Job, Setting, lost, play
+from sdg.experiments.play.browsers import Players
 from sdg.llm.provider import ModelSettings
 if __name__ == "__main__":
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    for row, _ in Players(1)([Job("focus-text", seed) for seed in range(10_000)], setting):
+    for row, _ in Players(play, lost, processes=1)([Job("focus-text", seed) for seed in range(10_000)], setting):
         print(row.unit, flush=True)
 """
 
@@ -187,21 +199,21 @@ def test_a_player_that_dies_costs_one_episode() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs = [Job("focus-text", seed) for seed in range(3)]
     heard = []
-    for row, _ in Players(1)(jobs, setting):
+    for row, _ in Players(play, lost, processes=1)(jobs, setting):
         heard.append(row)
         if len(heard) == 1:
             os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
     assert sorted(row.seed for row in heard) == [0, 1, 2]
-    lost = [row for row in heard if not row.success]
-    assert len(lost) <= 1
-    assert all(row.cause == "other" and "died" in row.detail for row in lost)
+    failed = [row for row in heard if not row.success]
+    assert len(failed) <= 1
+    assert all(row.cause == "other" and "died" in row.detail for row in failed)
 
 
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs, others = [Job("focus-text", seed) for seed in range(2_000)], 0
-    rows = Players(2, patience_seconds=8)(jobs, setting)
+    rows = Players(play, lost, processes=2, patience_seconds=8)(jobs, setting)
     for row, _ in rows:
         if not others:
             os.kill(min(child.pid or 0 for child in multiprocessing.active_children()), signal.SIGSTOP)

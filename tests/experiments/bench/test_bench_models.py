@@ -42,8 +42,17 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> None:
-    drawn = list(rows(llm=model, interfaces=("primitive", "skills"), levels=("GoToLocal",), instructions=2,
-                      seed=777, out=tmp_path / "draw", processes=1))  # fmt: skip
+    drawn = list(
+        rows(
+            llm=model,
+            interfaces=("primitive", "skills"),
+            levels=("GoToLocal",),
+            instructions=2,
+            seed=777,
+            out=tmp_path / "draw",
+            processes=1,
+        )
+    )
     assert [row["interface"] for row in drawn] == ["primitive", "skills"]
     assert all(row.keys() >= NEEDED and row["episodes"] == 2 and row["unfinished"] == 0 for row in drawn)
     assert drawn[0]["program_lines"] == 2, "comments aren't lines of a program"

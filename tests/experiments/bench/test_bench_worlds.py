@@ -36,10 +36,19 @@ def untrained(world: str) -> SkillLibrary:
 def _skill(spec: SkillSpec) -> Skill:
     check = CheckTemplate(spec.check, next(iter(spec.arguments), ""))
     return Skill(
-        name=spec.name, description=spec.description, takes_argument=bool(spec.arguments),
-        argument_examples=spec.arguments, members=(spec.description,), checks=(check,), horizon=20, success_rate=0.5,
-        success_interval=(0.0, 1.0), episodes=1, environment_steps=7, learner="sb3",
-    )  # fmt: skip
+        name=spec.name,
+        description=spec.description,
+        takes_argument=bool(spec.arguments),
+        argument_examples=spec.arguments,
+        members=(spec.description,),
+        checks=(check,),
+        horizon=20,
+        success_rate=0.5,
+        success_interval=(0.0, 1.0),
+        episodes=1,
+        environment_steps=7,
+        learner="sb3",
+    )
 
 
 def test_recorded_rows_have_every_field() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sdg.experiments.bench.engine import command as bench_engine
-from sdg.experiments.bench.engine import first_call as engine_first
 from sdg.experiments.bench.engine import speed as engine_speed
 from sdg.experiments.bench.engine.lockstep import Comparison
 from sdg.experiments.cli.main import main
+from tests.envs.babyai.engine.first_call import first_calls
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +28,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_rows_of_a_level_can_be_read_by_a_machine(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bench_engine, "first_calls", lambda: {"cold_seconds": 1.0, "warm_seconds": 0.1})
+def test_rows_of_a_level_can_be_read_by_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "engine", "--json", "--levels", "GoToObjS4", "--steps", "60", "--endings", "1"]) == 0
     rows = printed(capsys)
     (level,) = (row for row in rows if row["table"] == "level")
@@ -54,7 +51,7 @@ def test_rows_of_a_level_can_be_read_by_a_machine(
 
 @pytest.mark.slow
 def test_the_second_process_finds_the_kernels_compiled() -> None:
-    first = engine_first.first_calls()
+    first = first_calls()
     assert first["warm_seconds"] < 1 < first["cold_seconds"] < 40, "15 on a core of one's own"
 
 

@@ -23,7 +23,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
 from sdg.experiments.config.config import load
-from sdg.experiments.table import comparison
+from sdg.experiments.results import comparison
 from sdg.llm.model import BudgetExceeded
 from sdg.storage import RunError, RunFolder, read_journal
 from tests.shared.library_samples import a_library

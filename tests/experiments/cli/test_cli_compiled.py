@@ -19,27 +19,27 @@ def _compiled() -> None:
 
 def test_a_worker_finds_every_kernel_compiled_and_keeps_none() -> None:
     assert compiled.are_there()
-    before = kernels.files_kept()
+    before = kernels.count_files()
     with Pool(1) as pool:
         ((_, found),) = pool.run(act, ["GoToLocal"])
     assert found == {"steps": steps_of("GoToLocal"), "unsaved": [], "read_only": True}
-    assert kernels.files_kept() == before
+    assert kernels.count_files() == before
 
 
 def test_a_worker_that_finds_none_compiles_for_itself_alone() -> None:
-    before = kernels.files_kept()
+    before = kernels.count_files()
     with Pool(1, environment={"NUMBA_CPU_NAME": "generic"}) as pool:  # a processor that nobody compiled for
         ((_, found),) = pool.run(act, ["GoToLocal"])
     assert found["steps"] == steps_of("GoToLocal")
     assert found["unsaved"]
-    assert kernels.files_kept() == before
+    assert kernels.count_files() == before
 
 
 def test_a_kernel_that_was_deleted_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "_marker", lambda: tmp_path / "marker")
     assert not compiled.are_there()
     for kept, there in ((b"3", True), (b"4", False), (b"", False), (b"9" * 30, False), (b"x", False)):
-        monkeypatch.setattr(compiled, "files_kept", lambda: 3)
+        monkeypatch.setattr(compiled, "count_files", lambda: 3)
         (tmp_path / "marker").write_bytes(kept)
         assert compiled.are_there() is there, kept
 

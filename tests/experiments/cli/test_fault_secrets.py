@@ -173,11 +173,18 @@ def test_no_job_holds_the_key_and_its_worker_asks_the_parent(
 
 @pytest.mark.parametrize(
     "request_",
-    [None, 1, {}, {"messages": [], "sampling": {}, "model": "x"},
-     {"messages": [{"role": "tool", "content": ""}], "sampling": {}},
-     {"messages": [{"role": "user", "content": 1}], "sampling": {}}, {"messages": [], "sampling": {"seed": "x"}},
-     {"messages": 7, "sampling": {}}, {"messages": [{}], "sampling": {}}],
-)  # fmt: skip
+    [
+        None,
+        1,
+        {},
+        {"messages": [], "sampling": {}, "model": "x"},
+        {"messages": [{"role": "tool", "content": ""}], "sampling": {}},
+        {"messages": [{"role": "user", "content": 1}], "sampling": {}},
+        {"messages": [], "sampling": {"seed": "x"}},
+        {"messages": 7, "sampling": {}},
+        {"messages": [{}], "sampling": {}},
+    ],
+)
 def test_what_is_no_conversation_is_no_question(request_: Any) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):
         answer(ModelSettings(), request_)

@@ -16,7 +16,7 @@ from sdg.experiments.compose.command import Asked, compose
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.players import PlannerRecipe
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.provider import ModelSettings
 from sdg.skills.library.composed import Figures, load_composed, save_composed
 from sdg.skills.library.library import LibraryError

@@ -11,8 +11,8 @@ from sdg.envs.registry import RegistryError
 from sdg.experiments.bench.options import budget
 from sdg.experiments.config.assembly import expected_cost, model_settings, plan_of
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.llm.budget import Limits, Prices
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.llm.budget import BudgetLimits, Prices
 from sdg.skills.strict_json import validate
 
 
@@ -29,9 +29,12 @@ def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> 
 
 def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
     asked = config(
-        model={"kind": "openai", "name": "x"}, budget={"prompt_price": 2.0, "completion_price": 8.0},
-        instructions_per_level=10, induce={"rehearsals": 5}, evaluate={"instructions": 50, "baselines": ["random"]},
-    )  # fmt: skip
+        model={"kind": "openai", "name": "x"},
+        budget={"prompt_price": 2.0, "completion_price": 8.0},
+        instructions_per_level=10,
+        induce={"rehearsals": 5},
+        evaluate={"instructions": 50, "baselines": ["random"]},
+    )
     assert expected_cost(config(), until="run") == ""
     questions = {until: int(expected_cost(asked, until=until).split()[6]) for until in ("verify", "induce", "run")}
     assert questions == {"verify": 30, "induce": 30 + 6 + 13, "run": 30 + 6 + 13 + 130}
@@ -41,7 +44,7 @@ def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
 def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:
     equipping = PlannerSettings(llm="openai:x", budget=budget("tokens=7,prompt_price=1,completion_price=2"))
     settings = equipping.model(tmp_path)
-    assert (settings.limits, settings.prices) == (Limits(tokens=7), Prices(1.0, 2.0))
+    assert (settings.limits, settings.prices) == (BudgetLimits(tokens=7), Prices(1.0, 2.0))
     assert settings.ledger == tmp_path / "spent.json"
     assert PlannerSettings(llm="replay:a/t.jsonl").model(tmp_path).transcript == Path("a/t.jsonl")
     for wrong in ("tokens", "tokens=x", "hours=3", "money=-1"):

@@ -14,7 +14,7 @@ from sdg.envs.instructions import SPLITS
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
-from sdg.experiments.table import comparison
+from sdg.experiments.results import comparison
 from sdg.llm.model import Sampling
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
@@ -33,12 +33,20 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = np.random.default_rng(0)
     skills = tuple(
         Skill(
-            name=name, description=text, takes_argument=True, argument_examples=("red ball",), members=(text,),
+            name=name,
+            description=text,
+            takes_argument=True,
+            argument_examples=("red ball",),
+            members=(text,),
             checks=(CheckTemplate(CheckFunction("check", f"def check():\n    return {condition}\n"), "red ball"),),
-            horizon=20, success_rate=0.5, success_interval=(0.4, 0.6), episodes=10, environment_steps=0,
+            horizon=20,
+            success_rate=0.5,
+            success_interval=(0.4, 0.6),
+            episodes=10,
+            environment_steps=0,
         )
         for name, (text, condition) in CHECKS.items()
-    )  # fmt: skip
+    )
     weights = {name: dict(random_policy(MAP_INPUTS, rng).weights) for name in CHECKS}
     save_library(SkillLibrary(skills, weights), tmp_path / "stored")
     (tmp_path / "here").mkdir()

@@ -252,17 +252,22 @@ def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
 
 def test_plots_are_the_same_every_time() -> None:
     whole = Panels([Panel("", {"b": [Mark(0, 0.5, 0.4, 0.6)]})], x="", ticks=["a"])
-    assert whole.drawn("svg") == whole.drawn("svg")
+    assert whole.render("svg") == whole.render("svg")
     assert panels.label("_hidden\n" + "x" * 99).startswith("hidden x")
 
 
 def test_curves_of_rounds_follow_one_another_and_begin_with_what_was_practised(run: Path, tmp_path: Path) -> None:
     rows = [
-        {"unit": f"skill/{number}/0", "skill": "pick", "environment_steps": steps, "train_success": train,
-         "validation_success": judged}
+        {
+            "unit": f"skill/{number}/0",
+            "skill": "pick",
+            "environment_steps": steps,
+            "train_success": train,
+            "validation_success": judged,
+        }
         for number, points in enumerate(([(0, 0.0, 0.2), (100, 0.5, 0.6)], [(0, 0.0, 0.6), (300, 0.9, 1.0)]), 1)
         for steps, train, judged in points
-    ]  # fmt: skip
+    ]
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     (copy / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert curves(read_run(copy)) == {

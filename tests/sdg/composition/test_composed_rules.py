@@ -66,8 +66,10 @@ def test_skills_are_read_with_what_they_take_need_and_leave() -> None:
     assert fetch.parameters == ("thing",)
     assert bring.parameters == ("thing", "place: thing")
     assert (fetch.does, fetch.needs, fetch.after) == (
-        "Brings a thing into the hand.", "an empty hand.", "the thing is carried.",
-    )  # fmt: skip
+        "Brings a thing into the hand.",
+        "an empty hand.",
+        "the thing is carried.",
+    )
     assert fetch.calls == ("go_next_to", "pick")
     assert bring.uses == ("fetch",)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
-from sdg.deduction.deduce import MENDS, DeductionSettings, Limits, Planner, Toolkit, deduce
+from sdg.deduction.deduce import MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode, Interaction
 from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
@@ -48,14 +48,14 @@ class Prompts:
     """Words nothing, remembers the failures it was told of."""
 
     failures: list[Interaction] = field(default_factory=list)
-    limits: list[Limits] = field(default_factory=list)
+    limits: list[ProgramLimits] = field(default_factory=list)
 
-    def generate(self, instruction: str, *, skills: Sequence[Skill], limits: Limits) -> Sequence[Message]:
+    def generate(self, instruction: str, *, skills: Sequence[Skill], limits: ProgramLimits) -> Sequence[Message]:
         self.limits.append(limits)
         return [Message("user", instruction)]
 
     def debug(
-        self, instruction: str, *, skills: Sequence[Skill], limits: Limits, failure: Interaction
+        self, instruction: str, *, skills: Sequence[Skill], limits: ProgramLimits, failure: Interaction
     ) -> Sequence[Message]:
         self.limits.append(limits)
         self.failures.append(failure)

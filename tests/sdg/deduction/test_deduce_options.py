@@ -25,10 +25,18 @@ LITERAL = CheckFunction("check", "def check():\n    o = get_carried()\n    retur
 
 def library(**changes: Any) -> SkillLibrary:
     skill = Skill(
-        name="pick", description="picks up", takes_argument=True, argument_examples=("red ball",),
-        members=("pick up the red ball",), checks=(CheckTemplate(CHECK, "the red ball"),), horizon=30,
-        success_rate=0.9, success_interval=(0.8, 1.0), episodes=100, environment_steps=1000,
-    )  # fmt: skip
+        name="pick",
+        description="picks up",
+        takes_argument=True,
+        argument_examples=("red ball",),
+        members=("pick up the red ball",),
+        checks=(CheckTemplate(CHECK, "the red ball"),),
+        horizon=30,
+        success_rate=0.9,
+        success_interval=(0.8, 1.0),
+        episodes=100,
+        environment_steps=1000,
+    )
     weights = random_policy(BABYAI.inputs, np.random.default_rng(0)).weights
     base = SkillLibrary((skill,), {"pick": weights}, provenance={USAGES: {"pick": {"grasps": True}}})
     return replace(base, **changes)

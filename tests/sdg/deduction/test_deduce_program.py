@@ -81,17 +81,25 @@ def program():
         ("import os\ndef program():\n    pass\n", NO_PROGRAM, 1, ""),
         ("def program():\n    teleport('red ball')\n", NO_PROGRAM, 2, "teleport"),
         ("def program():\n    x = 1\n    return x.__class__\n", NO_PROGRAM, 3, "__class__"),
-        ("def program():\n    go_next_to('the grey door')\n", REFUSED, 2,
-         "nothing that matches 'the grey door' has been seen so far"),
+        (
+            "def program():\n    go_next_to('the grey door')\n",
+            REFUSED,
+            2,
+            "nothing that matches 'the grey door' has been seen so far",
+        ),
         ("def program():\n    x = 1\n    go_next_to('the happy dog')\n", REFUSED, 3, "door|key|ball|box"),
         ("def program():\n    go_next_to(None)\n", REFUSED, 2, "was the list empty"),
         ("def program():\n    go_next_to((1, 2))\n", REFUSED, 2, "tuple"),
         ("def program():\n    x = [][0]\n    return x\n", PROGRAM_ERROR, 2, "IndexError"),
         ("def program():\n    while True:\n        get_steps()\n", PROGRAM_ERROR, 0, "20000 steps"),
-        ("def program():\n    while 1:\n        try:\n            pick('x')\n        except Exception: 1\n",
-         PROGRAM_ERROR, 4, "1000 skill calls took no step"),
+        (
+            "def program():\n    while 1:\n        try:\n            pick('x')\n        except Exception: 1\n",
+            PROGRAM_ERROR,
+            4,
+            "1000 skill calls took no step",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors_speak_to_whoever_wrote_it(source: str, cause: str, line: int, says: str) -> None:
     ran, robot = run(source)
     assert ran.cause == cause

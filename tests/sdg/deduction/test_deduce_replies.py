@@ -90,7 +90,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
         ("```python\nimport time\ndef program():\n    time.sleep(1)\n```", "Imports are not available"),
         ("```python\ndef program():\n    while True:\n        get_position()\n```", "is there a loop that never ends?"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) -> None:
     episode, asked = debugged(reply)
     assert says in asked.split("## Calls")[0]

@@ -59,7 +59,7 @@ def test_what_it_cannot_judge_is_refused(command: Command) -> None:
 def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: str) -> None:
     place = tmp_path / "guards.json"
     place.write_text(text)
-    with pytest.raises(ValueError, match="sdg train-guards"):
+    with pytest.raises(ValueError, match="install sdg again"):
         load(place)
     assert (
         not FailClosed(LearnedGuard(USAGES, BABYAI.affordances, place=place))

@@ -54,14 +54,24 @@ def test_a_plain_answer_is_a_verdict(word: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "Yes", "", "{}", "[]", '{"Feasible": "Yes"}',
-        '{"Thought": "", "Feasible": true}', '{"Thought": "", "Feasible": "yes"}',
-        '{"Thought": "", "Completeness": "Yes"}', '{"Thought": "", "Feasible": "Yes", "x": 1}', "[" * 5000, "\x00",
-        '{"Thought": "", "Feasible": "No", "Feasible": "Yes"}', 'Sure! {"Thought": "", "Feasible": "Yes"}',
-        '{"Thought": 3, "Feasible": "Yes"}', '{"Thought": "' + "x" * 9000 + '", "Feasible": "Yes"}',
+        "Yes",
+        "",
+        "{}",
+        "[]",
+        '{"Feasible": "Yes"}',
+        '{"Thought": "", "Feasible": true}',
+        '{"Thought": "", "Feasible": "yes"}',
+        '{"Thought": "", "Completeness": "Yes"}',
+        '{"Thought": "", "Feasible": "Yes", "x": 1}',
+        "[" * 5000,
+        "\x00",
+        '{"Thought": "", "Feasible": "No", "Feasible": "Yes"}',
+        'Sure! {"Thought": "", "Feasible": "Yes"}',
+        '{"Thought": 3, "Feasible": "Yes"}',
+        '{"Thought": "' + "x" * 9000 + '", "Feasible": "Yes"}',
         '{"Thought": "", "Feasible": "Yes"} {"Thought": "", "Feasible": "No"}',
     ],
-)  # fmt: skip
+)
 def test_any_other_answer_keeps_the_gate_shut(reply: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  any of them
         read_verdict(reply, "Feasible")

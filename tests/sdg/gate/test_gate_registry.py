@@ -116,9 +116,13 @@ def test_what_is_no_guard_is_one_line(names: list[str], told: str) -> None:
 
 def test_one_s_own_guard_stands_before_the_robot_in_the_workers(tmp_path: Path) -> None:
     recipe = PlannerRecipe(
-        "own", None, skills=PRIMITIVES, model=ModelSettings("own_guards:Model"),
-        settings=DeductionSettings(interactions=1), guards=("rules", "own_guards:Timid"),
-    )  # fmt: skip
+        "own",
+        None,
+        skills=PRIMITIVES,
+        model=ModelSettings("own_guards:Model"),
+        settings=DeductionSettings(interactions=1),
+        guards=("rules", "own_guards:Timid"),
+    )
     with Journal(tmp_path / "episodes.jsonl") as journal:
         (row,) = run_jobs([Job(recipe, Task("GoToLocal", 2_000_000))], journal=journal)
     assert row.steps == 0

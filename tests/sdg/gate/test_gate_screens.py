@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from sdg.envs.perception import Observation
+from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.gate.chain import FailClosed, GuardChain
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, locate
+from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, final_press, locate
 from sdg.gate.verdict import Command, Verdict
 
 ELEMENTS = (
@@ -40,12 +41,14 @@ FORM = (
     ScreenElement(8, "text", "Town", (8, 122, 60, 144)),
     ScreenElement(9, "textbox", "", (70, 160, 200, 186)),
     ScreenElement(10, "text", "Street", (8, 162, 60, 184)),
-)  # fmt: skip
+)
 ASKED = {
-    1: ("click", "the radio button beside 'oats'"), 2: ("click", "the radio button beside 'rye'"),
-    3: ("click", "the radio button beside 'corn'"), 7: ("type", "'lake' into the textbox beside 'Town'"),
+    1: ("click", "the radio button beside 'oats'"),
+    2: ("click", "the radio button beside 'rye'"),
+    3: ("click", "the radio button beside 'corn'"),
+    7: ("type", "'lake' into the textbox beside 'Town'"),
     9: ("type", "'lake' into the textbox beside 'Street'"),
-}  # fmt: skip
+}
 """A command that asks for something of each of these elements of `FORM`."""
 
 
@@ -93,8 +96,11 @@ def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
 
 def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
     guard, shown = ScreenGuard(), Observation("", BLANK, FORM)
-    told = {(asked, acted): guard.complete(Command(*ASKED[asked]), shown, formed(acted)).passed
-            for asked in ASKED for acted in ASKED}  # fmt: skip
+    told = {
+        (asked, acted): guard.complete(Command(*ASKED[asked]), shown, formed(acted)).passed
+        for asked in ASKED
+        for acted in ASKED
+    }
     wrong = [pair for pair, passed in told.items() if passed is not (pair[0] == pair[1])]
     assert len(wrong) <= 2, wrong
     assert not any(guard.complete(Command(*each), shown, shown).passed for each in ASKED.values()), "nothing happened"
@@ -139,6 +145,17 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     assert (yes.asked, len(questions)) == (1, 1)
     assert str(command) in questions[0]
     assert not ConfirmGuard(lambda question: "yes").feasible(command, NOW).passed  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(
+    ("label", "final"),
+    [
+        ("Cancel my subscription", True), ("Close account", True), ("Empty the trash", True), ("Konto kündigen", True),
+        ("Cancel", False), ("Close menu", False), ("Your account", False), ("Leave a comment", False),
+    ],
+)  # fmt: skip
+def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:
+    assert bool(final_press(Press(words=label, role="button"))) is final
 
 
 def test_nobody_is_asked_about_the_rest() -> None:

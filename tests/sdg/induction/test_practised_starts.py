@@ -10,7 +10,8 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import MOST_TRUSTED, InduceSettings, Practice, _halves, _judges, _open, _with_asked, practise
+from sdg.induction.induce import InduceSettings
+from sdg.induction.practice import MOST_TRUSTED, Practice, _add_rehearsed, _halves, _judges, _open, practise
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import Member, Stage
@@ -79,7 +80,7 @@ def test_without_what_planners_asked_for_all_others_judge() -> None:
 
 def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
     starts, asked = _starts(100), _about_balls(_starts(12, seed=8))
-    mixed = _with_asked(starts, asked, seed=2)
+    mixed = _add_rehearsed(starts, asked, seed=2)
     assert mixed is not None
     assert (~_asked(mixed)).sum() == 100
     assert 100 - 12 < _asked(mixed).sum() <= 100
@@ -90,11 +91,11 @@ def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
 
 def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> None:
     asked = _starts(12)
-    alone = _with_asked(None, asked, seed=2)
+    alone = _add_rehearsed(None, asked, seed=2)
     assert alone is not None
     assert np.array_equal(alone.memory.pose, asked.memory.pose)
     starts = _starts(5)
-    assert _with_asked(starts, None, seed=2) is starts
+    assert _add_rehearsed(starts, None, seed=2) is starts
 
 
 def test_few_starts_judge_several_times_and_count_once() -> None:

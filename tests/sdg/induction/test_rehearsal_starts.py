@@ -12,12 +12,12 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory, begin_subgoal
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.play.players import PlannerRecipe, ProgramRecipe
-from sdg.experiments.table.comparison import SHIPPED
-from sdg.experiments.train_library import measure_skills
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.induction.skill_requests import collect_requests, skill_requests, starts_of
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import perturb_starts
 from sdg.skills.subgoal import CheckFunction
+from tests.shipping.library import measure_skills
 
 NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
 ACTIONS = (2, 1, 2, 2, 0, 2, 5, 2, 2, 1, 2, 3, 4, 0, 2, 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdg.envs.registry import RegistryError
-from sdg.llm.budget import EPISODE, Estimate, Limits, Prices
+from sdg.llm.budget import EPISODE, BudgetLimits, Estimate, Prices
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
@@ -200,7 +200,7 @@ def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
 
 
 def test_limits_hold_for_a_model_of_one_s_own() -> None:
-    model = build(ModelSettings("own_models:Parrot", limits=Limits(tokens=1)))
+    model = build(ModelSettings("own_models:Parrot", limits=BudgetLimits(tokens=1)))
     ask(model)
     with pytest.raises(ModelError, match="budget of 1 tokens is spent"):
         ask(model)

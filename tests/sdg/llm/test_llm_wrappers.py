@@ -17,7 +17,7 @@ from sdg.envs import files
 from sdg.envs.files import compress_lines
 from sdg.llm import transcript
 from sdg.llm.asking import Retried, in_order
-from sdg.llm.budget import Budgeted, Limits, Prices, Spent
+from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
 from sdg.llm.cache import Cached
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
@@ -218,7 +218,7 @@ def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="it is a link"):
         ask(Recorded(Scripted("one"), link))
     with pytest.raises(ModelError, match="it is a link"):
-        ask(Budgeted(Scripted("one"), Limits(tokens=9), prices=Prices(), ledger=link))
+        ask(Budgeted(Scripted("one"), BudgetLimits(tokens=9), prices=Prices(), ledger=link))
     assert victim.read_text() == "my own last line"
 
 
@@ -298,7 +298,7 @@ def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
 
 def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_path: Path) -> None:
     inner = Scripted("one")
-    model = Budgeted(inner, Limits(tokens=200), prices=Prices())
+    model = Budgeted(inner, BudgetLimits(tokens=200), prices=Prices())
     ask(model)
     ask(model)
     with pytest.raises(BudgetExceeded, match="200 tokens"):
@@ -310,7 +310,7 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
 def test_the_budget_of_time_stops_what_is_asked_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("sdg.llm.budget.time.monotonic", lambda: now[0])
-    model = Budgeted(Scripted("one"), Limits(minutes=2), prices=Prices())
+    model = Budgeted(Scripted("one"), BudgetLimits(minutes=2), prices=Prices())
     ask(model)
     now[0] += 121
     with pytest.raises(BudgetExceeded, match="2 minutes"):
@@ -329,7 +329,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
             return super().complete(messages, sampling=sampling)
 
     def spend(inner: Scripted, *, max_tokens: int) -> int:
-        model = Budgeted(inner, Limits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
+        model = Budgeted(inner, BudgetLimits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
         sampling = Sampling(max_tokens=max_tokens)
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
@@ -344,7 +344,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
 
 
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
-    model = Budgeted(Scripted("one"), Limits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
+    model = Budgeted(Scripted("one"), BudgetLimits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
     ask(model)
     assert model.spent.money == pytest.approx(0.00045)
     ask(model)
@@ -359,17 +359,17 @@ def test_tokens_of_the_server_s_cache_have_a_price_of_their_own() -> None:
 
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    ask(Budgeted(Scripted("one"), Limits(tokens=500), prices=Prices(), ledger=ledger))
+    ask(Budgeted(Scripted("one"), BudgetLimits(tokens=500), prices=Prices(), ledger=ledger))
     with ledger.open("a") as file:
         file.write('{"tok')
-    model = Budgeted(Scripted("one"), Limits(tokens=110), prices=Prices(), ledger=ledger)
+    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
     assert model.spent.tokens == 110
     with pytest.raises(BudgetExceeded):
         ask(model)
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
-    settings = ModelSettings(cache=tmp_path / "c.sqlite", limits=Limits(tokens=1))
+    settings = ModelSettings(cache=tmp_path / "c.sqlite", limits=BudgetLimits(tokens=1))
     model = build(settings)
     ask(model)
     ask(model)

@@ -34,9 +34,12 @@ empty textbox: [14, 160, 230, 202]
 def test_fields_are_filled_by_their_labels_and_the_form_is_sent() -> None:
     found = asked('Enter the password "{password}" and the username "ann" and press login.', FORM)
     assert found == [
-        "CLICK_COORDS [122, 181]", "TYPE_TEXT {password}", "CLICK_COORDS [142, 77]", "TYPE_TEXT ann",
+        "CLICK_COORDS [122, 181]",
+        "TYPE_TEXT {password}",
+        "CLICK_COORDS [142, 77]",
+        "TYPE_TEXT ann",
         "CLICK_COORDS [90, 263]",
-    ]  # fmt: skip
+    ]
 
 
 TICKS = """'rHom': [58, 20, 107, 42]

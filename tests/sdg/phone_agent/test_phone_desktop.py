@@ -23,9 +23,9 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
-from sdg.screen_agent.agent import UIAgent
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
+from tests.sdg.screen_agent.ui_agent import UIAgent
 
 
 class ScriptedPhone:
@@ -131,8 +131,9 @@ def test_too_many_turns_and_a_lost_phone_end_the_episode_with_their_cause() -> N
 
 def test_a_malformed_dump_is_said_and_the_episode_goes_on() -> None:
     phone = ScriptedPhone("<hierarchy><node>", dump(button("Save")))
-    model = FakeModel([json.dumps({"commands": [act("Tap", coords=[5, 5])]}),
-                       json.dumps({"commands": [act("finish", message="x")]})])  # fmt: skip
+    model = FakeModel(
+        [json.dumps({"commands": [act("Tap", coords=[5, 5])]}), json.dumps({"commands": [act("finish", message="x")]})]
+    )
     assert UIAgent(model, OpenGate()).play(PhoneDesktop(phone, "x")).end == "solved"
     assert "can't be read: the dump is no XML" in model.asked[0][-1].content
     assert "'Save' button" in model.asked[1][-1].content
@@ -190,8 +191,9 @@ def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_t
     protector = Protector((), Memory({"code": "secret"}))
     phone = ScriptedPhone(dump(FIELD, button("Save")), dump(FIELD, button("Saved")))
     desktop = PhoneDesktop(PrivateDevice(phone, protector), protector.admit("Type secret."))
-    model = FakeModel([json.dumps({"commands": [act("Type", text="{code}")]}),
-                       json.dumps({"commands": [act("finish", message="x")]})])  # fmt: skip
+    model = FakeModel(
+        [json.dumps({"commands": [act("Type", text="{code}")]}), json.dumps({"commands": [act("finish", message="x")]})]
+    )
     UIAgent(model, GuardChain(rules=[PhoneGuard()]), mode=MODES["som-react"]).play(desktop)
     assert phone.done == [("type", "secret")]
     for messages in model.asked:

@@ -97,8 +97,13 @@ def test_android_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "sdg.phone_agent.android_world", raising=False)
     from sdg.phone_agent.android_world import ScreenAgent
 
-    said = [answer("Tap", coords=[25, 10]), answer("Swipe", direction="up"), answer("Type", text="x"), answer("Home"),
-            answer("finish", message="three")]  # fmt: skip
+    said = [
+        answer("Tap", coords=[25, 10]),
+        answer("Swipe", direction="up"),
+        answer("Type", text="x"),
+        answer("Home"),
+        answer("finish", message="three"),
+    ]
     env, model = WorldEnv(), FakeModel(said)
     agent = ScreenAgent(env, model, OpenGate())
     agent.reset(go_home=True)
@@ -156,7 +161,7 @@ def observation() -> dict[str, Any]:
             "2": {"bbox": [10, 60, 60, 20], **seen},
             "3": {"bbox": [10, 90, 60, 20], **seen, "visibility": 0.0},
         },
-    }  # fmt: skip
+    }
 
 
 def test_browser_gym(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +177,13 @@ def test_browser_gym(monkeypatch: pytest.MonkeyPatch) -> None:
     args = browser_gym.ScreenAgentArgs(ModelSettings("phonerandom"))
     assert pickle.loads(pickle.dumps(args)) == args
     assert args.make_agent() is not None
-    said = [answer("Tap", coords=[40, 70]), answer("Type", text='a"b'), answer("Swipe", direction="up", dist="short"),
-            answer("Tap"), answer("finish", message="impossible: no password")]  # fmt: skip
+    said = [
+        answer("Tap", coords=[40, 70]),
+        answer("Type", text='a"b'),
+        answer("Swipe", direction="up", dist="short"),
+        answer("Tap"),
+        answer("finish", message="impossible: no password"),
+    ]
     model = FakeModel(said)
     agent = browser_gym.ScreenAgent(model, ("open",), "som-react")
     obs = agent.obs_preprocessor(observation())

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.experiments.gate_training.privacy import Instruction, masking, read_sets, vary_values
+from sdg.experiments.gate_training.privacy import Instruction, masking, read_sets
 from sdg.privacy import tagger
 from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens
+from tests.shipping.text import vary_values
 
 TEXTS = [each.text for each in read_sets()["first"][:40]]
 
@@ -79,3 +80,8 @@ def test_what_is_shipped_hides_what_a_hand_wrote_that_it_never_saw() -> None:
     assert row["n"] == 500
     assert row["masked"] > 0.95
     assert row["over_masked"] < 0.04
+
+
+@pytest.mark.parametrize("text", ["Go to View history", "Read Edit View history", "text 'View history'", "Read, Tools"])
+def test_words_of_screens_are_nobodys_names(text: str) -> None:
+    assert not find(text, recognisers_of())

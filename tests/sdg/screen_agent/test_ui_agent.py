@@ -11,7 +11,8 @@ from sdg.envs.perception import Observation
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command, Verdict
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIAgent, UIEpisode
+from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIEpisode
+from tests.sdg.screen_agent.ui_agent import UIAgent
 
 
 class Pad:

@@ -9,9 +9,9 @@ import pytest
 from sdg.llm import exchange
 from sdg.llm.model import Message, Sampling
 from sdg.llm.openai.client import Endpoint, OpenAIModel
-from sdg.screen_agent.agent import UIAgent
 from sdg.screen_agent.modes import MODES, TEXT, Shown
 from tests.sdg.screen_agent.test_ui_agent import Pad, Passing, Says, press
+from tests.sdg.screen_agent.ui_agent import UIAgent
 
 NAMES = ("commands", "exemplar", "task", "past", "number", "width", "height", "most", "ends")
 SHOWN = Shown(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.llm.budget import Budgeted, Limits, Prices
+from sdg.llm.budget import Budgeted, BudgetLimits, Prices
 from sdg.llm.cache import Cached
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.llm.transcript import Recorded
@@ -165,7 +165,7 @@ def test_a_cache_that_is_none_is_refused_or_begun(tmp_path: Path, content: bytes
 
 def test_a_ledger_of_nonsense_counts_nothing(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_bytes(b"[" * 100_000 + b'\n{"tokens": 1e999, "money": 0}\n')
-    model = Budgeted(Echo(), Limits(tokens=10), prices=Prices(), ledger=tmp_path / "spent.json")
+    model = Budgeted(Echo(), BudgetLimits(tokens=10), prices=Prices(), ledger=tmp_path / "spent.json")
     assert ask(model) == "said"
 
 

@@ -53,8 +53,17 @@ def test_an_or_in_any_and_within_another() -> None:
 
 
 def test_ways_in_loops_and_branches() -> None:
-    asked = check("for a, b in rows:", "    if a > 1:", "        return True", "    if b:", "        if a or b:",
-                  "            return True", "    else:", "        return a", "return False")  # fmt: skip
+    asked = check(
+        "for a, b in rows:",
+        "    if a > 1:",
+        "        return True",
+        "    if b:",
+        "        if a or b:",
+        "            return True",
+        "    else:",
+        "        return a",
+        "return False",
+    )
     left = cut(asked, rows=[(0, True)])
     assert "a > 1" not in left
     assert "if b:\n                return True" in left

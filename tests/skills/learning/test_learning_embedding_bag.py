@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, SIZE
-from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
 from tests.shared.embedding_bag import BagNetwork
 
 
@@ -13,7 +13,7 @@ def test_the_network_with_embedding_bag_is_the_learners() -> None:
     rng, n = np.random.default_rng(0), 60
     own = Network.create(MAP_INPUTS, (24, 12), rng)
     bag = BagNetwork.of(Network(MAP_INPUTS, (24, 12), own.parameters.copy()))
-    inputs = Inputs(MAP_INPUTS, n)
+    inputs = BitRows(MAP_INPUTS, n)
     inputs.append((rng.random((n, SIZE)) < 0.1).astype(np.uint8))
     batch = Batch(rng.integers(0, N_ACTIONS, n), *rng.standard_normal((3, n)).astype(np.float32))
     before = own.parameters.copy()

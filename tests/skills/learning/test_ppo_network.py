@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, MOSTLY_ON, N_ACTIONS, SIZE
-from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
 from sdg.skills.policy.network import random_policy
 
 N = 70
@@ -61,7 +61,7 @@ def batch_of(rng: np.random.Generator, logits: np.ndarray) -> Batch:
 
 def test_outputs_are_torchs_and_the_policys() -> None:
     rng = np.random.default_rng(0)
-    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
+    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
     logits, values = net.evaluate(inputs, inputs.append(seen))
     views = [torch.as_tensor(view) for view in net.views(net.parameters)]
     expected, worth = torch_outputs(views, seen)
@@ -73,7 +73,7 @@ def test_outputs_are_torchs_and_the_policys() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_torchs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
+    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(seen))
     batch = batch_of(rng, logits)
     net.compute_gradient(inputs, batch, np.arange(N), LOSS)
@@ -88,11 +88,11 @@ def test_the_gradient_is_torchs(seed: int) -> None:
 
 def test_a_part_of_the_samples_in_another_order() -> None:
     rng = np.random.default_rng(5)
-    net, seen, inputs = network(rng), observations(rng), Inputs(MAP_INPUTS, N)
+    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(seen))
     batch, chosen = batch_of(rng, logits), rng.permutation(N)[:20]
     net.compute_gradient(inputs, batch, chosen, LOSS)
-    partly, alone = net.gradient.copy(), Inputs(MAP_INPUTS, 20)
+    partly, alone = net.gradient.copy(), BitRows(MAP_INPUTS, 20)
     alone.append(seen[chosen])
     arrays = (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
     net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), LOSS)
@@ -124,7 +124,7 @@ def test_weights_begin_orthogonal() -> None:
 
 
 def test_lists_of_bits_grow_and_are_used_again() -> None:
-    rng, inputs = np.random.default_rng(3), Inputs(MAP_INPUTS, 12)
+    rng, inputs = np.random.default_rng(3), BitRows(MAP_INPUTS, 12)
     net, seen = network(rng), np.ones((4, SIZE), np.uint8)
     first, _ = net.evaluate(inputs, inputs.append(seen))
     again = [inputs.append(seen) for _ in range(2)][1]

@@ -16,9 +16,14 @@ from sdg.skills.subgoal import CheckFunction
 
 CORRIDOR = domain("corridor")
 SETTINGS = TrainSettings(
-    n_envs=8, horizon=12, evaluate_every=1024, validation_starts=40, side_effect_cost=0.0, learner="sb3",
+    n_envs=8,
+    horizon=12,
+    evaluate_every=1024,
+    validation_starts=40,
+    side_effect_cost=0.0,
+    learner="sb3",
     ppo={"n_steps": 64, "batch_size": 256, "learning_rate": 3e-3},
-)  # fmt: skip
+)
 MOVED = CheckFunction("moved", "def moved():\n    return get_position() >= 3\n")
 NEVER = CheckFunction("never", "def never():\n    return get_position() > 1000\n")
 STEPPED = CheckFunction("stepped", "def stepped():\n    return get_steps() >= get_start_steps() + 2\n")
@@ -66,9 +71,15 @@ def test_half_of_the_successes_are_gone_on_from() -> None:
 def test_skills_follow_one_another() -> None:
     specs = [
         SkillSpec("go_right", "go right", MOVED, 12, 8192),
-        SkillSpec("go_on", "go on", CheckFunction("on", "def on():\n    return get_position() >= 5\n"), 8, 4096,
-                  after=("go_right",)),
-    ]  # fmt: skip
+        SkillSpec(
+            "go_on",
+            "go on",
+            CheckFunction("on", "def on():\n    return get_position() >= 5\n"),
+            8,
+            4096,
+            after=("go_right",),
+        ),
+    ]
     library = learn_library(CORRIDOR, "Visit", specs, settings=SETTINGS, seed=0, training_starts=60)
     assert library.domain == "corridor"
     assert library["go_right"].learner == "sb3"

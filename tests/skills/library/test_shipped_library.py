@@ -15,7 +15,7 @@ from sdg.deduction.protocols import Skill
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.babylang.model import BabyLang
 from sdg.skills.library.store import load_library
 

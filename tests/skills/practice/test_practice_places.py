@@ -9,7 +9,8 @@ from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import FORWARD
 from sdg.envs.instructions import seeds
-from sdg.induction.induce import InduceSettings, Practice, _in_its_place
+from sdg.induction.induce import InduceSettings
+from sdg.induction.practice import Practice, _in_its_place
 from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv

@@ -13,8 +13,9 @@ from sdg.envs.domains import domain
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
+from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.learned_search import LearnedSearch
-from sdg.skills.search.search import CountSearch, LearningSearch, RandomSearch, SearchSettings
+from sdg.skills.search.search import LearningSearch, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 
 TABLE = domain("table")
@@ -72,3 +73,10 @@ def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
         env.step(env.random_actions())
         assert len(env.go_on(np.arange(2), reached=np.ones(2, bool))) == stuck
         assert not env.age.any()
+
+
+def test_a_search_without_a_budget_ends_where_it_began() -> None:
+    far = check_that('distance("yellow block") <= 0.001')
+    found = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
+    assert (found.reached, found.steps) == (False, 0)
+    assert found.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()

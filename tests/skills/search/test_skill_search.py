@@ -10,7 +10,7 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan
@@ -18,7 +18,8 @@ from sdg.llm.babylang.reading import PERCEPTION, cast, functions
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import RandomSearch, Search, SearchSettings
+from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.search import Search, SearchSettings
 from sdg.skills.search.skill_calls import FOLLOWS, USAGES, SkillCalls
 from sdg.skills.search.skill_search import SkillSearch
 from sdg.skills.subgoal import CheckFunction
@@ -32,8 +33,10 @@ SKILLED = SkillSearch(SHIPPED, PLAIN)
 def straight(mission: str) -> Hypothesis:
     """The mission's goals and no others: nothing explores, fetches a key or clears a way."""
     goals = plan(mission)
-    checks = [check(n, g.kind, NAMES, argument=g.argument, carrying=bool(g.carried and g.kind != "put"))
-              for n, g in enumerate(goals, 1)]  # fmt: skip
+    checks = [
+        check(n, g.kind, NAMES, argument=g.argument, carrying=bool(g.carried and g.kind != "put"))
+        for n, g in enumerate(goals, 1)
+    ]
     numbered = enumerate(zip(goals, checks, strict=True), 1)
     told = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
     return parse(told, instruction=mission)

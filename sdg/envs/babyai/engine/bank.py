@@ -34,6 +34,7 @@ from sdg.envs.babyai.engine.verifier import KINDS, PUT_NEXT, STRICT
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.files import atomic_write
 from sdg.envs.kernels import READ_ONLY, cache_folder
+from sdg.errors import SDGError
 
 SCHEMA = 1
 """Version of the file format and of what is written; files of another one are refused."""
@@ -43,7 +44,7 @@ MAX_BANK_BYTES = 1 << 32
 _THINGS = (DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED, KEY, BALL, BOX)
 
 
-class BankError(ValueError):
+class BankError(SDGError, ValueError):
     """A bank file that is torn, of another version or not a bank; the message names the file and what is wrong."""
 
 

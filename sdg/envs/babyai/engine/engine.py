@@ -13,6 +13,7 @@ import numpy as np
 
 from sdg.envs.babyai.cells import EMPTY
 from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.dynamics import N_ACTIONS, act_row
 from sdg.envs.babyai.engine.state import (
     MAX_OBJECTS,
     MAX_SIZE,
@@ -25,7 +26,7 @@ from sdg.envs.babyai.engine.state import (
     create,
     view_row,
 )
-from sdg.envs.babyai.engine.verifier import FAILURE, N_ACTIONS, SUCCESS, act_row, verify_row
+from sdg.envs.babyai.engine.verifier import FAILURE, SUCCESS, verify_row
 from sdg.envs.kernels import inner_kernel, kernel
 
 __all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "reset_row", "step_row", "view_row"]

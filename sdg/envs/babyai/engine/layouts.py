@@ -28,9 +28,10 @@ from sdg.envs.babyai import cells
 from sdg.envs.babyai.engine import verifier
 from sdg.envs.babyai.engine.state import GRID, LAYOUT, MAX_OBJECTS, MAX_SIZE, OUTSIDE, spot_of
 from sdg.envs.babyai.levels import gym_id
+from sdg.errors import SDGError
 
 
-class LayoutError(ValueError):
+class LayoutError(SDGError, ValueError):
     """A layout that cannot be generated, or that the engine cannot represent; the message says which and why."""
 
 

@@ -62,17 +62,17 @@ class PaperPerception:
 
     def get_observation(self) -> list[Seen]:
         """The keys, balls and boxes that the robot sees now, nearest first."""
-        return [self._seen(thing) for thing in self._in_view() if thing.type != "door"]
+        return [self._paper_view(thing) for thing in self._in_view() if thing.type != "door"]
 
     def get_doors_in_observation(self) -> list[SeenDoor]:
         """The doors that the robot sees now, nearest first."""
-        doors = [(self._seen(each), each) for each in self._in_view() if each.type == "door"]
+        doors = [(self._paper_view(each), each) for each in self._in_view() if each.type == "door"]
         return [SeenDoor(**asdict(seen), status=e.status, explored=e.explored, rooms=e.rooms) for seen, e in doors]
 
     def get_carried(self) -> Seen | None:
         """The thing that the robot carries, at position (0, 0), or None."""
         held = self._snapshot.get_carried()
-        return None if held is None else self._seen(held)
+        return None if held is None else self._paper_view(held)
 
     def get_current_room(self) -> int:
         """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they became
@@ -109,7 +109,7 @@ class PaperPerception:
         ahead, away = (a - x, b - y), (thing.position[0] - x, thing.position[1] - y)
         return away[0] * ahead[1] - away[1] * ahead[0], away[0] * ahead[0] + away[1] * ahead[1]
 
-    def _seen(self, thing: Object) -> Seen:
+    def _paper_view(self, thing: Object) -> Seen:
         return Seen(thing.id, thing.name, thing.type, thing.color, self._position(thing), thing.distance)
 
     def _line(self, thing: Object) -> str:

@@ -267,7 +267,11 @@ def _line(record: Object) -> str:
     status = f", {record.status}" if record.status else ""
     seen = "carried" if record.held else "in view" if record.visible else "remembered"
     where = "rooms {} and {}".format(*record.rooms) if record.status else f"room {record.room}"
-    acts = {"picked up": record.picked_up_at, "put down": record.dropped_at, "opened": record.opened_at,
-            "passed": record.passed_at}  # fmt: skip
+    acts = {
+        "picked up": record.picked_up_at,
+        "put down": record.dropped_at,
+        "opened": record.opened_at,
+        "passed": record.passed_at,
+    }
     done = "".join(f", {act} at step {step}" for act, step in acts.items() if step >= 0)
     return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, {where}, {seen}{done}"

@@ -184,17 +184,25 @@ def join_rows(parts: Sequence[BabyAIRows]) -> BabyAIRows:
 
 
 _FACTS = {
-    "get_carried": (THING, "carried"), "get_facing": (THING, "facing"), "get_position": (PAIR, "x", "y"),
-    "get_front_position": (PAIR, "front_x", "front_y"), "get_current_room": (INT, "room"),
-    "get_visited_rooms": (NUMBERS, "visited"), "get_rooms_visited_before": (NUMBERS, "visited_before"),
-    "count_unseen_cells": (INT, "unseen"), "get_steps": (INT, "steps"), "get_start_steps": (INT, "began_at"),
-}  # fmt: skip
+    "get_carried": (THING, "carried"),
+    "get_facing": (THING, "facing"),
+    "get_position": (PAIR, "x", "y"),
+    "get_front_position": (PAIR, "front_x", "front_y"),
+    "get_current_room": (INT, "room"),
+    "get_visited_rooms": (NUMBERS, "visited"),
+    "get_rooms_visited_before": (NUMBERS, "visited_before"),
+    "count_unseen_cells": (INT, "unseen"),
+    "get_steps": (INT, "steps"),
+    "get_start_steps": (INT, "began_at"),
+}
 _FIELDS = {name: (INT, name) for name in FIELDS if name not in ("x", "y", "start_x", "start_y")} | {
     **{name: (BOOL, name) for name in ("facing", "visible", "held", "explored")},
     **{name: (name, name) for name in ("type", "color", "status")},
-    "name": ("name", "name"), "position": (PAIR, "x", "y"), "start_position": (PAIR, "start_x", "start_y"),
+    "name": ("name", "name"),
+    "position": (PAIR, "x", "y"),
+    "start_position": (PAIR, "start_x", "start_y"),
     "rooms": (PAIR, "one_room", "other_room"),
-}  # fmt: skip
+}
 _COLUMNS = (*FIELDS, "name")
 
 

@@ -22,15 +22,22 @@ FIELDS = ("textbox", "text area", "dropdown")
 INSIDE = 0.6
 """Share of a text's area that lies in an element that it belongs to."""
 MOST_TEXT, LETTERS = 300, 2
-COLOURS = {
-    "red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "purple": 280, "magenta": 300
-}  # fmt: skip
+COLOURS = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "purple": 280, "magenta": 300}
 """Hue in degrees of the colours that are named."""
 INKS = {
-    "red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "purple": (128, 0, 128),
-    "pink": (255, 192, 203), "black": (0, 0, 0), "orange": (255, 165, 0), "grey": (128, 128, 128),
-    "cyan": (0, 255, 255), "magenta": (255, 0, 255), "lime": (0, 255, 0),
-}  # fmt: skip
+    "red": (255, 0, 0),
+    "green": (0, 128, 0),
+    "blue": (0, 0, 255),
+    "yellow": (255, 255, 0),
+    "purple": (128, 0, 128),
+    "pink": (255, 192, 203),
+    "black": (0, 0, 0),
+    "orange": (255, 165, 0),
+    "grey": (128, 128, 128),
+    "cyan": (0, 255, 255),
+    "magenta": (255, 0, 255),
+    "lime": (0, 255, 0),
+}
 """Colours that have a name of their own; others go by their hue."""
 NEAR = 24
 """Sum of differences up to which a colour is one of them."""

@@ -1,4 +1,4 @@
-"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory, the first call.
+"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory.
 
     sdg bench engine [--json]                                                  the table (about two minutes)
     sdg bench engine --levels all --steps 100000 --endings 200 --no-speed      lockstep alone, an hour of one core
@@ -18,10 +18,9 @@ import typer
 from sdg.console import CheckFailed
 from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
 from sdg.experiments.bench import options
-from sdg.experiments.bench.engine.first_call import first_calls
 from sdg.experiments.bench.engine.lockstep import compare
 from sdg.experiments.bench.engine.speed import curve, measure
-from sdg.experiments.table.rows import Instructions
+from sdg.experiments.results.rows import Instructions
 
 SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
 
@@ -34,7 +33,7 @@ def rows(
     endings: Annotated[int, typer.Option(min=0, help="episode endings a level that are compared")] = 20,
     speed: Annotated[bool, typer.Option(help="measure speed too")] = True,
 ) -> Iterator[dict[str, Any]]:
-    """Speed and a lockstep of each level, the curves over N, first calls; see each `table`.
+    """Speed and a lockstep of each level, the curves over N; see each `table`.
 
     Raises CheckFailed at the end where engine and minigrid differ, UserError for a level that there isn't.
     """
@@ -50,6 +49,5 @@ def rows(
         for level in (chosen[0], chosen[-1]):
             for row in curve(level, SIZES, seed=seed):
                 yield {"table": "curve", "level": level, **row}
-        yield {"table": "first call", **first_calls()}
     if wrong:
         raise CheckFailed("engine and minigrid differ: see the rows with mismatches")

@@ -29,7 +29,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.models.draw import COMPOSED_SKILLS, EVALUATION, INTERFACES, PRIMITIVE, Asked, draw
 from sdg.experiments.bench.models.recorded import COMPOSED, Draw, DrawnEpisode, draws_below
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import settings_of
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
@@ -118,7 +118,7 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
     mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]
-    ratios = [_counted(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
+    ratios = [_count_calls(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
     ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
     return Row(
         model=draw.about.model,
@@ -144,7 +144,7 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
     )
 
 
-def _counted(episode: DrawnEpisode) -> int:
+def _count_calls(episode: DrawnEpisode) -> int:
     return max(1, episode.steps if episode.success else episode.max_steps)
 
 
@@ -159,7 +159,7 @@ def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
     rate = wilson_interval(int(sum(solved)), len(solved))
     if not all(each.answerers for each in episodes):
         return rate
-    return rate.widened(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
+    return rate.widen(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
 
 
 def _level(name: str) -> str:

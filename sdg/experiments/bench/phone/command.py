@@ -27,15 +27,15 @@ import typer
 from sdg.console import UserError
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.phone.metrics import summarise
-from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
@@ -127,7 +127,7 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
         groups = {
             "all": known.keys(),
             "held-out": held_out(),
-            "measured": measured(),
+            "measured": measured_tasks(),
             "seen": known.keys() - held_out(),
         }
         if unknown := [name for name in names if name not in groups and name not in known]:

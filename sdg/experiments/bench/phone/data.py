@@ -21,8 +21,8 @@ from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out
 from sdg.envs.phone.tree import read_dump
 from sdg.experiments.bench.phone.derivation import derive_tasks
 from sdg.experiments.bench.phone.walks import observe_dump, walk_all, write_lines, write_minari
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.experiments.table.figures import open_folder
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.figures import open_folder
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.gate.verdict import Command
 from sdg.llm.registry import build

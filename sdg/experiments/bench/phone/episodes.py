@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +18,8 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
 from sdg.envs.phone.tasks import Judge, PhoneTask, is_right, side_effects
-from sdg.envs.ui.browser import Browser
 from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
+from sdg.experiments.play.browsers import Players
 from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError
@@ -35,7 +31,6 @@ from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import conversation, fence
-from sdg.sandbox.process.confine import die_with_parent
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 
@@ -226,63 +221,42 @@ def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
 def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
     """Rows as they finish. Raises what isn't an episode's fault: NoBrowser, BudgetExceeded, ModelError of settings.
 
-    A model that answers over a network is asked about many episodes at once, on pages of one Chromium. When a process
-    dies every unfinished episode is played once more, by itself; who dies again is lost.
+    A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
-    at_once = min(concurrency_of(setting.model), len(jobs))
-    if at_once > 1 and setting.device == EMBEDDED:
-        with phone_browser() as browser:
-            pages = [browser, *(browser.another() for _ in range(at_once - 1))]
-            yield from _play_on([EmbeddedPhone(page) for page in pages], jobs, setting, build(setting.model))
-        return
-    left = {job.unit: job for job in jobs}
-    try:
-        with _pool(min(processes, len(jobs))) as pool:
-            for future in as_completed([pool.submit(_play, job, setting) for job in jobs]):
-                left.pop(future.result().unit)
-                yield future.result()
-    except BrokenProcessPool:
-        for job in left.values():
-            yield _play_alone(job, setting)
+    count = 1 if concurrency_of(setting.model) > 1 else processes
+    yield from Players(play, lost, processes=count)(jobs, setting)
 
 
-def _play_on(
-    phones: Sequence[Device], jobs: Sequence[PhoneJob], setting: PhoneSetting, model: LanguageModel
+def play(
+    jobs: Sequence[PhoneJob],
+    setting: PhoneSetting,
+    *,
+    begun: Callable[[PhoneJob], None] = lambda job: None,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[PhonePlayed]:
-    yield from play_together(jobs, phones, lambda job, phone: PhoneEpisode(job, setting, phone, model), model)
+    """Play the jobs in this process, on a phone or on pages of one Chromium; rows as they finish."""
+    kind, _, serial = setting.device.partition(":")
+    model = build(setting.model)
+
+    def begin(job: PhoneJob, phone: Device) -> PhoneEpisode:
+        begun(job)
+        return PhoneEpisode(job, setting, phone, model)
+
+    if kind != EMBEDDED:
+        yield from play_together(jobs, [AdbPhone(serial)], begin, model, waiting=waiting)
+        return
+    with phone_browser() as browser:
+        at_once = min(concurrency_of(setting.model), len(jobs))
+        phones = [EmbeddedPhone(page) for page in (browser, *(browser.another() for _ in range(at_once - 1)))]
+        yield from play_together(jobs, phones, begin, model, waiting=waiting)
+
+
+def lost(job: PhoneJob, how: str) -> PhonePlayed:
+    """The row of an episode whose process died or fell silent."""
+    flags = Judge(job.task).flags
+    return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")
 
 
 def play_task(job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> PhonePlayed:
     """Play one episode on a phone. Raises BudgetExceeded alone."""
-    return next(_play_on([phone], [job], setting, model))
-
-
-def _play_alone(job: PhoneJob, setting: PhoneSetting) -> PhonePlayed:
-    try:
-        with _pool(1) as pool:
-            future: Future[PhonePlayed] = pool.submit(_play, job, setting)
-            return future.result()
-    except BrokenProcessPool:
-        flags = Judge(job.task).flags
-        return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", "the process died")
-
-
-def _pool(processes: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=die_with_parent)
-
-
-def _play(job: PhoneJob, setting: PhoneSetting) -> PhonePlayed:
-    return play_task(job, setting, *_tools(setting.device, setting.model))
-
-
-@cache
-def _tools(device: str, model: ModelSettings) -> tuple[Device, LanguageModel]:
-    """This process's phone and model; a Chromium ends with the process."""
-    kind, _, serial = device.partition(":")
-    phone: Device = EmbeddedPhone(_browser()) if kind == EMBEDDED else AdbPhone(serial)
-    return phone, build(model)
-
-
-@cache
-def _browser() -> Browser:
-    return phone_browser()
+    return next(play_together([job], [phone], lambda job, phone: PhoneEpisode(job, setting, phone, model), model))

@@ -26,7 +26,7 @@ from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
-from sdg.experiments.table.comparison import SHIPPED
+from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.storage import Journal, plain
 

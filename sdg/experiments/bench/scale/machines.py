@@ -79,9 +79,14 @@ def _process(
     place.mkdir(parents=True, exist_ok=True)
     with (place / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*(inside or []), sys.executable, "-W", "ignore", "-m", *module], stdin=subprocess.DEVNULL, stdout=log,
-            stderr=log, env={**os.environ, **environment, "OPENAI_API_KEY": SECRET}, start_new_session=True, cwd=place,
-        )  # fmt: skip
+            [*(inside or []), sys.executable, "-W", "ignore", "-m", *module],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment, "OPENAI_API_KEY": SECRET},
+            start_new_session=True,
+            cwd=place,
+        )
         try:
             yield process
         finally:
@@ -97,10 +102,13 @@ def _bridge(nodes: int) -> Iterator[None]:
     for number in range(nodes):
         name = f"{BRIDGE}{number}"
         commands += [
-            f"netns add {name}", f"link add {name} type veth peer name eth0 netns {name}",
-            f"link set {name} master {BRIDGE} up", f"-n {name} addr add {NETWORK}.{number + 2}/24 dev eth0",
-            f"-n {name} link set eth0 up", f"-n {name} link set lo up",
-        ]  # fmt: skip
+            f"netns add {name}",
+            f"link add {name} type veth peer name eth0 netns {name}",
+            f"link set {name} master {BRIDGE} up",
+            f"-n {name} addr add {NETWORK}.{number + 2}/24 dev eth0",
+            f"-n {name} link set eth0 up",
+            f"-n {name} link set lo up",
+        ]
     try:
         for command in commands:
             subprocess.run(["ip", *command.split()], check=True, capture_output=True)

@@ -34,10 +34,11 @@ from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
-from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Players, Setting
+from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Setting, lost, play
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.table.comparison import PlannerSettings
-from sdg.experiments.table.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.play.browsers import Players
+from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
@@ -144,8 +145,8 @@ def chosen_seeds(text: str) -> list[int]:
 def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, processes: int) -> list[Played]:
     """The rows of all jobs; what the journal has isn't played again. Screenshots of failures go to `failures/`."""
 
-    def play(missing: Sequence[Job]) -> Iterator[Played]:
-        for row, picture in Players(processes)(missing, setting):
+    def played(missing: Sequence[Job]) -> Iterator[Played]:
+        for row, picture in Players(play, lost, processes=processes)(missing, setting):
             if picture:
                 place = run.path / "failures" / f"{row.task}-{row.seed}.png"
                 place.parent.mkdir(exist_ok=True)
@@ -153,7 +154,7 @@ def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, pr
             yield row
 
     journal = Rows(run.journal("episodes"), Played)
-    return run_missing_jobs(jobs, journal, play, name="episodes", unit="episode")
+    return run_missing_jobs(jobs, journal, played, name="episodes", unit="episode")
 
 
 def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str, Any]:

@@ -1,21 +1,17 @@
 """Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
 
-    play(jobs, setting)           # in this process, one browser
-    Players(2)(jobs, setting)     # in two processes, a browser each; who is lost takes one episode along
+    play(jobs, setting)                                   # in this process, one browser
+    Players(play, lost, processes=2)(jobs, setting)       # in two processes, a browser each
 
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for
-from typing import Any
+from typing import Any, NamedTuple
 
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.parser.screen import parse
@@ -32,15 +28,11 @@ from sdg.llm.registry import build, concurrency_of
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
-from sdg.sandbox.process.confine import die_with_parent
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES, TEXT
 
 SCREENSHOT, TRUE = "screenshot", "true"
 VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
-_PATIENCE_SECONDS = 900.0
-"""A worker that says nothing for so long is given up with the episodes that it was at; one that waits for its model
-says so more often (`BEAT_SECONDS`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +81,16 @@ class Played:
     confirmed: int = 0
 
 
-Heard = tuple[Played, bytes]
-"""A row, and the last screenshot of a failure (PNG)."""
+class Heard(NamedTuple):
+    """A row, and the last screenshot of a failure (PNG)."""
+
+    row: Played
+    picture: bytes
+
+    @property
+    def unit(self) -> str:
+        """The episode's name in the journal."""
+        return self.row.unit
 
 
 def play(
@@ -205,94 +205,9 @@ class _Episode:
             () if played.success else tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
             self.confirmed,
         )
-        return row, self.picture
+        return Heard(row, self.picture)
 
 
-class Players:
-    """Processes with a browser each. A process that dies or falls silent takes its episodes along: they are
-    failures with that cause, and another goes on in its place."""
-
-    def __init__(self, processes: int, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
-        self._processes, self._patience = processes, patience_seconds
-
-    def __call__(self, jobs: Sequence[Job], setting: Setting) -> Iterator[Heard]:
-        """Rows as they finish. Raises what a player raises that isn't an episode's fault."""
-        players = [_Player(jobs[n :: self._processes], setting) for n in range(min(self._processes, len(jobs)))]
-        try:
-            while players:
-                first = min(each.heard_at for each in players) + self._patience
-                ready = wait_for([each.line for each in players], timeout=max(first - time.monotonic(), 0))
-                late = time.monotonic() - self._patience
-                for player in players:
-                    if player.line in ready or player.heard_at <= late:
-                        yield from player.listen(silent=player.line not in ready)
-                players = [each for each in players if each.left]
-        finally:
-            for player in players:
-                player.stop()
-
-
-class _Player:
-    def __init__(self, jobs: Sequence[Job], setting: Setting) -> None:
-        self.left = {job.unit: job for job in jobs}
-        self.at: set[str] = set()
-        self.setting = setting
-        self._start()
-
-    def _start(self) -> None:
-        here = multiprocessing.get_context("spawn")
-        self.line, far = here.Pipe(duplex=False)
-        self.process = here.Process(target=_serve, args=(far, tuple(self.left.values()), self.setting), daemon=True)
-        self.process.start()
-        self.heard_at = time.monotonic()
-        far.close()
-
-    def listen(self, *, silent: bool) -> Iterator[Heard]:
-        self.heard_at = time.monotonic()
-        try:
-            if silent:
-                raise EOFError
-            kind, value = self.line.recv()
-        except (EOFError, OSError):
-            yield from self._lost("fell silent" if silent else "died")
-            return
-        if kind == "begun":
-            self.at.add(value)
-        elif kind == "error":
-            raise value
-        elif kind == "row":
-            self.at.discard(value[0].unit)
-            del self.left[value[0].unit]
-            if not self.left:
-                self.stop()
-            yield value
-
-    def _lost(self, how: str) -> Iterator[Heard]:
-        self.stop()
-        for unit in sorted(self.at) or list(self.left)[:1]:
-            job = self.left.pop(unit)
-            yield Played(unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b""
-        self.at.clear()
-        if self.left:
-            self._start()
-
-    def stop(self) -> None:
-        self.line.close()
-        self.process.join(5)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
-
-def _serve(line: Connection, jobs: Sequence[Job], setting: Setting) -> None:
-    """A player's process: it and its browser end with the parent."""
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    beat = lambda: line.send(("waiting", ""))  # noqa: E731
-    try:
-        for heard in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
-            line.send(("row", heard))
-    except BrokenPipeError:
-        pass
-    except Exception as error:
-        line.send(("error", error))
+def lost(job: Job, how: str) -> Heard:
+    """The row of an episode whose process died or fell silent."""
+    return Heard(Played(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")

@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -25,34 +24,22 @@ LEAST_ALIKE = 0.15
 PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A screen and the commands that were given on it."""
-
-    observation: str
-    commands: tuple[dict[str, Any], ...]
+Exemplar = Mapping[str, Any]
+"""An episode that was solved: `task`, `seed`, `instruction`, `why` it was done so, and `turns`, each an `observation`
+and the `commands` that were given on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exemplar:
-    """An episode that was solved, with the reason for what was done."""
-
-    task: str
-    seed: int
-    instruction: str
-    why: str
-    turns: tuple[Turn, ...]
-
-    def __str__(self) -> str:
-        parts = [
-            "An example of another task, done right (places are those of its own screen):",
-            fence(self.instruction),
-        ]
-        for number, turn in enumerate(self.turns, 1):
-            thoughts = {"reasoning": self.why, "plan": f"step {number} of {len(self.turns)}"}
-            answer = json.dumps({"thoughts": thoughts, "commands": list(turn.commands)})
-            parts += [f"Observation {number} of the example:", fence(turn.observation), f"Answer: {answer}"]
-        return "\n".join([*parts, "The example ends here.\n"])
+def write_out(exemplar: Exemplar) -> str:
+    """The example as a prompt shows it."""
+    parts = [
+        "An example of another task, done right (places are those of its own screen):",
+        fence(exemplar["instruction"]),
+    ]
+    for number, turn in enumerate(exemplar["turns"], 1):
+        thoughts = {"reasoning": exemplar["why"], "plan": f"step {number} of {len(exemplar['turns'])}"}
+        answer = json.dumps({"thoughts": thoughts, "commands": turn["commands"]})
+        parts += [f"Observation {number} of the example:", fence(turn["observation"]), f"Answer: {answer}"]
+    return "\n".join([*parts, "The example ends here.\n"])
 
 
 def exemplar_for(task: str, instruction: str) -> str:
@@ -60,30 +47,23 @@ def exemplar_for(task: str, instruction: str) -> str:
     `LEAST_ALIKE` in common with it."""
     known = exemplars()
     if task in known and task not in UNSEEN:
-        return str(known[task])
+        return write_out(known[task])
     likeness, nearest = max(
-        ((_alike(each.instruction, instruction), each.task) for each in known.values()), default=(0, "")
+        ((_alike(each["instruction"], instruction), each["task"]) for each in known.values()), default=(0, "")
     )
-    return str(known[nearest]) if likeness >= LEAST_ALIKE else ""
+    return write_out(known[nearest]) if likeness >= LEAST_ALIKE else ""
 
 
 @cache
 def exemplars() -> Mapping[str, Exemplar]:
     """Those that are shipped, by task."""
-    rows = json.loads(PLACE.read_text("utf-8"))
-    return {
-        row["task"]: Exemplar(
-            row["task"], row["seed"], row["instruction"], row["why"],
-            tuple(Turn(turn["observation"], tuple(turn["commands"])) for turn in row["turns"]),
-        )
-        for row in rows
-    }  # fmt: skip
+    return {row["task"]: row for row in json.loads(PLACE.read_text("utf-8"))}
 
 
 @cache
 def _weights() -> Mapping[str, float]:
     """How much a word tells: those that stand in few instructions tell more."""
-    texts = [set(_words(each.instruction)) for each in exemplars().values()]
+    texts = [set(_words(each["instruction"])) for each in exemplars().values()]
     seen = Counter(word for text in texts for word in text)
     return {word: math.log((1 + len(texts)) / count) for word, count in seen.items()}
 

@@ -27,13 +27,13 @@ from sdg.envs.ui.page import Access, PageWorld
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
-from sdg.experiments.table.comparison import PlannerSettings
+from sdg.experiments.results.comparison import PlannerSettings
 from sdg.gate.screens import final_press
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.skills.statistics import wilson_interval
 
-PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "pages"
+PLACE, APPS = (Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / each for each in ("pages", "apps"))
 PARTS = ("tasks", "presses", "injections")
 
 
@@ -101,7 +101,7 @@ def tasks_row(
 def presses_row() -> dict[str, Any]:
     """What is asked about of all that can be pressed on the pages."""
     asked: dict[bool, list[bool]] = {True: [], False: []}
-    access, wrong = Access((PLACE / "mail.html").as_uri(), (str(PLACE),)), []
+    access, wrong = Access(PLACE.as_uri(), (str(PLACE),)), []
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         for file in sorted(PLACE.glob("*.html")):
             world.open(file.as_uri())

@@ -30,12 +30,12 @@ def screen_of(elements: Sequence[TrueElement]) -> Screen:
         for each in elements
         if each.kind == "text" and not any(lies_in(each.box, other.box) and each.text in other.text for other in rest)
     ]
-    found = [_seen(each) for each in (*rest, *alone)]
+    found = [_as_element(each) for each in (*rest, *alone)]
     found.sort(key=lambda each: (each.box[1], each.box[0]))
     return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
 
 
-def _seen(element: TrueElement) -> ScreenElement:
+def _as_element(element: TrueElement) -> ScreenElement:
     kind, text, look = element.kind, element.text, ""
     if kind == "icon":
         kind, text = f"{text} icon".strip(), ""

@@ -23,7 +23,7 @@ from sdg.envs.phone.tasks import (
     held_out,
     holds,
     is_right,
-    measured,
+    measured_tasks,
     side_effects,
 )
 from sdg.envs.phone.tree import read_dump
@@ -35,13 +35,13 @@ from sdg.experiments.bench.phone.derivation import derive_tasks
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
 from sdg.experiments.bench.phone.walks import Transition, explore, write_lines, write_minari
 from sdg.experiments.gate_training import phone_tasks
-from sdg.experiments.gate_training.phone_guards import rows_of
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from tests.envs.phone.test_phone_tree import ROW, dump
+from tests.shipping.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
 SETTING = PhoneSetting(ModelSettings("phonerules"))
@@ -67,9 +67,15 @@ def test_rows_have_the_four_metrics_and_what_stands_beside() -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [{"modes": ["xml"]}, {"tasks": ["clock_99"]}, {"tasks": []}, {"device": "ios"}, {"guards": ["nobody"]},
-     {"device": "adb", "tasks": ["nowhere.yaml"]}],
-)  # fmt: skip
+    [
+        {"modes": ["xml"]},
+        {"tasks": ["clock_99"]},
+        {"tasks": []},
+        {"device": "ios"},
+        {"guards": ["nobody"]},
+        {"device": "adb", "tasks": ["nowhere.yaml"]},
+    ],
+)
 def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UserError):
         rows(**{"tasks": ["clock_8"], "out": tmp_path / "run"} | asked)
@@ -77,8 +83,13 @@ def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> 
 
 @in_browser
 def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -> None:
-    asked = {"modes": ["xml-react", "som-seeact"], "tasks": ["contacts_3", "settings_10"], "traces": True,
-             "processes": 1, "out": tmp_path / "run"}  # fmt: skip
+    asked = {
+        "modes": ["xml-react", "som-seeact"],
+        "tasks": ["contacts_3", "settings_10"],
+        "traces": True,
+        "processes": 1,
+        "out": tmp_path / "run",
+    }
     found = rows(**asked)
     assert [row["mode"] for row in found] == ["xml-react", "som-seeact"]
     assert found[0]["tasks"] == 2
@@ -294,9 +305,9 @@ def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.Monk
 def test_a_fresh_sample_is_held_out_and_in_what_is_measured() -> None:
     assert len(held_out()) == 15
     assert all(TASKS[name].fresh for name in held_out())
-    assert len(measured()) == 60
-    assert held_out() < measured()
-    assert {task.id for task in chosen_tasks(["measured"], embedded=True)} == measured()
+    assert len(measured_tasks()) == 60
+    assert held_out() < measured_tasks()
+    assert {task.id for task in chosen_tasks(["measured"], embedded=True)} == measured_tasks()
 
 
 @in_browser
@@ -313,5 +324,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    found = {each.task: each.score.complete for each in episodes.play_all(jobs, SETTING, processes=1)}
+    found = {each.task: each.score.complete for each in episodes.play(jobs, SETTING)}
     assert found == {"clock_8": False, "clock_9": True, "clock_10": False}

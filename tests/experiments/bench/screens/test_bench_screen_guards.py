@@ -19,15 +19,13 @@ from sdg.experiments.gate_training.screens import (
     Named,
     Page,
     Transition,
-    as_screen,
     family,
     items,
     load,
     name_in_words,
-    named_of,
-    save,
-)  # fmt: skip
+)
 from tests.shared.parser_accuracy import matched
+from tests.shipping.pages import as_screen, named_of, save
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.deduce import Limits, Planner, Toolkit, deduce
+from sdg.deduction.deduce import Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import Interaction
 from sdg.deduction.planner import Prompts, describe_skill, pick_varied
 from sdg.deduction.program import Call
@@ -34,7 +34,7 @@ MISSIONS = (
     "open a door after you pick up the yellow box",
 )
 FAILURE = Interaction("def program():\n    pass", "", "it failed", "Step 3.", (), 0, 0)
-LIMITS = Limits(steps=100, programs=3, budget=400_000)
+LIMITS = ProgramLimits(steps=100, programs=3, budget=400_000)
 
 
 def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Interaction | None = None) -> str:
@@ -102,9 +102,11 @@ def test_renaming_and_reordering_all_functions_and_skills_renames_the_program(
     names = _nonsense(rng)
     skills = tuple(room_skills().values())
     for instruction in MISSIONS:
-        prompt = PROMPTS.generate(instruction, skills=skills, limits=LIMITS) if failure is None else PROMPTS.debug(
-            instruction, skills=skills, limits=LIMITS, failure=failure
-        )  # fmt: skip
+        prompt = (
+            PROMPTS.generate(instruction, skills=skills, limits=LIMITS)
+            if failure is None
+            else PROMPTS.debug(instruction, skills=skills, limits=LIMITS, failure=failure)
+        )
         usual = MODEL.complete(prompt).text
         other = _renamed(prompt[0].content, names)
         for title in ("Skills", "Perception functions"):

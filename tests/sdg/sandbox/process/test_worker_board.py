@@ -38,7 +38,7 @@ def seen(board: Board) -> str:
 
 
 def test_the_innermost_source_is_noted_while_it_runs(board: Board) -> None:
-    call = board.watched(lambda code: code.does())
+    call = board.watch(lambda code: code.does())
     inner = Code("inner", lambda: seen(board))
     outer = Code("outer", lambda: (seen(board), call(inner), seen(board)))
     assert seen(board) == ""
@@ -52,7 +52,7 @@ def fill() -> None:
 
 
 def test_what_filled_the_memory_is_to_blame_after_it_ended(board: Board) -> None:
-    call = board.watched(lambda code: code.does())
+    call = board.watch(lambda code: code.does())
     innocent = Code("innocent", lambda: True)
     with pytest.raises(MemoryError):
         call(Code("guilty", lambda: (call(innocent), fill())))
@@ -62,14 +62,14 @@ def test_what_filled_the_memory_is_to_blame_after_it_ended(board: Board) -> None
 
 
 def test_what_raised_is_over(board: Board) -> None:
-    call = board.watched(lambda code: code.does())
+    call = board.watch(lambda code: code.does())
     with pytest.raises(ZeroDivisionError):
         call(Code("wrong", lambda: 1 // 0))
     assert seen(board) == ""
 
 
 def test_a_program_that_goes_on_after_memory_was_short_is_noted_again(board: Board) -> None:
-    call = board.watched(lambda code: code.does())
+    call = board.watch(lambda code: code.does())
 
     def goes_on() -> str:
         with pytest.raises(MemoryError):
@@ -81,7 +81,7 @@ def test_a_program_that_goes_on_after_memory_was_short_is_noted_again(board: Boa
 
 
 def test_sources_deeper_than_the_page_do_no_harm(board: Board) -> None:
-    call = board.watched(lambda code: code.does())
+    call = board.watch(lambda code: code.does())
 
     def deeper(left: int) -> str:
         return call(Code(f"at {left}", lambda: deeper(left - 1))) if left else seen(board)

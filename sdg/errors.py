@@ -1,0 +1,10 @@
+"""The root of this package's own errors."""
+
+
+class SDGError(Exception):
+    """Whatever sdg raises for reasons of its own: `except sdg.SDGError`. The message is for the reader.
+
+    Most are ValueError or RuntimeError as well. `UserError`, `ConfigError`, `RegistryError`: what was asked for makes
+    no sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
+    `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: what can't be protected.
+    """

@@ -1,0 +1,132 @@
+"""Processes with a browser each that play episodes: who is lost takes the episodes along that it was at."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+from typing import Any, Generic, Protocol, TypeVar
+
+from sdg.sandbox.process.confine import die_with_parent
+
+
+class Unit(Protocol):
+    """A job, and a row of one: `unit` is the same name in both."""
+
+    @property
+    def unit(self) -> str:
+        """Its name in the journal."""
+        ...
+
+
+Job = TypeVar("Job", bound=Unit)
+Row = TypeVar("Row", bound=Unit)
+
+_PATIENCE_SECONDS = 900.0
+"""A player that says nothing for so long is given up with the episodes that it was at; one that waits for its model
+says so more often (`BEAT_SECONDS`)."""
+
+
+class Players(Generic[Job, Row]):
+    """Processes that run `play(jobs, setting, begun=, waiting=)`, which gives rows as they finish.
+
+    `begun` is called with each job that begins, `waiting` while only models work. A process that dies or falls silent
+    takes its episodes along: `lost(job, how)` are their rows, and another goes on in its place.
+    """
+
+    def __init__(
+        self,
+        play: Callable[..., Iterator[Row]],
+        lost: Callable[[Job, str], Row],
+        *,
+        processes: int,
+        patience_seconds: float = _PATIENCE_SECONDS,
+    ) -> None:
+        self.play, self.lost, self._processes, self._patience = play, lost, processes, patience_seconds
+
+    def __call__(self, jobs: Sequence[Job], setting: Any) -> Iterator[Row]:
+        """Rows as they finish. Raises what a player raises that isn't an episode's fault."""
+        count = min(self._processes, len(jobs))
+        players = [_Player(jobs[n::count], setting, self) for n in range(count)]
+        try:
+            while players:
+                first = min(each.heard_at for each in players) + self._patience
+                ready = wait_for([each.line for each in players], timeout=max(first - time.monotonic(), 0))
+                late = time.monotonic() - self._patience
+                for player in players:
+                    if player.line in ready or player.heard_at <= late:
+                        yield from player.listen(silent=player.line not in ready)
+                players = [each for each in players if each.left]
+        finally:
+            for player in players:
+                player.stop()
+
+
+class _Player(Generic[Job, Row]):
+    def __init__(self, jobs: Sequence[Job], setting: Any, players: Players[Job, Row]) -> None:
+        self.left = {job.unit: job for job in jobs}
+        self.at: set[str] = set()
+        self.setting, self.players = setting, players
+        self._start()
+
+    def _start(self) -> None:
+        here = multiprocessing.get_context("spawn")
+        self.line, far = here.Pipe(duplex=False)
+        self.process = here.Process(
+            target=_serve, args=(far, self.players.play, tuple(self.left.values()), self.setting), daemon=True
+        )
+        self.process.start()
+        self.heard_at = time.monotonic()
+        far.close()
+
+    def listen(self, *, silent: bool) -> Iterator[Row]:
+        self.heard_at = time.monotonic()
+        try:
+            if silent:
+                raise EOFError
+            kind, value = self.line.recv()
+        except (EOFError, OSError):
+            yield from self._lose("fell silent" if silent else "died")
+            return
+        if kind == "begun":
+            self.at.add(value)
+        elif kind == "error":
+            raise value
+        elif kind == "row":
+            self.at.discard(value.unit)
+            del self.left[value.unit]
+            if not self.left:
+                self.stop()
+            yield value
+
+    def _lose(self, how: str) -> Iterator[Row]:
+        self.stop()
+        for unit in sorted(self.at) or list(self.left)[:1]:
+            yield self.players.lost(self.left.pop(unit), how)
+        self.at.clear()
+        if self.left:
+            self._start()
+
+    def stop(self) -> None:
+        self.line.close()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[Any], setting: Any) -> None:
+    """A player's process: it and its browser end with the parent."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    beat = lambda: line.send(("waiting", ""))  # noqa: E731
+    try:
+        for heard in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
+            line.send(("row", heard))
+    except BrokenPipeError:
+        pass
+    except Exception as error:
+        line.send(("error", error))

@@ -1,0 +1,176 @@
+"""A comparison of agents in a folder of its own: what it was asked with, its episodes, its table in every format."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sdg import skills
+from sdg.console import UserError, progress
+from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.babyai.world import instructions
+from sdg.experiments.config.config import BudgetConfig
+from sdg.experiments.play.episodes import BOT, Recipe
+from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
+from sdg.experiments.results.figures import cores, open_folder
+from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
+from sdg.experiments.results.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
+from sdg.skills.library.store import load_library
+from sdg.storage import RunFolder, atomic_write
+
+SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
+"""The library that comes with the package."""
+
+LIBRARIES = (Path("library"), SHIPPED, Path("runs/quickstart/library"))
+"""Where a library is looked for when none is named."""
+
+MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
+"""What a folder may be asked for next: an episode's row doesn't depend on how many others there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerSettings:
+    """What every planner of a comparison has: a library's name ("" to look for one), a model, its limits.
+
+    `llm` is KIND or KIND:NAME, as in `sdg run --llm`. Without `with_library` nobody needs skills.
+    """
+
+    library: str = ""
+    llm: str = "babylang"
+    base_url: str = ""
+    deduction: DeductionSettings = field(default_factory=DeductionSettings)
+    with_library: bool = True
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+
+    def recipe(self, folder: Path) -> PlannerRecipe:
+        """The recipe of `sdg`. Raises UserError when there is no library."""
+        place = find_library(self.library) if self.with_library else None
+        return PlannerRecipe("sdg", place, model=self.model(folder), settings=self.deduction)
+
+    def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
+        """What the folder is held to."""
+        return {
+            "llm": self.llm,
+            "base_url": self.base_url,
+            "library": library_checksum(recipe.library) if recipe.library else None,
+            "interactions": self.deduction.interactions,
+            "attempts": self.deduction.attempts,
+        }
+
+    def model(self, folder: Path) -> ModelSettings:
+        """Which model, with its transcript, cache and ledger in the folder where it is a real one.
+
+        Raises RegistryError for a kind that there isn't.
+        """
+        chosen = settings_of(self.llm)
+        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
+        settings = ModelSettings(
+            chosen["kind"],
+            chosen.get("name", ""),
+            base_url=self.base_url or None,
+            transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
+            limits=self.budget.limits,
+            prices=self.budget.prices,
+        )
+        if not provider_of(settings.kind).network:
+            return settings
+        return replace(
+            settings,
+            record=folder / "transcript.jsonl",
+            cache=folder / "replies.sqlite",
+            ledger=folder / "spent.json",
+        )
+
+
+def library_checksum(library: Path) -> str:
+    """The checksum of a library's index, which names those of its weights."""
+    return hashlib.sha256((library / "library.json").read_bytes()).hexdigest()
+
+
+def compare(
+    chosen: Sequence[Recipe], asked: Instructions, *, folder: Path, config: Mapping[str, Any], processes: int = 0
+) -> list[Summary]:
+    """Play what the folder lacks and write its table; the rows of levels. `processes` 0 means one for each core.
+
+    The rows over all levels are in the folder and told. Raises RunFolderError when the folder was begun with another
+    library, model or limit, UserError for more instructions than there are.
+    """
+    settings: dict[str, Any] = {
+        "levels": list(asked.levels),
+        "agents": [recipe.agent for recipe in chosen],
+        "instructions": asked.count,
+        "repeats": asked.repeats,
+    }
+    total = len({BOT, *settings["agents"]}) * len(asked.levels) * asked.count * asked.repeats
+    with open_folder(folder, settings | dict(config), seed=asked.seed, may_change=MAY_CHANGE) as run:
+        journal = run.journal("episodes")
+        if cost := _expected_cost(chosen, episodes=len(asked.levels) * asked.count * asked.repeats):
+            progress().note(cost)
+        with progress().stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
+            table = run_table1(
+                chosen,
+                asked,
+                journal=journal,
+                processes=processes or cores(),
+                done=lambda row: stage.advance(steps=row.steps),
+                known=_grounding_texts(chosen),
+            )
+        _write(table, asked.levels, run=run)
+    for row in (row for row in table if row.level == ALL):
+        ends = f"[{percent(row.low)}, {percent(row.high)}]"
+        progress().note(f"{row.agent} over all levels: {percent(row.success_rate)} % {ends}")
+    progress().note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
+    return [row for row in table if row.level != ALL]
+
+
+def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
+    """What the agents will ask of their model, in a line; "" where nobody asks a server."""
+    asked, model = Estimate(), None
+    for recipe in chosen:
+        if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
+            asked = asked.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
+            model = recipe.model
+    return asked.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
+
+
+def _grounding_texts(chosen: Sequence[Recipe]) -> frozenset[str] | None:
+    """Texts of all instructions that the library of these agents was grounded on; None where it doesn't say them."""
+    places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
+    return grounding_texts(load_library(places[0]).provenance) if places else None
+
+
+def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
+    """Texts of the grounding instructions that a library's provenance counts; None where it says nothing usable."""
+    try:
+        levels, seed = list(provenance["levels"]), int(provenance["seed"])
+        count = int(provenance["instructions_per_level"])
+        drawn = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return frozenset(each.text for part in drawn for each in part)
+
+
+def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -> None:
+    """The table in every format, each file whole or not at all."""
+    paper, columns = paper_table(table, levels), paper_columns(levels)
+    atomic_write(run.path / "table.md", markdown(paper, columns) + "\n" + markdown(table, COLUMNS))
+    atomic_write(run.path / "table.tex", latex(paper, columns) + "\n" + latex(table, COLUMNS))
+    atomic_write(run.path / "table.csv", comma_separated([asdict(row) for row in table]))
+    run.write_json("results.json", {"rows": table})
+
+
+def find_library(name: str = "") -> Path:
+    """The folder of a library by name, a run's folder too, or the first of LIBRARIES. Raises UserError for none."""
+    places = [Path(name)] if name else list(LIBRARIES)
+    for place in places:
+        for folder in (place, place / "library"):
+            if (folder / "library.json").is_file():
+                return folder
+    looked = ", ".join(map(str, places))
+    raise UserError(f"there is no skill library in {looked}: name one with --library, or train one with `sdg run`")

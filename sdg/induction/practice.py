@@ -1,0 +1,175 @@
+"""Practising one skill in up to three rounds: whose starts it learns on, and which starts judge it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sdg.envs.batch import Layouts
+from sdg.envs.domain import Domain
+from sdg.induction.induce import VALIDATION_TRIES, InduceSettings, split
+from sdg.skills.learning import LEARNERS
+from sdg.skills.learning.train import (
+    HELD_OUT,
+    PRACTICE,
+    REPLAYS,
+    ROLL_INS,
+    VALIDATION,
+    Point,
+    Trained,
+    TrainSettings,
+    measure,
+    open_starts,
+    train,
+)
+from sdg.skills.policy.network import Policy
+from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_place, restore_starts
+from sdg.skills.practice.starts import Starts, join, perturb_starts
+
+WANDER = 6
+"""Random steps after which what planners asked for is asked from somewhere near."""
+
+
+MOST_TRUSTED = 120
+"""Held-out starts that judge a skill alone; fewer are helped out by others."""
+
+
+FEWEST_JUDGES = 8
+"""Held-out starts below which a skill is judged where it was practised, which its row says, and isn't measured."""
+
+
+LEAST_HORIZON = 8
+"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
+
+
+@dataclass(frozen=True)
+class Practice:
+    """One skill to be learned in one round: all that a worker needs."""
+
+    label: int
+    members: tuple[Member, ...]
+    settings: InduceSettings
+    seed: int
+    earlier: Mapping[int, Policy]
+    domain: Domain
+    training_layouts: Mapping[str, Layouts]
+    validation_layouts: Mapping[str, Layouts]
+    asked: Starts | None = None
+    """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
+    asked_held_out: Starts | None = None
+    warm_start: Policy | None = None
+    """What a search that learns came to: a first round goes on from it."""
+    good_enough: float | None = None
+    """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
+
+    @property
+    def unit(self) -> str:
+        """What it is called where shards are dealt out."""
+        return f"skill/{self.label}/{self.seed}"
+
+    def on_lost(self, reason: str) -> str:
+        """Why nothing was learned: its worker hung or died."""
+        return f"worker lost: {reason}"
+
+
+def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
+    """Learn one skill; None when none of its starts leaves anything to be done."""
+    spent: Counter[str] = Counter()
+    training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
+    spent[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
+    starts = _open([restore_starts(training, job.domain)])
+    judged = _open([restore_starts(held_out, job.domain)]) if held_out else None
+    if job.earlier:  # The first round has nothing to reach fresh layouts with.
+        reached = partial(
+            fresh_starts,
+            policies=job.earlier,
+            domain=job.domain,
+            horizon=job.settings.train.horizon,
+            on_steps=lambda steps: spent.update({ROLL_INS: steps}),
+        )
+        fresh = reached(training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
+        tested = reached(job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
+        starts = _open([part for part in (starts, fresh) if part is not None])
+        spent[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
+        starts = _add_rehearsed(starts, job.asked, seed=job.seed)
+        judged = _judges(_open([tested]) if tested is not None else judged, job)
+    if starts is None:
+        return None
+    judged_on = HELD_OUT if judged is not None and len(judged) >= FEWEST_JUDGES else PRACTICE
+    chosen_by, others = _halves(judged if judged is not None and judged_on == HELD_OUT else starts, judged_on, job)
+    plays = np.tile(np.arange(len(chosen_by)), max(1, job.settings.train.validation_starts // len(chosen_by)))
+    settings = _in_its_place(job)
+    trained = train(
+        starts,
+        chosen_by.take(plays),
+        settings,
+        seed=job.seed,
+        init_policy=job.earlier.get(job.label, job.warm_start),
+        good_enough=job.good_enough,
+        on_evaluation=on_evaluation,
+    )
+    # Each start counts once: what is played again and again says nothing new of the skill.
+    trained = replace(trained, best=replace(trained.best, episodes=len(chosen_by)), judged_on=judged_on)
+    spent.update(trained.other_steps)
+    if others is None:
+        return replace(trained, other_steps=dict(spent))
+    policy = LEARNERS.get(settings.learner).policy(trained.weights, job.domain)
+    measured, steps = measure(policy, others, settings, horizon=horizon_of(trained.best, settings), seed=job.seed)
+    spent[VALIDATION] += steps
+    return replace(trained, measured=measured, other_steps=dict(spent))
+
+
+def horizon_of(best: Point, settings: TrainSettings) -> int:
+    """Steps that an attempt may take: twice those within which nearly all that succeeded did, of the starts that chose
+    the policy."""
+    return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
+
+
+def _halves(judged: Starts, judged_on: str, job: Practice) -> tuple[Starts, Starts | None]:
+    """Starts that choose the policy and its horizon, and others that then measure it; None where there are too few."""
+    order = np.random.default_rng(job.seed).permutation(len(judged))
+    most, half = job.settings.train.validation_starts, len(judged) // 2
+    if judged_on == PRACTICE or half < FEWEST_JUDGES:
+        return judged.take(order[:most]), None
+    return judged.take(order[:half][:most]), judged.take(order[half:][:most])
+
+
+def _in_its_place(job: Practice) -> TrainSettings:
+    """How a skill about no thing is practised that kept to its place when it was grounded.
+
+    Its check speaks of the place ("nothing unseen here") and is soon true elsewhere: that is not what it was for.
+    """
+    about_a_place = not any(member.stage.argument for member in job.members)
+    return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
+
+
+def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
+    """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
+    if asked is None:
+        return starts
+    others = [starts] if starts is not None else []
+    near = [perturb_starts(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
+    return _open([*others, asked, *near])
+
+
+def _judges(others: Starts | None, job: Practice) -> Starts | None:
+    """Held-out starts: what planners asked for, and others as far as that is too little.
+
+    They are played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
+    """
+    asked = job.asked_held_out
+    missing = MOST_TRUSTED - (0 if asked is None else len(asked))
+    parts = [] if asked is None else [asked]
+    if others is not None and missing > 0:
+        order = np.random.default_rng(job.seed).permutation(len(others))
+        parts.append(others if asked is None else others.take(np.sort(order[:missing])))
+    return join(parts) if parts else None
+
+
+def _open(parts: Sequence[Starts]) -> Starts | None:
+    left = [part for part in map(open_starts, parts) if len(part)]
+    return join(left) if left else None

@@ -1,0 +1,156 @@
+"""One attempt at a subgoal by many rows at once, and the searches that are made of such attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+
+from sdg.envs.batch import BatchWorld
+from sdg.envs.world import ActionValue
+from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import Starts, target_of
+from sdg.skills.search.search import Searched, SearchSettings
+from sdg.skills.subgoal import CheckFunction
+
+CODES = 64
+"""Actions that a search which learns nothing draws from, where actions are made of real numbers."""
+
+
+class Trial:
+    """Steps an environment row by row on behalf of a search and notices the first success."""
+
+    def __init__(
+        self,
+        start: Starts,
+        check: CheckFunction,
+        *,
+        must_succeed: bool,
+        budget: int,
+        settings: SearchSettings,
+        seed: int,
+    ) -> None:
+        target = target_of(check, start.domain.language)
+        pool = Starts(start.rows, target[None], (check,), np.zeros(1, np.int64))
+        self.env = PracticeEnv(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
+        self.must_succeed, self.budget, self.settings = must_succeed, budget, settings
+        self.actions: list[list[ActionValue]] = [[] for _ in range(settings.n_envs)]
+        bounds = start.domain.inputs.bounds
+        self.codes = None if bounds is None else _codes(*bounds, seed=seed)
+        """What the numbers of a search's actions stand for where the world's own aren't numbered, (CODES, actions)."""
+        self.visits: dict[Hashable, int] = {}
+        self.episodes = settings.n_envs
+        self.inconsistent = self.lost = 0
+        self.found: Searched | None = None
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        """First preferences (logits) over the world's actions, or over the codes of some of them."""
+        return self.env.starts.domain.hints.prior if self.codes is None else (0.0,) * CODES
+
+    @property
+    def over(self) -> bool:
+        """Found, or no budget left for another step of every row."""
+        return self.found is not None or self.env.steps + len(self.actions) > self.budget
+
+    def begin(self) -> None:
+        """Put every row at the start."""
+        self.actions = [[] for _ in self.actions]
+        self.env.restore_random(np.arange(len(self.actions)))
+
+    def already(self) -> bool:
+        """Is the check true before anything was done? Then the subgoal is one of zero actions."""
+        memory = self.env.starts.memory
+        return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(paid bool (n,), ended bool (n,)); rows that end begin again."""
+        if self.codes is not None:
+            actions = self.codes[actions]
+        for row, action in enumerate(actions.tolist()):
+            self.actions[row].append(tuple(action) if self.codes is not None else action)
+        fired, over, succeeded = self.env.step(actions)
+        good = fired & succeeded if self.must_succeed else fired & ~over
+        self.inconsistent += int(np.count_nonzero(fired & ~good))
+        self.lost += int(np.count_nonzero(over & ~good))
+        if good.any() and self.found is None:
+            self.found = self._searched(int(np.argmax(good)))
+        ended = good | over | (self.env.age >= self.env.horizon)
+        rows = np.flatnonzero(ended)
+        if len(rows) and not self.over:
+            self.episodes += len(rows)
+            for row in rows.tolist():
+                self.actions[row] = []
+            self.env.restore_random(rows)
+        return good, ended
+
+    def try_each_action(self) -> None:
+        """One step of every row, each action once: many subgoals are one action away, and a walk begins by leaving."""
+        n = len(self.actions)
+        if n <= self.budget:
+            self.begin()
+            self.step(np.arange(n) % len(self.prior))
+
+    def novelty(self) -> np.ndarray:
+        """Bonus f32 (n,): one over the root of how often a row was where it is, as the domain tells places apart."""
+        out = np.zeros(len(self.actions), np.float32)
+        for row in range(len(self.actions)):
+            key = self.env.rows.novelty(row)
+            self.visits[key] = self.visits.get(key, 0) + 1
+            out[row] = self.settings.bonus / self.visits[key] ** 0.5
+        return out
+
+    def _searched(self, row: int) -> Searched:
+        world = self.env.rows.take(np.array([row]))
+        end = world.perception(0)
+        world.begin_subgoals()
+        after, actions = replace(self.env.starts, rows=world), tuple(self.actions[row])
+        return Searched(True, actions, after, self.env.steps, self.episodes, self.inconsistent, end=end)
+
+    def result(self) -> Searched:
+        """What was found, or why nothing was."""
+        if self.found is not None:
+            return self.found
+        cause = f"was not reached in {self.env.steps} searched steps"
+        if self.must_succeed and self.inconsistent:
+            cause = f"was reached {self.inconsistent} times but the environment did not call the task done"
+        after = replace(self.env.starts, rows=self._furthest())
+        return Searched(False, (), after, self.env.steps, self.episodes, self.inconsistent, cause)
+
+    def _furthest(self) -> BatchWorld:
+        """The row whose agent knows most of the world."""
+        sense = self.env.starts.domain.persistence
+        rows = [self.env.rows.take(np.array([row])) for row in range(len(self.actions))]
+        return max(rows, key=lambda row: sense.knowledge(row.memory))
+
+
+def nothing_to_do(start: Starts) -> Searched:
+    """The subgoal of zero actions: what it asks is so at the start."""
+    world = start.rows.take(np.arange(1))
+    world.begin_subgoals()
+    return Searched(True, (), replace(start, rows=world), 0, 0, 0, end=start.rows.perception(0))
+
+
+def _codes(low: np.ndarray, high: np.ndarray, *, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(low, high, (CODES, len(low))).astype(np.float32)
+
+
+class TrialSearch:
+    """A search in one trial: each action is tried once, then `explore` goes on."""
+
+    def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
+        self.settings = settings
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `Search`."""
+        trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
+        if trial.already() and not must_succeed:
+            return nothing_to_do(start)
+        trial.try_each_action()
+        self.explore(trial, seed=seed)
+        return trial.result()
+
+    def explore(self, trial: Trial, *, seed: int) -> None:
+        """Search until the trial is over."""
+        raise NotImplementedError

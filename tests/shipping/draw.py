@@ -1,0 +1,64 @@
+"""Asking a real model about frozen items, 60 a guard, and keeping what it says.
+
+python -m tests.shipping.draw openai:NAME [BASE_URL]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sdg.envs.files import COMPRESSED_SUFFIX, compress_lines
+from sdg.experiments.gate_training.command import KINDS
+from sdg.experiments.gate_training.recorded import ITEMS, PLACE, TRANSCRIPT, judge_items
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, Rollout, balance
+from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
+from sdg.experiments.results.comparison import find_library
+from sdg.experiments.results.figures import cores
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build, settings_of
+from sdg.storage import atomic_write
+
+PATIENCE_SECONDS = 3600.0
+
+
+def freeze(plan: Sequence[Rollout], count: int, *, to: Path, processes: int) -> None:
+    """Draw `count` items a guard, half of each label; those there are stay."""
+    to.mkdir(parents=True, exist_ok=True)
+    if (to / ITEMS).exists():
+        return
+    rows = [row for part in rolled_out(plan, processes=processes) for row in part]
+    chosen = []
+    for verb in (FEASIBILITY, COMPLETENESS):
+        held = balance([row for row in rows if row["verb"] == verb], seed=0)
+        half = len(held) // 2
+        order = np.random.default_rng(0).permutation(half)[: count // 2]
+        chosen += [held[start + i] for i in order for start in (0, half)]
+    lines = [json.dumps({key: row[key] for key in ("verb", "question", "label")}) for row in chosen]
+    atomic_write(to / ITEMS, "\n".join(lines) + "\n")
+
+
+def ask(place: Path, *, llm: str, base_url: str) -> None:
+    """Ask a model about each frozen item and keep what it says, in the place of what was said before."""
+    for name in (TRANSCRIPT, TRANSCRIPT + COMPRESSED_SUFFIX):
+        (place / name).unlink(missing_ok=True)
+    asked = settings_of(llm)
+    model = ModelSettings(
+        asked["kind"],
+        asked.get("name", ""),
+        base_url=base_url or None,
+        timeout_seconds=PATIENCE_SECONDS,
+        record=place / TRANSCRIPT,
+    )
+    judge_items(place, build(model))
+    compress_lines(place / TRANSCRIPT)
+
+
+if __name__ == "__main__":
+    drawn = plan_rollouts(find_library(""), 60, split="evaluation", seed=0, programs="P1", guards=KINDS, texts=True)
+    freeze(drawn, 60, to=PLACE, processes=cores())
+    ask(PLACE, llm=sys.argv[1], base_url="".join(sys.argv[2:]))
