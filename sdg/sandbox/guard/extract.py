@@ -1,6 +1,6 @@
 """The reader of a language model's replies: fenced blocks, and the one piece of code in them.
 
-It looks at each line once, in time that grows with its length: a model that degenerates into blanks must cost nothing.
+It looks at each line once and uses no regular expressions: a model that degenerates into blanks must cost nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from itertools import takewhile
-from textwrap import dedent
 
 from sdg.sandbox.guard.errors import Refused
 from sdg.sandbox.guard.syntax import parse
@@ -58,13 +57,13 @@ def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
         if opened is None:
             opened, begin, lines = fence, offset, []
         elif fence and fence[0].startswith(opened[0]) and not fence[1]:
-            blocks.append(CodeBlock(opened[1], dedent("\n".join(lines)).strip("\n"), begin, offset + len(line)))
+            blocks.append(CodeBlock(opened[1], _dedented(lines), begin, offset + len(line)))
             opened = None
         else:
             lines.append(line)
         offset += len(line) + 1
     if opened is not None:
-        blocks.append(CodeBlock(opened[1], dedent("\n".join(lines)).strip("\n"), begin, len(reply)))
+        blocks.append(CodeBlock(opened[1], _dedented(lines), begin, len(reply)))
     return tuple(blocks[:MAX_BLOCKS])
 
 
@@ -115,6 +114,13 @@ def extract_code(reply: str) -> str:
     )
 
 
+def _dedented(lines: list[str]) -> str:
+    margins = [line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]
+    least, most = min(margins, default=""), max(margins, default="")
+    margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
+    return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
+
+
 def _unprompted(code: str) -> str:
     """Code without the prompts of an interactive session."""
     lines = code.rstrip("\n").split("\n")
@@ -128,7 +134,7 @@ def _bare(text: str) -> str:
 
     Functions stand at one margin, the first one's. Raises `Refused` for prose without any.
     """
-    code = _unprompted(dedent(text).strip("\n") + "\n")
+    code = _unprompted(_dedented(text.split("\n")) + "\n")
     first, _, rest = code.partition("\n")
     code = rest if first.strip().lower() in _PYTHON - {""} else code
     if code.lstrip()[:1] in ("{", "[") and "def " in code:
@@ -148,7 +154,7 @@ def _bare(text: str) -> str:
     taken = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
     if any(line.startswith(goes_on[-2:]) for line in lines[start + len(taken) :]):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
-    cut = dedent("\n".join(taken)).strip("\n") + "\n"
+    cut = _dedented(taken) + "\n"
     return cut if parse_code(cut) is not None else code
 
 

@@ -171,7 +171,7 @@ class Library(Meter):
         if kind is range:
             return type(item) in NUMBERS and item == item // 1 and int(item) in inside
         if kind is Lazy:
-            inside = self.bulk(inside)
+            return any(other is item or self.calls[".eq"](other, item) for other in inside)
         if kind in TABLES:
             self.key(item, len(inside))
         elif kind is str:
@@ -308,7 +308,10 @@ class Library(Meter):
                 for mark, rows in itertools.groupby(zip(self.ordering(values, key), values, strict=True), _FIRST)
             ),
             ".x_itertools.product": lambda *items, repeat=1: self.lazy(
-                itertools.product(*self.calls[".mul"]([self.bulk(pool) for pool in items], repeat)), len(items)
+                itertools.product(
+                    *self.calls[".mul"]([self.bulk(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
+                ),
+                len(items),
             ),
             ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
                 itertools.zip_longest(*map(self._counted, items), fillvalue=fillvalue), len(items)

@@ -6,7 +6,6 @@ twenty bytes. What every helper does is charged by the sizes of what it is given
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain, count, islice
@@ -45,9 +44,7 @@ _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
 """What an item costs that is made while one walks over a value, and its place in a list: half units."""
 
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
-IS_SHORT = re.compile(r"(?:.?[<>^=])?[-+# ,_]*+\d{0,2}[,_]?(?:\.\d{1,2})?[bdeEfFgGosxX%]?", re.DOTALL).fullmatch
-"""A width and a precision of two digits at most; a character to fill with may stand first."""
-_IS_TEMPLATE = re.compile(r"(?:[^%]++|%[-+# ]*+\d{0,2}(?:\.\d{1,2})?[a-zA-Z%])*+").fullmatch
+_SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -165,7 +162,7 @@ class Meter:
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
-        if not IS_SHORT(spec):
+        if not is_short_format(spec):
             raise ValueError(LONG_FORMAT)
         if spec and conversion == -1 and type(value) not in NUMBERS | {str}:
             raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
@@ -188,8 +185,10 @@ class Meter:
 
     def percent(self, template: str, values: Any) -> str:
         """`template % values` with short formats, each for one value."""
-        if not _IS_TEMPLATE(template):
-            raise ValueError(LONG_FORMAT)
+        for place in template.replace("%%", "").split("%")[1:]:
+            spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
+            if not is_short_format(spec):
+                raise ValueError(LONG_FORMAT)
         given = values if type(values) is tuple else (values,)
         self.tick(8 * len(template) + 96 * len(given))
         self.weigh(given, shown=True)
@@ -258,3 +257,10 @@ def search_cost(text: Any, part: Any) -> int:
         fit(part, str)
     length = len(part) if type(part) is str else 1
     return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)
+
+
+def is_short_format(spec: str) -> bool:
+    """A width and a precision of two digits at most; a character to fill with may stand first."""
+    body = spec[1:] if spec[1:2] in tuple("<>^=") else spec
+    digits = "".join(sign if sign.isdecimal() else " " for sign in body).split()
+    return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)

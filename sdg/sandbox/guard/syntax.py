@@ -13,7 +13,7 @@ from typing import Any
 
 from sdg.sandbox.guard import advice
 from sdg.sandbox.guard.errors import Refused
-from sdg.sandbox.guard.meter import FILENAME, IS_SHORT, LONG_FORMAT
+from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
 from sdg.sandbox.guard.table import BINARY, COMPARE, UNARY
 
 MAX_SOURCE_BYTES = 8 * 1024
@@ -226,7 +226,7 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: (
             node.format_spec is not None
             and all(isinstance(piece, ast.Constant) for piece in node.format_spec.values)
-            and not IS_SHORT("".join(str(piece.value) for piece in node.format_spec.values))
+            and not is_short_format("".join(str(piece.value) for piece in node.format_spec.values))
         ),
         LONG_FORMAT,
     ),
