@@ -203,7 +203,11 @@ class PlainWorld:
     def __init__(self, mission: str, *, max_steps: int, lift_time_limit: bool) -> None:
         self.mission, self.max_steps, self.lift_time_limit = mission, max_steps, lift_time_limit
         self.steps = -1
-        self.memory = self
+
+    @property
+    def memory(self) -> PlainWorld:
+        """Itself. Not an attribute: a world that holds itself stays after its last use, and some take megabytes."""
+        return self
 
     def advance(self, action: Any) -> None:
         """Let one step pass. ValueError for an action that there isn't."""

@@ -55,7 +55,7 @@ class WorldRows:
     """n rows, each a moment or an open world. Its memory is itself: inputs and checks ask row by row."""
 
     def __init__(self, domain: Domain, moments: Sequence[Moment | None]) -> None:
-        self.domain, self.memory, self._moments = domain, self, list(moments)
+        self.domain, self._moments = domain, list(moments)
         self._open: dict[int, SingleWorld] = {}  # by row, the latest used last
 
     @classmethod
@@ -70,6 +70,11 @@ class WorldRows:
 
     def __len__(self) -> int:
         return len(self._moments)
+
+    @property
+    def memory(self) -> WorldRows:
+        """Itself; not an attribute, so that a batch's worlds close with its last use."""
+        return self
 
     def world(self, row: int) -> SingleWorld:
         """The open world of a row. RuntimeError for a row that nothing was put into."""
@@ -173,7 +178,7 @@ class _Since(WorldRows):
     """The same worlds, seen by agents whose subgoals began at other moments."""
 
     def __init__(self, rows: WorldRows, marks: Sequence[Any]) -> None:
-        self.domain, self.memory, self._moments = rows.domain, self, rows._moments
+        self.domain, self._moments = rows.domain, rows._moments
         self._open, self._marks = rows._open, marks
 
     def perception(self, row: int) -> Perception:

@@ -78,7 +78,8 @@ class ScreenGuard(LearnedGuard):
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots."""
         shifted, found = screens_as_learned(command, before, after)
-        return _placed(super().complete(shifted, *found), shifted, command)
+        verdict = _placed(super().complete(shifted, *found), shifted, command)
+        return verdict if verdict.passed else replace(verdict, reason=f"{verdict.reason}; a guess: look at the screen")
 
     def least_chance(self, verb: str, command: Command) -> float:
         """Half for commands in words; coordinates are refused only where there is next to no hope."""

@@ -22,6 +22,7 @@ from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.search import Search, Searched
+from sdg.skills.search.trial import hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
@@ -130,13 +131,18 @@ def verify(
     restore: tuple[ActionValue, ...] = ()
     replayed = 0
     result = partial(Verification, unit, level, seed, hypothesis.instruction)
+    before, done = start, False
     problem, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
         return result(False, searched, 0, problem, None, ())
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
-        found: Searched = search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
+        found = (
+            hold_when_done(start, check)
+            if done
+            else search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
+        )
         searched += found.steps
         replayed += found.episodes * len(restore)
         held = _reached_by(check, found, start.domain) if found.reached else check
@@ -158,7 +164,7 @@ def verify(
             known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()
             return result(False, searched, replayed, cause, None, tuple(results), seen=known)
         restore += found.actions
-        before, start = start, found.after
+        before, start, done = before if done else start, found.after, found.done
     judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
     return result(True, searched, replayed, "", judged, tuple(results))
 

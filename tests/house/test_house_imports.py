@@ -59,6 +59,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "httpx2": ("llm/openai/client.py",),
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
+    "optuna": ("experiments/run/sweep.py",),
     "minari": ("experiments/bench/phone/walks.py", "experiments/share/datasets.py"),
     "android_world": ("phone_agent/android_world.py",),
     "browsergym": ("phone_agent/browser_gym.py",),
@@ -284,7 +285,6 @@ def test_faults_are_seen_and_explained(source: str, message: str) -> None:
 OUTSIDE = {
     "sdg.errors:SDGError": "the root",
     "sdg.console:ReaderLeft": "the reader has gone: no fault",
-    "sdg.experiments.workers.node:LeftOut": "a signal",
     "sdg.experiments.workers.workers:ShardFinished": "a signal",
     "sdg.skills.checks.evaluation:Unsupported": "a signal",
     "sdg.sandbox.guard.errors:GuardError": "the guard imports nothing of ours",

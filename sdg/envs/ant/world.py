@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 from sdg.envs.ant.language import COLOURS, SPOTS
 from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots, pose_of
 from sdg.envs.instructions import is_unseen
-from sdg.envs.physics import PhysicsWorld, mujoco
+from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 
 gymnasium.register_envs(gymnasium_robotics)
 
@@ -97,7 +97,7 @@ class Ant(PhysicsWorld):
         self.has_goal = level.startswith("AntMaze")
         self.maze = Maze(tuple(tuple(cell == 1 for cell in line) for line in spec.kwargs["maze_map"]))
         self.model = model_of(self.maze)
-        self.data = mujoco.MjData(self.model)
+        self.data = data_of(self.model)
         self.torso = self.model.body("torso").id
         self.task = Task("", ())
         self.spots: Spots = ()

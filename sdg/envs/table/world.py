@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from sdg.envs.defaults import PlainPerception, name_of
 from sdg.envs.instructions import is_unseen
-from sdg.envs.physics import PhysicsWorld, mujoco
+from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 from sdg.envs.table.language import (
     BLOCKS,
     COLOURS,
@@ -147,7 +147,7 @@ class Table(PhysicsWorld):
         self.verb, self.blocks = LEVELS[level]
         super().__init__("", max_steps=LIMIT, lift_time_limit=lift_time_limit)
         self.model = model_of(self.blocks)
-        self.data = mujoco.MjData(self.model)
+        self.data = data_of(self.model)
         self._tip = self.model.body("tips_arm").id
 
     def reset(self, seed: int) -> None:

@@ -7,6 +7,7 @@ other site in the same browser can use it. One robot works at a time.
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import mimetypes
 import threading
@@ -21,7 +22,7 @@ import sdg
 from sdg.console import message
 from sdg.deduction.episode import Played
 from sdg.envs.domains import DEFAULT, domain
-from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.film import episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
 from sdg.skills.library.library import SkillLibrary
@@ -64,7 +65,23 @@ class Playground:
         } for skill in self.library.skills]  # fmt: skip
         kept = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
         episodes = [{name: getattr(row, name) for name in kept} for row in rows[-200:]]
-        return {"levels": domain(DEFAULT).levels(), "skills": skills, "episodes": episodes, "run": str(self.run or "")}
+        functions = [
+            f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
+            for name, each in domain(DEFAULT).perceivable.functions.items()
+        ]
+        return {
+            "levels": domain(DEFAULT).levels(),
+            "functions": functions,
+            "skills": skills,
+            "episodes": episodes,
+            "run": str(self.run or ""),
+        }
+
+    def look(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """A level before anything was done: its own instruction, and a picture of all that is in it."""
+        world = domain(DEFAULT).open(str(asked["level"]))
+        world.reset(int(asked["seed"]))
+        return {"instruction": world.mission, "picture": _address("image/png", png(world.render()))}
 
     def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
@@ -86,7 +103,7 @@ class Playground:
                                   on_evaluation=lambda point: found["points"].append(asdict(point)))  # fmt: skip
                     found["skill"] = repr(skill)
                 except Exception as error:
-                    found["error"] = message(error)
+                    found["fault"] = message(error)
             found["done"] = True
 
         if self._learned["done"]:
@@ -110,8 +127,8 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 
         def do_POST(self) -> None:
             answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-                "/about": playground.about, "/instruct": playground.instruct, "/train": playground.train,
-                "/curve": playground.curve,
+                "/about": playground.about, "/look": playground.look, "/instruct": playground.instruct, 
+                "/train": playground.train, "/curve": playground.curve,
             }  # fmt: skip
             size = int(self.headers.get("Content-Length") or 0)
             if not self._is_ours() or self.path not in answers or size > MOST_BYTES:
@@ -120,7 +137,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
             try:
                 said = answers[self.path](json.loads(self.rfile.read(size)))
             except Exception as error:
-                said = {"error": message(error)}
+                said = {"fault": message(error)}
             self._answer(200, json.dumps(said).encode(), "application/json")
 
         def _is_ours(self) -> bool:
@@ -146,6 +163,10 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 def _picture(played: Played) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
-        return "data:image/gif;base64," + base64.b64encode(episode_gif(played)).decode()
+        return _address("image/gif", episode_gif(played))
     except ValueError:
         return ""
+
+
+def _address(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"

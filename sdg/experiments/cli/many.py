@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -66,6 +67,9 @@ def sweep(
         list[str] | None, typer.Option("--set", metavar="KEY=A,B", help="values to try; several --set: all pairs")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="training seeds of each setting, 0 to N - 1")] = 5,
+    trials: Annotated[
+        int, typer.Option("--search", min=0, help="let Optuna pick this many combinations; 0: all are run")
+    ] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the runs")] = None,
     workers: Annotated[str, typer.Option(metavar="local|dask://HOST:PORT", help="where jobs run")] = LOCAL,
     at_once: Annotated[int, typer.Option(min=1, help="runs side by side; on a cluster, as many as keep it busy")] = 1,
@@ -73,12 +77,12 @@ def sweep(
 ) -> None:
     """Run a config with several settings and training seeds; the table has intervals across seeds. It resumes."""
     from sdg.console import output, progress
-    from sdg.experiments.run.sweep import sweep as run_sweep
+    from sdg.experiments.run import sweep as runs
 
     folder = out or Path("runs") / f"sweep-{Path(config).stem}"
     with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
-        found = run_sweep(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress())
-        lines.rows(found)
+        how = partial(runs.search, trials=trials) if trials else runs.sweep
+        lines.rows(how(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress()))
 
 
 def open_page(

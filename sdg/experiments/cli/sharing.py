@@ -54,7 +54,9 @@ def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str
         return export_library(find_library(run) if run else SHIPPED, hub, licence=licence)
     if not minari or not run:
         raise UserError("export what? `sdg skills export [RUN] --hub DIR` or `sdg skills export RUN --minari NAME-v0`")
-    rows = [Played.from_json(row) for row in read_journal(Path(run, "episodes.jsonl")) if row["agent"] == agent]
+    rows = [row for row in read_journal(Path(run, "episodes.jsonl")) if "task" in row or row["agent"] == agent]
     if not rows:
         raise UserError(f"{run} has no episodes of {agent}: `sdg solve --out {run}` plays some")
-    return {"dataset": minari, "episodes": datasets.write_dataset(minari, rows)}
+    if "task" in rows[0]:  # of screens
+        return {"dataset": minari, "episodes": datasets.write_screens(minari, rows)}
+    return {"dataset": minari, "episodes": datasets.write_dataset(minari, map(Played.from_json, rows))}

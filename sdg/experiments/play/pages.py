@@ -41,7 +41,8 @@ GUARDS = ("confirm", "screens")
 COMPLETIONS, REPLANS, VIEWPORT = 30, 3, {"width": 1024, "height": 640}
 SAMPLING = Sampling(stage="screen")
 ENDS = (
-    "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so."
+    "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
+    "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value."
 )
 _SAID: Mapping[str, str] = {
     **COMMANDS,

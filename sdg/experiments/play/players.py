@@ -185,6 +185,7 @@ class ProgramRecipe:
     domain: str = DEFAULT
     composed: tuple[ComposedSkill, ...] = ()
     guards: tuple[str, ...] = ("rules",)
+    settings: DeductionSettings = field(default_factory=DeductionSettings)
 
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used."""
@@ -196,7 +197,7 @@ class ProgramRecipe:
             {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library))},
             gate_of=partial(gate_by_names, self.guards, ModelSettings()),
             composed={skill.name: skill for skill in self.composed},
-            settings=DeductionSettings(interactions=len(self.sources)),
+            settings=replace(self.settings, interactions=len(self.sources)),
         )
 
 

@@ -18,7 +18,7 @@ from sdg.skills.statistics import student_interval, wilson_interval
 from sdg.storage import RunFolder
 from sdg.storage.metrics import file_name
 
-AGENT = "sdg"
+AGENT, STUDY = "sdg", "study.log"
 
 
 def sweep(
@@ -34,12 +34,44 @@ def sweep(
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
     with ThreadPoolExecutor(at_once) as threads:
-        results = list(threads.map(lambda each, place: _results(each, place, progress), configs, places))
+        side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
+        results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
     for number, overlay in enumerate(combinations):
         part = results[number * seeds : (number + 1) * seeds]
         for level in dict.fromkeys(row["level"] for rows in part for row in rows if row["agent"] == AGENT):
             same = [row for rows in part for row in rows if (row["level"], row["agent"]) == (level, AGENT)]
             yield {"setting": " ".join(overlay) or "-", "level": level} | summarise_seeds(same)
+
+
+def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, **rest: Any) -> Iterator[dict[str, Any]]:
+    """The rows of `sweep` for up to `trials` combinations that Optuna picks, each by what came of those before it; its
+    study is kept in `folder`, so that a search goes on.
+
+    A combination is worth its mean success over levels. Raises UserError without the package optuna, and as `sweep`
+    does.
+    """
+    try:
+        from optuna import create_study, logging
+        from optuna.samplers import TPESampler
+        from optuna.storages import JournalStorage
+        from optuna.storages.journal import JournalFileBackend
+    except ModuleNotFoundError:
+        raise UserError("--search needs optuna: pip install --constraint constraints.txt 'sdg[search]'") from None
+    choices = list(map(_choices, settings))
+    for setting in itertools.chain(*choices):
+        load(find_config(config), overlay=[setting])
+    folder.mkdir(parents=True, exist_ok=True)
+    logging.set_verbosity(logging.WARNING)
+    storage = JournalStorage(JournalFileBackend(str(folder / STUDY)))
+    sampler = TPESampler(seed=0)
+    study = create_study(storage=storage, sampler=sampler, study_name=config, direction="maximize", load_if_exists=True)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(trials):
+        trial = study.ask()
+        overlay = [str(trial.suggest_categorical(each[0].partition("=")[0], each)) for each in choices]
+        rows = found[" ".join(overlay)] = list(sweep(config, overlay, folder=folder, **rest))
+        study.tell(trial, sum(row["success_rate"] for row in rows) / len(rows))
+    yield from itertools.chain(*found.values())
 
 
 def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

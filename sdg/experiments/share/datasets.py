@@ -1,21 +1,39 @@
-"""Trajectories of a run as a Minari dataset: what the gymnasium level shows, acted on as the journal says."""
+"""Trajectories of a run as a Minari dataset: what the gymnasium environment shows, acted on as the journal says."""
 
 from __future__ import annotations
 
-import contextlib
+import ast
 import os
+import re
 import string
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from sdg.console import UserError
 from sdg.deduction.episode import Played
+from sdg.envs.ui.browser import Browser
+from sdg.envs.ui.commands import ARGUMENTS
+from sdg.envs.ui.world import KEY_NAMES, NAMES, UIEnv
 
 _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
+_LEVEL = spaces.Dict(
+    {
+        "image": spaces.Box(0, 255, (7, 7, 3), np.uint8),
+        "direction": spaces.Discrete(4),
+        "mission": spaces.Text(500, charset=_CHARACTERS),
+    }
+)
+_Episode = tuple[Mapping[str, Any], Callable[[], Any], Sequence[Any]]
+"""A row of a journal, what makes its environment, and the actions."""
 
 
 def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None) -> int:
@@ -25,30 +43,57 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
     is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again and
     without the package minari.
     """
+    episodes = (
+        (
+            {"unit": row.unit, "seed": row.seed, "success": row.success},
+            partial(gymnasium.make, f"sdg/{row.level}-v0"),
+            [int(action) for action in row.actions],
+        )
+        for row in rows
+    )
+    return _write(name, episodes, (_LEVEL, spaces.Discrete(7)), root)
+
+
+def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | None = None) -> int:
+    """Write episodes of screens, rows that `sdg bench miniwob` keeps, in the spaces of `UIEnv`; otherwise the same.
+
+    Episodes in which nothing was done are left out, because Minari's have a step at least.
+    """
+    with Browser() as browser:
+        found = [(row, partial(UIEnv, row["task"], browser=browser), screen_actions(row["past"])) for row in rows]
+        env = UIEnv("click-test", browser=browser)  # every task has its spaces
+        return _write(name, filter(lambda each: each[2], found), (env.observation_space, env.action_space), root)
+
+
+def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
+    """What was carried out of a journal's commands (`CLICK_COORDS('3,4'): done`), as `UIEnv` takes it."""
+    actions = []
+    for found in filter(None, (re.match(r"(\w+)\((.*)\): (?:done|no: )", text, re.DOTALL) for text in past)):
+        name, argument = found[1], ast.literal_eval(found[2] or "''")
+        point = argument.split(",") if ARGUMENTS[name] == "coords" else (0, 0)
+        action = {"name": NAMES.index(name), "coords": np.array(point, np.int64), "key": 0, "text": ""}
+        if ARGUMENTS[name] in ("key", "text"):
+            action[ARGUMENTS[name]] = KEY_NAMES.index(argument) if ARGUMENTS[name] == "key" else argument
+        actions.append(action)
+    return actions
+
+
+def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root: Path | None) -> int:
     try:
         import minari
     except ModuleNotFoundError:
         raise UserError("this needs minari: pip install --constraint constraints.txt 'sdg[phone]'") from None
-    from gymnasium import spaces
-
-    observations = spaces.Dict(
-        {
-            "image": spaces.Box(0, 255, (7, 7, 3), np.uint8),
-            "direction": spaces.Discrete(4),
-            "mission": spaces.Text(500, charset=_CHARACTERS),
-        }
-    )
     with _root(root), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it asks for an author and a link, which a local file has not
-        episodes = [_episode(number, row) for number, row in enumerate(rows)]
+        made = [_play(number, *each) for number, each in enumerate(episodes)]
         minari.create_dataset_from_buffers(
             name,
-            episodes,
-            observation_space=observations,
-            action_space=spaces.Discrete(7),
-            description="Episodes of sdg (self-driven grounding) on BabyAI levels.",
+            made,
+            observation_space=kinds[0],
+            action_space=kinds[1],
+            description="Episodes of sdg (self-driven grounding).",
         )
-    return len(episodes)
+    return len(made)
 
 
 def read_dataset(name: str, *, root: Path | None = None) -> Any:
@@ -59,41 +104,29 @@ def read_dataset(name: str, *, root: Path | None = None) -> Any:
         return minari.load_dataset(name)
 
 
-def _episode(number: int, row: Played) -> Any:
-    import gymnasium
+def _play(number: int, row: Mapping[str, Any], make: Callable[[], Any], actions: Sequence[Any]) -> Any:
     from minari.data_collector.episode_buffer import EpisodeBuffer
 
-    env = gymnasium.make(f"sdg/{row.level}-v0")
-    seen, _ = env.reset(seed=row.seed)
-    steps = []
-    for action in row.actions:
-        steps.append(env.step(int(action)))
-        if steps[-1][2] or steps[-1][3]:
-            break
-    env.close()
-    if len(steps) != len(row.actions) or not steps:
-        raise UserError(f"the episode {row.unit} can't be played again: {len(steps)} of {len(row.actions)} actions")
-    looks = [seen, *(each[0] for each in steps)]
-    observations = {
-        "image": np.stack([look["image"] for look in looks]),
-        "direction": np.array([int(look["direction"]) for look in looks]),
-        "mission": [str(look["mission"]) for look in looks],
-    }
-    rewards, terminations = np.array([float(each[1]) for each in steps]), np.array([bool(each[2]) for each in steps])
-    truncations = np.array([bool(each[3]) for each in steps])
+    steps: list[Any] = []
+    with closing(make()) as env:
+        looks = [env.reset(seed=row["seed"])[0]]
+        while len(steps) < len(actions) and not (steps and (steps[-1][2] or steps[-1][3])):
+            steps.append(env.step(actions[len(steps)]))
+            looks.append(steps[-1][0])
+    if not steps or len(steps) != len(actions) or (steps[-1][2] and steps[-1][1] > 0) != row["success"]:
+        raise UserError(f"the episode {row['unit']} can't be played again: {len(steps)} of {len(actions)} actions")
+    rewards, terminations, truncations = (np.array([each[at] for each in steps]) for at in (1, 2, 3))
     truncations[-1] |= not terminations[-1]
-    return EpisodeBuffer(
-        number, row.seed, None, observations, np.array(row.actions), rewards, terminations, truncations, None
-    )
+    ends = rewards.astype(float), terminations, truncations
+    return EpisodeBuffer(number, row["seed"], None, _stack(looks), _stack(actions), *ends, None)
 
 
-@contextlib.contextmanager
-def _root(root: Path | None) -> Iterator[None]:
-    before = os.environ.get("MINARI_DATASETS_PATH")
-    if root is not None:
-        os.environ["MINARI_DATASETS_PATH"] = str(root)
-    try:
-        yield
-    finally:
-        if root is not None:
-            os.environ.pop("MINARI_DATASETS_PATH") if before is None else os.environ.update(MINARI_DATASETS_PATH=before)
+def _stack(values: Sequence[Any]) -> Any:
+    """Values of a space as Minari keeps them: by key, texts as lists."""
+    if isinstance(values[0], dict):
+        return {key: _stack([value[key] for value in values]) for key in values[0]}
+    return list(map(str, values)) if isinstance(values[0], str) else np.stack(values)
+
+
+def _root(root: Path | None) -> Any:
+    return patch.dict(os.environ, {} if root is None else {"MINARI_DATASETS_PATH": str(root)})

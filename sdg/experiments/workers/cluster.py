@@ -20,7 +20,7 @@ from sdg.console import UserError
 from sdg.experiments.workers import node
 from sdg.experiments.workers.content import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.pool import TRIES, Lost, Patience, make_sendable
+from sdg.sandbox.process.pool import Lost, Patience, make_sendable
 from sdg.sandbox.process.values import BadFrame, Reader, frames
 from sdg.storage.files import RunError
 
@@ -28,7 +28,8 @@ SCHEME = "dask://"
 CONNECT_SECONDS = 15
 JOIN_SECONDS = 120
 """How long to wait for the scheduler, and for its first worker."""
-ASKED_AT_ONCE = 64
+ASKED_AT_ONCE, UNITS_AT_ONCE = 64, 256
+"""Questions answered, and units sent to the scheduler, at a time."""
 GO_ON = "What was finished is kept, and the same command goes on from there."
 
 
@@ -83,23 +84,27 @@ class DaskPool:
         if function.__module__ == "__main__":
             raise UserError(f"a cluster can't import {function.__name__} from a script: move it to a module")
         self._check_nodes()
-        packer, name, self.begun = Packer(), f"sdg-{uuid.uuid4().hex}", Counter()
+        packer, name = Packer(), f"sdg-{uuid.uuid4().hex}"
         ticket = node.Ticket(name, node.facts(), patience)
         reader = Reader(RESULTS | ERRORS)
-        futures: dict[Any, int] = {}
-        with self._answering(name, jobs=jobs, packer=packer, answer=answer, begun=self.begun):
+        with self._answering(name, jobs=jobs, packer=packer, answer=answer):
+            calls = [packer.pack((function, job)) for job in jobs]
+            keys = [f"{name}-{number}" for number in range(len(jobs))]
+            futures = self.client.map(
+                node.run_unit, range(len(jobs)), calls, key=keys, ticket=ticket, pure=False, batch_size=UNITS_AT_ONCE
+            )
+            numbers = dict(zip(futures, range(len(jobs)), strict=True))
             try:
-                for number, job in enumerate(jobs):
-                    call = packer.pack((function, job))
-                    key = f"{name}-{number}"
-                    futures[self.client.submit(node.run_unit, number, call, ticket, key=key, pure=False)] = number
-                done = as_completed(list(futures), loop=self.client.loop, with_results=True, raise_errors=False)
+                done = as_completed(futures, loop=self.client.loop, with_results=True, raise_errors=False)
                 for future, said in done:  # fetched at once: what lies on a node is gone with it
-                    yield futures[future], _read(future.status, said, reader)
+                    yield numbers[future], _read(future.status, said, reader)
                     future.release()
             finally:
                 with contextlib.suppress(Exception):  # the cluster may be what is gone
-                    self.client.cancel(list(futures))
+                    begun = self.client.get_metadata([name], {})
+                    self.begun = Counter({number: len(marks) for number, marks in begun.items()})
+                    self.client.set_metadata([name], {})
+                    self.client.cancel(futures)
 
     def _check_nodes(self) -> None:
         """Refuse nodes whose results could differ. Raises UserError that names one and what it has."""
@@ -116,7 +121,7 @@ class DaskPool:
 
     @contextlib.contextmanager
     def _answering(
-        self, name: str, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any], begun: Counter[int]
+        self, name: str, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any]
     ) -> Iterator[None]:
         """Answer what nodes ask on the run's queue, each question in a thread: a model may take minutes."""
         from distributed import Queue
@@ -127,9 +132,11 @@ class DaskPool:
         def answer_one(request: Any) -> None:
             mine, kind, about = request
             try:
-                said = {
-                    "value": _answer(kind, about, jobs=jobs, packer=packer, answer=answer, begun=begun, reader=reader)
-                }
+                if kind == node.CONTENT:
+                    said: dict[str, Any] = {"value": packer.contents[about]}
+                else:
+                    number, asked = about
+                    said = {"value": answer(jobs[number], reader.value(next(frames(bytearray(asked)))))}
             except Exception as error:
                 said = {"error": make_sendable(error)}
             if mine not in answers:
@@ -151,30 +158,6 @@ class DaskPool:
                 listener.join(CONNECT_SECONDS)
                 for queue in (requests, *answers.values()):
                     queue.close()
-
-
-def _answer(
-    kind: str,
-    about: Any,
-    *,
-    jobs: Sequence[Any],
-    packer: Packer,
-    answer: Callable[[Any, Any], Any],
-    begun: Counter[int],
-    reader: Reader,
-) -> Any:
-    """The parent's answer to a node. Raises ValueError for what is no question, LeftOut for a unit begun too often."""
-    if kind == node.BEGIN:
-        if begun[about] >= TRIES:
-            raise node.LeftOut(f"its worker's node was gone {TRIES} times")
-        begun[about] += 1
-        return None
-    if kind == node.CONTENT:
-        return packer.contents[about]
-    if kind == node.QUESTION:
-        number, request = about
-        return answer(jobs[number], reader.value(next(frames(bytearray(request)))))
-    raise ValueError(f"a node asked {kind!r:.40}")
 
 
 def _read(status: str, said: Any, reader: Reader) -> Any:

@@ -23,12 +23,12 @@ from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.content import unpack
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import TRIES, Lost, Patience, Pool
 from sdg.sandbox.process.values import encode, name_of
 from sdg.storage.provenance import versions
 
-BEGIN, CONTENT, QUESTION = "begin", "content", "question"
-"""What a node asks its parent: whether it may begin a unit, for the bytes of a digest, what a job asks."""
+CONTENT, QUESTION = "content", "question"
+"""What a node asks its parent: for the bytes of a digest, what a job asks."""
 _TEXT = 4000
 
 
@@ -43,10 +43,6 @@ class Ticket:
 
 class NodeError(SDGError, RuntimeError):
     """A node can't do its work; the message names it and says what to do."""
-
-
-class LeftOut(Exception):
-    """The parent won't have the unit begun once more."""
 
 
 @cache
@@ -68,19 +64,34 @@ def differences(expected: dict[str, str]) -> str:
 
 def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
     """Do a unit of a run; what became of it as a message of `sdg.sandbox.process.values`."""
-    ask = _line(ticket.line)
     try:
         if differing := differences(ticket.facts):
             raise NodeError(f"has {differing}: install the versions of constraints.txt and the same sdg there")
-        ask(BEGIN, number)
-        return encode(_outcome(number, call, ticket, ask))
+        if count_begun(ticket.line, number) > TRIES:
+            return encode({"lost": f"its worker's node was gone {TRIES} times", "code": "", "hung": False})
+        return encode(_outcome(number, call, ticket))
     except NodeError as error:
         return encode({"node": f"{socket.gethostname()} {error}"})
-    except LeftOut as error:
-        return encode({"lost": str(error), "code": "", "hung": False})
 
 
-def _outcome(number: int, call: bytes, ticket: Ticket, ask: Callable[[str, Any], Any]) -> dict[str, Any]:
+def count_begun(name: str, number: int) -> int:
+    """How often a unit of the run `name` was begun, this time included.
+
+    The scheduler keeps the marks: it outlives nodes, and answers sooner than the parent, whom nobody need wait for.
+    """
+    from distributed import get_client
+
+    client: Any = get_client()
+
+    async def mark() -> int:
+        await client.scheduler.set_metadata(keys=[name, number, uuid.uuid4().hex], value=1)
+        return len(await client.scheduler.get_metadata(keys=[name, number]))
+
+    return int(client.sync(mark))
+
+
+def _outcome(number: int, call: bytes, ticket: Ticket) -> dict[str, Any]:
+    ask = lambda kind, about: _line(ticket.line)(kind, about)  # noqa: E731  a line is opened by the first question
     try:
         function, job = unpack(call, lambda digest: ask(CONTENT, digest))
         if function.__module__.startswith("sdg."):

@@ -35,6 +35,8 @@ from sdg.sandbox.process.values import BadFrame, Reader, frame, frames
 POOL_LIMITS = Limits(memory_bytes=8192 * MEGABYTE, open_files=256)
 TRIES = 2
 """How often a job is begun whose worker died: a machine that was short of memory is no fault of the job."""
+ASLEEP = 5.0
+"""Seconds between two looks at the workers, a fifth of a second apart, from which on the machine itself stood still."""
 MAX_ERROR_CHARACTERS = 4000
 READ_ONLY = "SDG_READ_ONLY"
 """Set for workers: what is compiled there is kept nowhere (`sdg.envs.kernels`)."""
@@ -51,7 +53,8 @@ class Patience:
     """When a worker counts as hung, in seconds.
 
     `silence`: no beat, because C code holds the interpreter's lock (the first beat of all may take `start`); `code`:
-    processor time inside one call of generated code; `job`: one job in all.
+    processor time inside one call of generated code; `job`: one job in all. Time in which nobody looked, because the
+    machine stood still, counts for none.
     """
 
     start: float = 120.0
@@ -104,7 +107,7 @@ class Pool:
         self._environment, self._folder = {**clean_environment(), **environment}, folder
         self._reader = Reader(results)
         self._members: list[_Member] = []
-        self._runs = 0
+        self._runs, self._looked = 0, 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
         self._bell, self._rings = os.pipe()
 
@@ -144,7 +147,7 @@ class Pool:
         others and is raised here.
         """
         waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
-        self._runs += 1
+        self._runs, self._looked = self._runs + 1, time.monotonic()
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
@@ -179,10 +182,18 @@ class Pool:
                 self._reply()
             else:
                 yield from self._hear(streams[stream], run)
+        self._leave_out_sleep()
         for member in list(self._members):
             reason = self._hung(member)
             if reason:
                 yield from self._lose(member, reason)
+
+    def _leave_out_sleep(self) -> None:
+        """Count no time against the workers in which their machine stood still, as this process did."""
+        now = time.monotonic()
+        slept, self._looked = now - self._looked, now
+        for member in self._members if slept > ASLEEP else ():
+            member.heard, member.began = member.heard + slept, member.began + slept
 
     def _hear(self, member: _Member, run: _Run) -> Iterator[tuple[int, Any]]:
         data = os.read(self._stream(member), 1 << 20)

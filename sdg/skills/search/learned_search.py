@@ -32,12 +32,15 @@ ENOUGH, JUDGED = 0.8, 20
 """A subgoal is reached when that share of the latest JUDGED attempts from its start reached it."""
 MET = 40
 """Subgoals met before that are practised beside a new one, the latest."""
+PATIENT, LONGEST = 100, 4
+"""Failed attempts after which the next may take twice as long, and how many times the horizon that is at most."""
 ANOTHER = 0.5
 """How often a row goes on with another subgoal after it reached one."""
 
 
 class SearchedRows(ChainedVecEnv):
-    """Chained practice of one subgoal from one start; the latest way from the start that reached it is kept."""
+    """Chained practice of one subgoal from one start; the latest way from the start that reached it is kept, rather one
+    after which something is left to be done. An attempt that the task's end cut short says nothing of the subgoal."""
 
     def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool, lost_cost: float = 0.0) -> None:
         super().__init__(env, most=most, lost_cost=lost_cost)
@@ -47,7 +50,10 @@ class SearchedRows(ChainedVecEnv):
         """Whether a row is still at its first subgoal since it left the start."""
         self.ways: list[list[Any]] = [[] for _ in range(self.num_envs)]
         self.found: tuple[tuple[Any, ...], Any] | None = None
-        self.tried = self.reached = self.lost = self.inconsistent = 0
+        self.done = False
+        """Whether the way that was found does the task before its last subgoal."""
+        self.tried = self.reached = self.lost = self.inconsistent = self.cut_short = 0
+        self.longest, self.grown = LONGEST * env.horizon, 0
 
     @property
     def is_settled(self) -> bool:
@@ -68,15 +74,27 @@ class SearchedRows(ChainedVecEnv):
         super().notice(actions, fired=fired, over=over, won=won, ended=ended)
         for row in np.flatnonzero(self.first).tolist():
             self.ways[row].append(tuple(actions[row].tolist()))
-        good = fired & (won if self.must_succeed else ~over) & self.first
+        good = fired & (won if self.must_succeed else won | ~over) & self.first
         self.inconsistent += int((fired & self.first & ~good).sum())
         for row in np.flatnonzero(good).tolist():
-            self.found = tuple(self.ways[row]), self.env.rows.take(np.array([row]))
+            done = bool(won[row]) and not self.must_succeed
+            if self.found is None or self.done or not done:
+                self.found, self.done = (tuple(self.ways[row]), self.env.rows.take(np.array([row]))), done
+        cut_short = won & ~fired & self.first
+        self.cut_short += int(cut_short.sum())
+        self.first[cut_short] = False
         first = np.flatnonzero(ended & self.first)
         self.outcomes.extend(good[first].tolist())
         self.tried, self.reached = self.tried + len(first), self.reached + int(good.sum())
         self.lost += int((over & ~won)[first].sum())
         self.first[first] = False
+        self._take_longer()
+
+    def _take_longer(self) -> None:
+        """Twice the horizon after PATIENT failed attempts: what is far away was perhaps on its way to be reached."""
+        if self.reached or self.inconsistent or self.tried - self.grown < PATIENT or self.env.horizon >= self.longest:
+            return
+        self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
 
 
 class LearnedSearch:
@@ -122,9 +140,11 @@ class LearnedSearch:
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))
 
     def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> Searched:
-        told = f"{rows.reached} of {rows.tried} attempts of at most {self.settings.horizon} steps"
+        told = f"{rows.reached} of {rows.tried} attempts of at most {rows.env.horizon} steps"
         if rows.found is None:
             cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
+            if rows.cut_short:
+                cause += f"; {rows.cut_short} others ended because the environment called the task done before"
             if rows.must_succeed and rows.inconsistent:
                 cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
             left = rows.env.rows if steps else start.rows  # without a budget nothing was tried
@@ -133,4 +153,5 @@ class LearnedSearch:
         actions, world = rows.found
         end = world.perception(0)
         world.begin_subgoals()
-        return Searched(True, actions, replace(start, rows=world), steps, rows.tried, rows.inconsistent, end=end)
+        after = replace(start, rows=world)
+        return Searched(True, actions, after, steps, rows.tried, rows.inconsistent, end=end, done=rows.done)

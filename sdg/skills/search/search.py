@@ -40,7 +40,7 @@ class Searched:
     """What a search found: the actions, the state they lead to, and the single environment steps that it took.
 
     Where nothing was found `after` is where the walk stands that came to know most. `end` is what the agent knew when
-    the check fired.
+    the check fired. `done`: the task was done by it, before its last subgoal was searched.
     """
 
     reached: bool
@@ -51,6 +51,7 @@ class Searched:
     inconsistent: int
     cause: str = ""
     end: Perception | None = None
+    done: bool = False
 
 
 class Search(Protocol):

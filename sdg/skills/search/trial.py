@@ -9,6 +9,7 @@ import numpy as np
 
 from sdg.envs.batch import BatchWorld
 from sdg.envs.world import ActionValue
+from sdg.skills.checks.reward import BatchReward
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, target_of
 from sdg.skills.search.search import Searched, SearchSettings
@@ -130,6 +131,14 @@ def nothing_to_do(start: Starts) -> Searched:
     world = start.rows.take(np.arange(1))
     world.begin_subgoals()
     return Searched(True, (), replace(start, rows=world), 0, 0, 0, end=start.rows.perception(0))
+
+
+def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
+    """The search from where the task is done already: of zero actions if the check holds there, a failure otherwise."""
+    if BatchReward((check,), start.domain)(start.memory, np.zeros(1, np.int64))[0]:
+        return replace(nothing_to_do(start), done=True)
+    cause = "was not so when the environment called the task done, which the goals before it led to: it asks too much"
+    return Searched(False, (), start, 0, 0, 0, cause)
 
 
 def _codes(low: np.ndarray, high: np.ndarray, *, seed: int) -> np.ndarray:

@@ -55,13 +55,21 @@ def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(f"http://{address}/")
+        page.locator("[name=instruction][placeholder='go to a purple ball']").wait_for(timeout=60_000)
+        page.locator("#film[src^='data:image/png']").wait_for()
         page.get_by_label("Instruction, in your own words").fill("go to a ball")
         page.get_by_role("button", name="Solve").click()
         page.locator("#outcome", has_text="after").wait_for(timeout=60_000)
         assert "go to a ball" in page.locator("#outcome").inner_text()
         assert "def program" in page.locator("#program").inner_text()
         assert "yes (rules)" in page.locator("#calls tr").first.inner_text()
-        page.wait_for_function("document.getElementById('film').naturalWidth > 300")
+        page.locator("#film[src^='data:image/gif']").wait_for()
+        assert page.evaluate("document.getElementById('film').naturalWidth") > 300
+        page.get_by_label("Instruction, in your own words").fill("make me a coffee")
+        page.get_by_role("button", name="Solve").click()
+        page.locator("#outcome", has_text="say go to D").wait_for(timeout=60_000)
+        page.locator("summary", has_text="can ask").click()
+        assert "find_objects(" in page.locator("#functions").inner_text()
         page.locator("textarea").fill(CHECK)
         page.get_by_role("button", name="Learn").click()
         page.locator("#learned", has_text="LearnedSkill(").wait_for(timeout=120_000)
@@ -79,12 +87,12 @@ def test_what_can_not_be_is_said_in_words(address: str) -> None:
     asked = json.dumps({"level": "Nowhere", "seed": 1})
     status, said = post(address, "/instruct", asked)
     assert status == 200
-    assert "Nowhere" in said["error"]
-    assert post(address, "/instruct", "no JSON")[1]["error"]
+    assert "Nowhere" in said["fault"]
+    assert post(address, "/instruct", "no JSON")[1]["fault"]
     status, said = post(address, "/train", json.dumps({"level": "GoToLocal", "seed": 0, "check": "import os"}))
     while not said["done"]:
         said = post(address, "/curve")[1]
-    assert said["error"]
+    assert said["fault"]
 
 
 @pytest.mark.parametrize(

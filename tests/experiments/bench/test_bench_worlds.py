@@ -16,11 +16,13 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
 from sdg.experiments.bench.worlds.command import FIELDS, rows
 from sdg.experiments.bench.worlds.playing import play
+from sdg.experiments.bench.worlds.run_words import programs_of
 from sdg.experiments.bench.worlds.words import WORDS
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
+from sdg.storage import Journal, read_journal
 
 
 def untrained(world: str) -> SkillLibrary:
@@ -98,6 +100,61 @@ def test_a_measured_row_is_kept(tmp_path: Path) -> None:
     assert other["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
     assert rows(**asked, agents=("by-hand",)) == [one]
+
+
+CONFIG = """
+name: words
+domain: table
+levels: [Touch]
+model: {kind: "examples.worlds.by_hand:TABLE", name: somebody}
+deduce: {attempts: 1, budget: 20000000}
+"""
+
+
+def run_folder(place: Path) -> Path:
+    save_library(untrained("table"), place / "library")
+    (place / "config.yaml").write_text(CONFIG)
+    return place
+
+
+def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run")
+    asked = {"measure": True, "run": str(run), "levels": ("Touch",), "episodes": 6, "out": tmp_path}
+    (row,) = rows(**asked)
+    assert set(row) == set(FIELDS)
+    assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
+    (kept,) = tmp_path.glob("words-*")
+    questions, played = (read_journal(kept / f"{name}.jsonl") for name in ("asked", "played"))
+    assert len({each["instruction"] for each in played}) == len(questions) <= 4
+    assert {each["instruction"]: each["program"] for each in questions}.items() >= {
+        (each["instruction"], each["program"]) for each in played
+    }
+    assert rows(**asked) == [row]
+
+
+def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> None:
+    run, program = run_folder(tmp_path / "run"), "def program():\n    get_blocks()\n"
+    with Journal(run / "episodes.jsonl") as journal:
+        for colour in ("red", "green", "blue", "yellow"):
+            told = {"agent": "sdg", "instruction": f"touch the {colour} block", "success": False, "program": "later"}
+            journal.append({"unit": colour, **told, "trace": [{"program": program}]})
+    rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path)
+    (kept,) = tmp_path.glob("words-*")
+    assert not (kept / "asked.jsonl").exists()
+    assert {each["program"] for each in read_journal(kept / "played.jsonl")} == {program}
+
+
+def test_a_program_that_did_it_comes_before_the_first() -> None:
+    told = {"instruction": "touch it", "program": "last", "trace": [{"program": "first"}]}
+    assert programs_of([told | {"success": False}, told | {"success": True}]) == {"touch it": "last"}
+    assert programs_of([told | {"success": False}]) == {"touch it": "first"}
+
+
+def test_a_folder_without_a_library_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no run folder with a library"):
+        rows(measure=True, run=str(tmp_path))
+    with pytest.raises(UserError, match="add --measure"):
+        rows(run=str(tmp_path))
 
 
 @pytest.mark.parametrize("world", list(GOALS))

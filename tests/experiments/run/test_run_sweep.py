@@ -44,6 +44,31 @@ def test_every_setting_is_run_with_every_seed_once(
     assert len(ran) == 6, "the second time everything is there"
 
 
+def test_a_search_finds_the_best_setting_and_goes_on(
+    tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optuna = pytest.importorskip("optuna")
+
+    def run(config: RunConfig, folder: RunFolder, **rest: Any) -> list[Any]:
+        ran.append((config.verify.t_verify, config.seed))
+        row = {"level": "L", "agent": "sdg", "success_rate": config.verify.t_verify / 1000, "episodes": 100}
+        folder.write_json("results.json", {"rows": [row]})
+        return []
+
+    monkeypatch.setattr(module, "run", run)
+    asked = ["sweep", "tiny", "--set", "verify.t_verify=500,600,700", "--seeds", "2", "--out", str(tmp_path), "--json"]
+    assert main([*asked, "--search", "3"]) == 0
+    assert main([*asked, "--search", "5"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["seeds"] for row in rows} == {2}
+    assert len(ran) == len(set(ran)), "no run is made twice"
+    storage = optuna.storages.journal.JournalFileBackend(str(tmp_path / module.STUDY))
+    study = optuna.load_study(study_name="tiny", storage=optuna.storages.JournalStorage(storage))
+    assert len(study.trials) == 8
+    assert study.best_value == max(t for t, _ in ran) / 1000
+    assert main([*asked[:2], "--set", "verify.t_verifi=1,2", "--out", str(tmp_path), "--search", "2"]) == 2
+
+
 def test_a_setting_that_there_is_not_is_refused_before_any_run(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:

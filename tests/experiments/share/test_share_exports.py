@@ -10,13 +10,16 @@ import pytest
 
 import sdg
 from sdg.agents.agents import ReplayAgent, Task, play_task
+from sdg.console import UserError
 from sdg.deduction.episode import Played
 from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.ui.browser import chromium
+from sdg.envs.ui.world import KEY_NAMES, NAMES
 from sdg.experiments.cli.main import main
-from sdg.experiments.share.datasets import read_dataset, write_dataset
+from sdg.experiments.share.datasets import read_dataset, screen_actions, write_dataset, write_screens
 from sdg.experiments.share.hub import model_card
 from sdg.experiments.share.tracking import log_run
-from sdg.storage import RunFolder, RunSettings
+from sdg.storage import RunFolder, RunSettings, read_journal
 
 
 def play(seed: int) -> Played:
@@ -73,6 +76,43 @@ def vars_of(row: Played) -> dict[str, Any]:
     return dict(plain(row))
 
 
+@pytest.mark.browser
+def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("minari")
+    if not chromium():
+        pytest.skip("no Chromium")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    run = str(tmp_path / "run")
+    asked = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
+    assert main(["bench", "miniwob", *asked]) == 0
+    assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
+    episodes = list(read_dataset("sdg/screens-v0"))
+    assert len(episodes) == 2
+    for row, each in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
+        assert row["success"]
+        assert (bool(each.terminations[-1]), each.rewards[-1] > 0) == (True, True)
+        assert each.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
+        assert each.observations["instruction"][0].split() == row["instruction"].split()
+        kept = [command.partition("(")[0] for command in row["past"]]
+        assert [NAMES[number] for number in each.actions["name"]] == kept
+    with pytest.raises(UserError, match="can't be played again"):
+        write_screens("sdg/else-v0", [row | {"past": row["past"][:1]}])
+
+
+def test_what_was_refused_on_a_screen_is_no_action() -> None:
+    first, second, third = screen_actions(
+        [
+            "CLICK_COORDS('3,40'): done",
+            "CLICK_COORDS('1,1'): refused: no",
+            "PRESS_KEY('<Backspace>'): no: x",
+            "TYPE_TEXT('a\\'): b'): done",
+        ]
+    )
+    assert (NAMES[first["name"]], first["coords"].tolist()) == ("CLICK_COORDS", [3, 40])
+    assert KEY_NAMES[second["key"]] == "<Backspace>"
+    assert third["text"] == "a'): b"
+
+
 def test_export_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["skills", "export"]) == 2
     assert "--hub DIR" in capsys.readouterr().err
@@ -95,3 +135,35 @@ def test_a_tracker_s_callback_hears_of_curves_and_episodes(tmp_path: Path) -> No
         ({"skill/1/0/environment_steps": 10.0, "skill/1/0/validation_success": 0.5}, 0),
         ({"episodes/sdg/L/success": 1.0, "episodes/sdg/L/steps": 4.0}, 1),
     ]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        for number in (0, 1):
+            folder.metrics.begin(f"skill/1/{number}")
+            for steps in (10, 20):
+                folder.metrics.write({"environment_steps": steps, "skill": "go", "validation_success": steps / 40})
+        folder.journal("episodes").append({"unit": "e", "agent": "sdg", "level": "L", "success": True, "steps": 4})
+    return tmp_path / "run"
+
+
+def test_mlflow_keeps_the_curves(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow = pytest.importorskip("mlflow")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    with mlflow.start_run() as kept:
+        assert log_run(run, mlflow.log_metrics) == 5
+    client = mlflow.MlflowClient()
+    curve = client.get_metric_history(kept.info.run_id, "skill/1/1/validation_success")
+    assert [(point.step, point.value) for point in curve] == [(2, 0.25), (3, 0.5)]
+    assert client.get_run(kept.info.run_id).data.metrics["episodes/sdg/L/success"] == 1.0
+
+
+def test_wandb_keeps_the_curves_offline(run: Path, tmp_path: Path) -> None:
+    wandb = pytest.importorskip("wandb")
+    settings = wandb.Settings(console="off", disable_git=True, silent=True)
+    with wandb.init(project="sdg", dir=tmp_path, mode="offline", settings=settings) as kept:
+        assert log_run(run, kept.log) == 5
+        assert kept.summary["skill/1/1/validation_success"] == 0.5
+    assert list(tmp_path.rglob("*.wandb"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -186,17 +185,16 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPat
         connect("ray://somewhere")
 
 
-def test_a_unit_begun_too_often_is_left_out() -> None:
-    from collections import Counter
+def test_a_unit_begun_too_often_is_left_out(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Name:
+        hex = "known"
 
-    from sdg.experiments.workers.cluster import _answer
-    from sdg.sandbox.process.values import Reader
-
-    ask = lambda begun: _answer(  # noqa: E731
-        node.BEGIN, 3, jobs=(), packer=Packer(), answer=lambda job, request: None, begun=begun, reader=Reader()
-    )
-    begun: Counter[int] = Counter()
-    ask(begun), ask(begun)
-    with pytest.raises(node.LeftOut, match="gone 2 times"):
-        ask(begun)
-    assert pickle.loads(pickle.dumps(node.LeftOut("x"))).args == ("x",)
+    monkeypatch.setattr("sdg.experiments.workers.cluster.uuid.uuid4", Name)
+    for mark in ("first", "second"):
+        pool.client.set_metadata(["sdg-known", 1, mark], 1)
+    found = run(pool, "a", "b")
+    assert found[0] == "did a"
+    assert isinstance(found[1], Lost)
+    assert "gone 2 times" in found[1].reason
+    assert pool.begun == {0: 1, 1: 3}
+    assert not pool.client.get_metadata(["sdg-known"]), "the scheduler keeps no marks of a run that has ended"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,6 +41,17 @@ def test_shards_by_submitit_make_the_run_of_one_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["slurm.sh", "passes.sh"])
 def test_scripts_are_read_by_a_shell(name: str) -> None:
     subprocess.run(["sh", "-n", str(EXAMPLES / name)], check=True)
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl")
+def test_kubectl_reads_the_objects() -> None:
+    asked = ["kubectl", "label", "--local", "--dry-run=client", "-f", EXAMPLES / "kubernetes.yaml", "a=b", "-o", "name"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [
+        "service/sdg-scheduler",
+        "deployment.apps/sdg-scheduler",
+        "deployment.apps/sdg-worker",
+    ]
 
 
 def test_kubernetes_objects_fit_together() -> None:

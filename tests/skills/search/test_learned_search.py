@@ -10,13 +10,15 @@ import pytest
 pytest.importorskip("mujoco", reason="the extra `mujoco` isn't installed")
 
 from sdg.envs.domains import domain
+from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.count_search import CountSearch, RandomSearch
-from sdg.skills.search.learned_search import LearnedSearch
-from sdg.skills.search.search import LearningSearch, SearchSettings
-from sdg.skills.subgoal import CheckFunction
+from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
+from sdg.skills.search.search import LearningSearch, Searched, SearchSettings
+from sdg.skills.subgoal import CheckFunction, Subgoal
+from sdg.verification.verify import VerifySettings, verify
 
 TABLE = domain("table")
 SETTINGS = SearchSettings(n_envs=8, horizon=40)
@@ -80,3 +82,66 @@ def test_a_search_without_a_budget_ends_where_it_began() -> None:
     found = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
     assert (found.reached, found.steps) == (False, 0)
     assert found.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()
+
+
+def rows_of(check: CheckFunction, *, must_succeed: bool = False) -> SearchedRows:
+    pool = start(check)
+    found = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
+    found.begin(np.arange(4))
+    return found
+
+
+def notice(rows: SearchedRows, **happened: str) -> None:
+    """A step of four rows; `fired`, `over`, `won` and `ended` have a digit for each."""
+    rows.notice(np.zeros((4, 7)), **{name: np.array([*map(int, text)], bool) for name, text in happened.items()})
+
+
+NEARER = check_that('progress("yellow block") >= 0.03')
+
+
+def test_an_attempt_that_the_task_cut_short_says_nothing_of_the_subgoal() -> None:
+    rows = rows_of(NEARER)
+    notice(rows, fired="0000", over="1100", won="1000", ended="1110")
+    assert (rows.tried, rows.reached, rows.cut_short, rows.lost) == (2, 0, 1, 1)
+    assert list(rows.outcomes) == [False, False]
+
+
+@pytest.mark.parametrize(("order", "done"), [(("1", "0"), False), (("0", "1"), False), (("1", "1"), True)])
+def test_a_way_that_does_the_task_is_kept_while_there_is_no_other(order: tuple[str, str], done: bool) -> None:
+    rows = rows_of(NEARER)
+    for row, over in enumerate(order):
+        at, ends = (
+            "".join("1" if n == row else "0" for n in range(4)),
+            "".join(over if n == row else "0" for n in range(4)),
+        )
+        notice(rows, fired=at, over=ends, won=ends, ended=at)
+    assert rows.found is not None
+    assert (rows.reached, rows.done) == (2, done)
+
+
+def test_failed_attempts_take_longer_up_to_a_bound() -> None:
+    rows = rows_of(NEARER)
+    for _ in range(PATIENT):
+        rows.first[:] = True
+        notice(rows, fired="0000", over="0000", won="0000", ended="1111")
+    assert (rows.env.horizon, rows.most) == (40 * LONGEST, 80 * LONGEST)
+    other = rows_of(NEARER)
+    notice(other, fired="1000", over="0000", won="0000", ended="1000")
+    for _ in range(PATIENT):
+        other.first[:] = True
+        notice(other, fired="0000", over="0000", won="0000", ended="1111")
+    assert other.env.horizon == 40
+
+
+def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
+    def search(begun: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        return Searched(True, ((0.0,) * 7,), begun, 5, 1, 0, done=True)
+
+    near, far = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0.001')
+    for last, cause in ((near, ""), (far, "called the task done")):
+        hypothesis = Hypothesis("touch it", (Subgoal("begin", near), Subgoal("end", last)))
+        found = verify(
+            hypothesis, start(near), level="Touch", seed=SEED, settings=VerifySettings(judged_steps=2), search=search
+        )
+        assert found.verified == (cause == "")
+        assert cause in found.cause

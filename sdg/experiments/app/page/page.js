@@ -4,7 +4,7 @@ const ask = async (path, body = {}) => {
   const reply = await fetch(path, { method: "POST", body: JSON.stringify(body) });
   if (!reply.ok) throw new Error(await reply.text());
   const said = await reply.json();
-  if (said.error) throw new Error(said.error);
+  if (said.fault) throw new Error(said.fault);
   return said;
 };
 const make = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
@@ -25,9 +25,9 @@ at("ask").addEventListener("submit", async (event) => {
   try {
     const found = await ask("/instruct", Object.fromEntries(new FormData(event.target)));
     const why = found.note || found.cause || found.error;
-    show("outcome", `${found.instruction}: ${found.outcome} after ${found.steps} steps${why ? " (" + why + ")" : ""}`);
-    at("film").src = found.film;
-    at("film").hidden = !found.film;
+    const steps = `${found.steps} ${found.steps === 1 ? "step" : "steps"}`;
+    show("outcome", `${found.instruction}: ${found.outcome} after ${steps}${why ? " (" + why + ")" : ""}`, found.outcome !== "solved");
+    if (found.film) at("film").src = found.film;
     const begins = Math.max(found.program.lastIndexOf("def program("), 0);
     at("program").textContent = found.program.slice(begins).trim() || "no program";
     at("whole").textContent = found.program;
@@ -41,13 +41,27 @@ at("ask").addEventListener("submit", async (event) => {
   button.disabled = false;
 });
 
+const look = async () => {
+  try {
+    const found = await ask("/look", Object.fromEntries(new FormData(at("ask"))));
+    at("ask").elements.instruction.placeholder = found.instruction;
+    at("film").src = found.picture;
+    at("film").hidden = false;
+    at("episode").hidden = true;
+    show("outcome", "");
+  } catch (error) {
+    show("outcome", error.message, true);
+  }
+};
+for (const name of ["level", "seed"]) at("ask").elements[name].addEventListener("change", look);
+
 const draw = (points) => {
   const most = Math.max(...points.map((each) => each.environment_steps), 1);
   const x = (each) => 40 + 350 * each.environment_steps / most;
   const y = (each) => 140 - 130 * each.validation_success;
   const line = points.map((each, number) => `${number ? "L" : "M"}${x(each)} ${y(each)}`).join("");
   at("curve").innerHTML = `<line x1="40" x2="390" y1="140" y2="140"/><line x1="40" x2="40" y1="10" y2="140"/>
-    <text x="2" y="16">100 %</text><text x="16" y="143">0 %</text><text x="390" y="160" text-anchor="end">${most} steps</text>
+    <text x="2" y="16">100 %</text><text x="16" y="143">0 %</text><text x="390" y="160" text-anchor="end">${most.toLocaleString("en")} steps of practice</text>
     <path d="${line}"/>`;
   at("curve").toggleAttribute("hidden", !points.length);
 };
@@ -76,11 +90,13 @@ at("learn").addEventListener("submit", async (event) => {
 ask("/about").then((found) => {
   for (const select of document.querySelectorAll("select"))
     select.append(...found.levels.map((level) => new Option(level, level, level === "GoToLocal", level === "GoToLocal")));
+  at("functions").append(...found.functions.map((each) => make("li", each)));
+  look();
   at("skills").append(...found.skills.map((skill) => {
     const details = document.createElement("details");
     const used = skill.used ? `; in use ${skill.worked} of ${skill.used} calls worked` : "";
     details.append(
-      make("summary", `${skill.name}: ${percent(skill.success)} of ${skill.episodes}${used}`),
+      make("summary", `${skill.name}: ${skill.episodes ? `${percent(skill.success)} of ${skill.episodes} starts` : "not measured by itself"}${used}`),
       make("p", skill.description), make("h3", "Checks"), ...skill.checks.map((source) => make("pre", source)),
       make("h3", "Members"), make("p", skill.members.join("; ")),
     );

@@ -32,6 +32,8 @@ from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES, TEXT
 
 SCREENSHOT, TRUE = "screenshot", "true"
+MOST_KEPT = 1200
+"""Characters of a command and its outcome that are kept: the longest text that is typed fits."""
 VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 
 
@@ -202,7 +204,7 @@ class _Episode:
             len(played.steps),
             played.prompt_tokens + played.completion_tokens,
             round(time.monotonic() - self.began, 2),
-            () if played.success else tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
+            tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
             self.confirmed,
         )
         return Heard(row, self.picture)

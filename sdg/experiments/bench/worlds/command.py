@@ -2,6 +2,7 @@
 
 sdg bench worlds [--json]             the rows that were measured, as they were recorded
 sdg bench worlds --measure [...]      make them again: hours of one core; what is finished in --out is kept
+sdg bench worlds --measure --run DIR  the same row for a run's library and its model's programs
 
 `by-hand` learns skills from checks written by hand and runs programs written by hand over them; `random-skills` runs
 the same programs over the same skills with random weights; `flat-ppo`, `sac` and `sac-her` are stable-baselines3's,
@@ -26,6 +27,7 @@ from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.envs.domains import domain
 from sdg.experiments.bench import options
 from sdg.experiments.bench.worlds.playing import success_of
+from sdg.experiments.bench.worlds.run_words import RunWords
 from sdg.experiments.bench.worlds.words import WORDS
 from sdg.skills.learning.by_hand import learn_library
 from sdg.skills.learning.train import Point
@@ -51,14 +53,20 @@ def rows(
     episodes: Annotated[int, typer.Option(min=1, help="unseen episodes a level")] = 100,
     training_seeds: Annotated[int, typer.Option(min=1, help="policies, each learned from nothing")] = 1,
     steps: Annotated[int, typer.Option(min=0, help="environment steps; those of the words by default")] = 0,
+    run: Annotated[str, typer.Option(metavar="DIR", help="a run folder, whose words alone are measured")] = "",
+    llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="who is asked in place of the run's model")] = "",
     out: options.Out = None,
 ) -> list[Row]:
     """The rows. Raises UserError for worlds, levels or agents that there aren't."""
+    if run and not measure:
+        raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
         return recorded_rows()
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
     folder, found = Path(out or "runs/worlds"), []
+    if run:
+        return _measure_run(RunWords.open(Path(run), folder, llm=llm), levels, episodes=episodes, seed=seed)
     for world in worlds:
         chosen = [domain(world).level_name(level) for level in levels or domain(world).levels()]
         for agent in agents:
@@ -81,9 +89,24 @@ def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[st
             sure = wilson_interval(sum(solved for solved, _ in done), asked["episodes"] * len(done))
             steps = round(float(np.mean([steps for _, steps in done])))
             values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(done))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
+            _keep(place, values)
         yield json.loads(place.read_text("utf-8"))
+
+
+def _keep(place: Path, values: Sequence[Any]) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
+
+
+def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed: int) -> list[Row]:
+    world, found = words.config.world, []
+    for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
+        place = words.folder / f"{world}-{level}-{words.agent}.json"
+        if not place.is_file():
+            sure = wilson_interval(words.success_of(level, episodes=episodes, seed=seed), episodes)
+            _keep(place, (world, level, words.agent, sure.value, sure.low, sure.high, episodes, words.steps(), 1))
+        found.append(json.loads(place.read_text("utf-8")))
+    return found
 
 
 def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[str, Any]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,18 @@ def test_a_lost_job_is_said_and_the_others_are_done(fault: str, reason: str) -> 
     assert found[fault].code == (digest(GUILTY[fault]) if fault in GUILTY else "")
     assert found[fault].hung == (fault in ("sleep", "hold the lock", "hang"))
     assert time.monotonic() - began < 50
+
+
+def test_a_machine_that_stood_still_is_no_fault_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + clock.stood, stood=0.0)
+    monkeypatch.setattr("sdg.sandbox.process.pool.time", clock)
+
+    def stand_still(job: str, request: Any) -> str:
+        clock.stood += 3600.0
+        return "an hour later"
+
+    with Pool(1, patience=replace(HASTE, job=60.0)) as pool:
+        assert list(pool.run(do, ["ask", "ask"], answer=stand_still)) == [(0, "an hour later"), (1, "an hour later")]
 
 
 def test_a_worker_that_dies_once_is_no_fault_of_its_job(tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""A model's words, measured as words by hand are: the skills of a run's library, and one program for an instruction.
+
+The programs are those that the run's own evaluation was given; its model is asked once for each of the others, and the
+same program then plays every episode of its instruction, from any start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sdg.agents.agents import Task, open_world
+from sdg.console import UserError
+from sdg.experiments.config.assembly import library_of, planner_of
+from sdg.experiments.config.config import RunConfig, load
+from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
+from sdg.experiments.play.players import ProgramRecipe
+from sdg.experiments.run.accounts import accounts
+from sdg.llm.registry import settings_of
+from sdg.storage import Journal, read_journal
+
+ASKED, PLAYED = "asked", "played"
+"""Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
+SDG = "sdg"
+
+
+@dataclass(frozen=True)
+class RunWords:
+    """A run folder's library and its model, and the folder where what is asked and played is kept."""
+
+    run: Path
+    config: RunConfig
+    folder: Path
+
+    @classmethod
+    def open(cls, run: Path, folder: Path, *, llm: str = "") -> RunWords:
+        """The words of a finished run; `llm` is asked in place of its model. Raises UserError where none is."""
+        if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
+            raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
+        asked = [f"model.{key}={value}" for key, value in settings_of(llm).items()] if llm else []
+        learned = hashlib.sha256((run / "library" / "library.json").read_bytes()).hexdigest()
+        found = cls(run, load(run / "config.yaml", overlay=asked), folder / f"words-{learned[:8]}")
+        found.folder.mkdir(parents=True, exist_ok=True)
+        return found
+
+    @property
+    def agent(self) -> str:
+        """The model's name."""
+        return f"words-of-{self.config.model.name or self.config.model.kind}"
+
+    @property
+    def library(self) -> Path:
+        """Where the run's skills are."""
+        return library_of(self.run, cycle=self.config.cycles, cycles=self.config.cycles)
+
+    def steps(self) -> int:
+        """All environment steps that the library took: search, replays, practice and validation."""
+        return int(accounts(self.run, self.config, stages={})["all_steps"])
+
+    def success_of(self, level: str, *, episodes: int, seed: int) -> int:
+        """How many of so many unseen episodes of a level the programs solve. Raises ModelError as the model does."""
+        tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
+        missions = [open_world(task)[1].mission for task in tasks]
+        programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
+        jobs = [Job(self._player(programs[said]), task) for said, task in zip(missions, tasks, strict=True)]
+        with Journal(self.folder / f"{PLAYED}.jsonl") as journal:
+            played = run_jobs(jobs, journal=journal, processes=self.config.processes)
+        return sum(bool(row.success) for row in played)
+
+    def programs(self, first_of: Mapping[str, Task]) -> dict[str, str]:
+        """Instruction -> program, for these and others; the model is asked in the first task of each that has none."""
+        episodes = self.run / "episodes.jsonl"
+        rows = [row for row in read_journal(episodes) if row["agent"] == SDG] if episodes.is_file() else []
+        kept = programs_of(rows)
+        missing = [task for said, task in first_of.items() if said not in kept]
+        if missing:
+            planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
+            once = replace(planner, settings=replace(planner.settings, interactions=1))
+            with Journal(self.folder / f"{ASKED}.jsonl") as journal:
+                run_jobs([Job(once, task) for task in missing], journal=journal, processes=self.config.processes)
+                kept |= programs_of([journal[task.unit(ASKED)] for task in missing])
+        return kept
+
+    def _player(self, program: str) -> ProgramRecipe:
+        chosen = self.config.deduce
+        return ProgramRecipe(
+            self.agent,
+            self.library,
+            (program,),
+            domain=self.config.world,
+            guards=chosen.guards,
+            settings=replace(chosen, interactions=1),
+        )
+
+
+def programs_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Instruction -> the program that did it in the earliest of these episodes that succeeded, or else the first."""
+    found: dict[str, str] = {}
+    solved: dict[str, str] = {}
+    for row in rows:
+        first: Sequence[Mapping[str, Any]] = row["trace"]
+        found.setdefault(row["instruction"], first[0]["program"] if first else "")
+        if row["success"]:
+            solved.setdefault(row["instruction"], row["program"])
+    return found | solved
