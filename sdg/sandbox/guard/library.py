@@ -80,13 +80,14 @@ class Library(Meter):
     def _look(self, function: Method, letters: str) -> Method:
         """A function of C with its arguments looked at as its letters say."""
         rest, looks = self._looks[letters[-1]], [self._looks[letter] for letter in letters]
-        is_lazy = letters[-1] in "lc" or function is repeat
+        is_lazy = bool({*"lc"} & {*letters}) or function is repeat
 
         def call(*arguments: Any, **words: Any) -> Any:
             first = arguments[0] if arguments else ()
             own = looks if len(arguments) <= len(looks) else chain(looks, repeat(rest))
             seen = [look(part, first) for part, look in zip(arguments, own, strict=False)]
             value = function(*seen, **(words and {word: rest(part, first) for word, part in words.items()}))
+            self.thin(first)
             if type(value) is bool:
                 return value
             return self.lazy(value, len(arguments)) if is_lazy else self.made(value)
@@ -207,8 +208,10 @@ class Library(Meter):
         value, index = place
         if type(value) in DICTS:
             self.key(index, len(value))
-        self.tick(len(value) >> 4)
+        else:
+            self.tick(len(value) >> 4)
         del value[index]
+        self.thin(value)
 
     # Builtins -------------------------------------------------------------------------------------------------------
 

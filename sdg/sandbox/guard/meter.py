@@ -33,7 +33,8 @@ Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
-TABLES: frozenset[type] = frozenset({set, frozenset}) | DICTS
+EMPTIED: frozenset[type] = frozenset({set}) | DICTS
+TABLES: frozenset[type] = frozenset({frozenset}) | EMPTIED
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
@@ -146,12 +147,19 @@ class Meter:
             self.key(item, len(items))
         return items
 
+    def thin(self, value: Any) -> None:
+        """Give back the places of a set's or dict's members that are gone: each walk over it would go by them."""
+        if type(value) in EMPTIED and value.__sizeof__() >> 9 > 8 + len(value):
+            kept = value.copy()
+            value.clear()
+            (dict if type(value) in DICTS else set).update(value, kept)
+
     def bulk(self, items: Iterable[Any]) -> list[Any]:
         """A new list of the items, as many as one operation may have, four times that where each was counted."""
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
-        self.tick(1 + (len(out) * _NEW.get(type(items), 1) >> 1))
+        self.tick(2 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
 
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:

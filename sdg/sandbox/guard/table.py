@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
         "e": "comb factorial perm", "b": "dist fsum",
     }},
     ".x_itertools.": {itertools: {
-        "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",
+        "l": "chain compress count cycle islice", "le": "combinations combinations_with_replacement permutations",
         ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
     }},
     ".x_heapq.": {heapq: {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"}},
@@ -76,7 +76,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     tuple: {"w": "count index"},
     dict: _DICT, Counter: _DICT, Defaults: _DICT,
     set: _SET | {
-        ".": "clear pop", ".k": "add discard remove",
+        ".": "clear", "o": "pop", ".k": "add discard remove",
         "sm": _SET["sm"] + " difference_update intersection_update symmetric_difference_update update",
     },
     frozenset: _SET,
