@@ -109,7 +109,7 @@ class Border(Library):
                 told = f"none is named {unknown}: give arguments by position" if unknown else f"{len(arguments)} given"
                 raise TypeError(f"{name}() takes {least if least == most else f'{least} to {most}'} arguments, {told}")
             values = [self.given(argument) for argument in arguments]
-            words_given = {word: self.given(value) for word, value in named.items()}
+            words_given = named and {word: self.given(value) for word, value in named.items()}
             try:
                 value = self._functions[name](*values, **words_given)
             except (RecursionError, MemoryError):
@@ -142,7 +142,7 @@ class Border(Library):
             size = len(self.text(value))
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
-        return self._copied(value, _GIVEN, self.flat)
+        return value if type(value) in self.flat else self._copied(value, _GIVEN, self.flat)
 
     def _copied(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
         kind = type(value)

@@ -114,7 +114,7 @@ class Library(Meter):
             ".joined": lambda *parts: self.made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.text, texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),
-            ".yields": lambda function: lambda *given, **named: self.lazy(function(*given, **named)),
+            ".counted": lambda units: lambda function: self.counted(units, function),
         }  # fmt: skip
         for name in BINARY.values():
             made[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)

@@ -75,10 +75,22 @@ class Meter:
         self.depth += 1
         return self.depth - 1
 
-    def leave(self, depth: int, value: Any = None) -> Any:
-        """A call has ended, with this value."""
+    def leave(self, depth: int) -> None:
+        """A call has ended."""
         self.depth = depth
-        return value
+
+    def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A lambda or a function with `yield`: each call costs `units`, and is one inside the others."""
+
+        def call(*given: Any, **named: Any) -> Any:
+            depth = self.enter(units)
+            try:
+                value = function(*given, **named)
+                return Lazy(value, self) if type(value) is GeneratorType else value
+            finally:
+                self.depth = depth
+
+        return call
 
     def caught(self, error: Exception) -> None:
         """What generated code handles loses its history, which could grow without end. Where the interpreter itself
@@ -229,7 +241,8 @@ class Lazy:
 
 def _written(part: Any) -> int:
     """About how many characters a node has as text, those of its parts aside."""
-    return 2 + (len(part) if type(part) is str else part.bit_length() >> 2 if type(part) is int else 0)
+    kind = type(part)
+    return 2 + (len(part) if kind is str else part.bit_length() >> 2 if kind is int else 16 * (kind is float))
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -137,8 +137,7 @@ class Weaver(ast.NodeTransformer):
         cost, node.decorator_list = units(*node.body), []
         self.generic_visit(node)
         if any(isinstance(part, ast.Yield) for part in own_parts(node)):
-            node.decorator_list = [load(".yields")]
-            node.body.insert(0, ast.Expr(call(".tick", cost)))
+            node.decorator_list = [call(".counted", cost)]
         else:
             entered = ast.Assign(targets=[ast.Name(id=".depth", ctx=ast.Store())], value=call(".enter", cost))
             node.body = [entered, ast.Try(node.body, [], [], [ast.Expr(call(".leave", load(".depth")))])]
@@ -200,10 +199,9 @@ class Weaver(ast.NodeTransformer):
     # Expressions ----------------------------------------------------------------------------------------------------
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        entered = call(".enter", units(node.body))
+        counted = call(".counted", units(node.body))
         self.generic_visit(node)
-        node.body = call(".leave", entered, node.body)
-        return node
+        return ast.Call(func=counted, args=[node], keywords=[])
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         name = self._imported.get(node.id, node.id)
