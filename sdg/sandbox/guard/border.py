@@ -104,10 +104,12 @@ class Border(Library):
 
         def call(*arguments: Any, **named: Any) -> Any:
             self.tick(UNITS_PER_STEP)
-            if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
+            count = len(arguments) + len(named)
+            if not least <= count <= most or not words.issuperset(named):
                 unknown = next((word for word in named if word not in words), "")
-                told = f"none is named {unknown}: give arguments by position" if unknown else f"{len(arguments)} given"
-                raise TypeError(f"{name}() takes {least if least == most else f'{least} to {most}'} arguments, {told}")
+                told = f"and none is named {unknown}: give arguments by position" if unknown else f"{count} given"
+                wanted = f"{least}" if least == most else f"{least} to {most}"
+                raise TypeError(f"{name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}")
             values = [self.given(argument) for argument in arguments]
             words_given = named and {word: self.given(value) for word, value in named.items()}
             try:
