@@ -62,7 +62,12 @@ class Option:
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
         needs = f"Practised where {_spoken(known.before, it)}." if known.before else needs
         leaves = f"Afterwards {_spoken(known.after, it)}." if known.after else ""
-        return " ".join(filter(None, (kinds, needs, leaves, f"A try takes at most {self.horizon} steps.")))
+        return " ".join(
+            filter(None, (kinds, needs, leaves, f"A try takes {self._steps()}at most {self.horizon} steps."))
+        )
+
+    def _steps(self) -> str:
+        return f"{self.stored.mean_steps:.0f} steps on average, " if self.stored.mean_steps else ""
 
     @property
     def kinds(self) -> tuple[str, ...]:

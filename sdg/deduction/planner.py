@@ -19,7 +19,7 @@ from sdg.envs.perception import api_text
 from sdg.llm.model import Message
 from sdg.prompts.fill import conversation, fence, one_line, text
 
-MAX_EXAMPLES = 2
+MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 2, 200
 FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
 """Calls that a debug prompt tells one by one: those at the beginning, at the end, and of those between that failed."""
 _CONDITIONS = ("if ", "unless ")
@@ -71,7 +71,7 @@ class Prompts:
     def rules(self, skills: Sequence[Documented], *, budget: int) -> str:
         """What is the same for every instruction."""
         texts, acts = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
-        kind = "actions" if acts else "skills"
+        kind, example = "actions" if acts else "skills", texts["moves_example" if acts else "example"]
         return text(
             "planner",
             calls=kind,
@@ -82,7 +82,7 @@ class Prompts:
             role=texts["role"],
             judging=texts["judging"] or "- The world itself tells when the instruction is carried out.",
             programs=texts["moves" if acts else "programs"],
-            example=texts["moves_example" if acts else "example"] or "There is none for this world.",
+            example=f"## An example\n\n{example}\n\n" if example else "",
             budget=f"{budget:,}",
         )
 
@@ -159,7 +159,7 @@ def _unconditional(example: str) -> str:
 
 
 def _quotable(example: str) -> str:
-    return one_line(example, 100).replace('"', "'")
+    return one_line(example, MAX_EXAMPLE_CHARS).replace('"', "'")
 
 
 def _task(instruction: str) -> str:

@@ -83,9 +83,10 @@ class Robot:
         return self.domain.perceivable.code_view(self.perception())
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions of that snapshot by name."""
+        """The perception functions of that snapshot by name, but those that only tell of a current subgoal."""
         if self._functions is None:
-            self._functions = self.code_view().functions()
+            told = self.code_view().functions().items()
+            self._functions = {name: ask for name, ask in told if name not in self.domain.perceivable.for_checks}
         return self._functions
 
     def observe(self) -> Observation:

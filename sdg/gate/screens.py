@@ -27,6 +27,8 @@ from sdg.envs.ui.affordances import (
     place_of,
 )
 from sdg.envs.ui.captions import at_point
+from sdg.envs.ui.commands import SCREEN
+from sdg.envs.ui.effects import changes
 from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, SHIPPED, LearnedGuard
@@ -38,6 +40,8 @@ PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that something was learned of; others pass."""
+CERTAIN = (*POINTING, TYPING, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
+UNCHANGED = "nothing on the screen changed"
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and for coordinates: a bare place may mean anything."""
 FINAL = frozenset({
@@ -76,7 +80,15 @@ class ScreenGuard(LearnedGuard):
         return super().feasible(command, _as_screen(observation))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Doubts what left no trace at its target. Raises ValueError for observations without screenshots."""
+        """Doubts what left no trace at its target. Raises ValueError for observations without screenshots.
+
+        At coordinates nothing can go to another element than was meant; on pages unlike those that were learned from
+        the guard tells what is certain alone: whether anything changed.
+        """
+        then = _pixels(before)
+        if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
+            changed = then.shape != (now := _pixels(after)).shape or bool(changes(then, now).any())
+            return Verdict(changed, "the screen changed" if changed else UNCHANGED, 1.0, self.source)
         shifted, found = screens_as_learned(command, before, after)
         verdict = _placed(super().complete(shifted, *found), shifted, command)
         return verdict if verdict.passed else replace(verdict, reason=f"{verdict.reason}; a guess: look at the screen")
@@ -84,6 +96,10 @@ class ScreenGuard(LearnedGuard):
     def least_chance(self, verb: str, command: Command) -> float:
         """Half for commands in words; coordinates are refused only where there is next to no hope."""
         return LEAST_CHANCE[command.name in (CLICK, TYPE)]
+
+
+def _pixels(seen: Observation) -> np.ndarray:
+    return cast(SeenScreen, _as_screen(seen).perception).picture
 
 
 class _Usages(dict[str, Usage]):

@@ -91,6 +91,7 @@ def _entry(
         episodes=measured["episodes"],
         success_known=measured.get("success_known"),
         left_out=measured.get("left_out", 0),
+        mean_steps=measured.get("mean_steps", 0.0),
         environment_steps=measured["environment_steps"],
         learner=learner,
     )

@@ -228,7 +228,8 @@ class Learning:
             "success_known": measured.success_known if measured else None,
             "left_out": measured.left_out if measured else 0,
             "environment_steps": spent + (known.skill.environment_steps if known else 0),
-            "horizon": horizon_of(best, self.plan.induce.train),
+            "horizon": (horizon := horizon_of(best, self.plan.induce.train)),
+            "mean_steps": min(best.validation_steps, horizon),
         }
 
 

@@ -13,10 +13,15 @@ pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't insta
 import gymnasium
 import mujoco
 
+from sdg.deduction.planner import Prompts
+from sdg.deduction.program import Scope, run_program
+from sdg.deduction.robot import Robot
 from sdg.envs.ant.domain import ANT
 from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, task_of
 from sdg.envs.instructions import seeds
+from sdg.gate.chain import OpenGate
+from sdg.gate.executor import GatedExecutor
 
 TORQUES = np.random.default_rng(7).uniform(-1, 1, (20, 8)).astype(np.float32)
 
@@ -184,3 +189,13 @@ def test_a_broken_simulation_ends_the_episode_as_failed(breaks: str) -> None:
     assert not result.success
     with pytest.raises(ValueError, match="finite torques"):
         world.step(np.full(8, np.nan))
+
+
+def test_a_program_may_call_its_variable_what_only_checks_are_told_of() -> None:
+    source = "def program():\n    moved = get_position()\n    for nearer in moved:\n        pass\n"
+    robot = Robot(opened(), {}, domain=ANT, rng=np.random.default_rng(0))
+    ran = run_program(source, Scope(robot, GatedExecutor(robot, OpenGate())), budget=10_000)
+    assert ran.error == ""
+    rules = Prompts(ANT).rules((), budget=10_000)
+    assert "moved(" not in rules
+    assert "## An example" not in rules

@@ -66,7 +66,8 @@ def sweep(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=A,B", help="values to try; several --set: all pairs")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="training seeds of each setting, 0 to N - 1")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="training seeds of each setting")] = 5,
+    first_seed: Annotated[int, typer.Option(min=0, help="the first of them; a set of unseen tasks goes with each")] = 0,
     trials: Annotated[
         int, typer.Option("--search", min=0, help="let Optuna pick this many combinations; 0: all are run")
     ] = 0,
@@ -82,7 +83,16 @@ def sweep(
     folder = out or Path("runs") / f"sweep-{Path(config).stem}"
     with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
         how = partial(runs.search, trials=trials) if trials else runs.sweep
-        lines.rows(how(config, assignments or (), seeds=seeds, folder=folder, at_once=at_once, progress=progress()))
+        lines.rows(
+            how(
+                config,
+                assignments or (),
+                seeds=range(first_seed, first_seed + seeds),
+                folder=folder,
+                at_once=at_once,
+                progress=progress(),
+            )
+        )
 
 
 def open_page(

@@ -22,22 +22,22 @@ AGENT, STUDY = "sdg", "study.log"
 
 
 def sweep(
-    config: str, settings: Sequence[str], *, seeds: int, folder: Path, at_once: int, progress: Progress
+    config: str, settings: Sequence[str], *, seeds: Sequence[int], folder: Path, at_once: int, progress: Progress
 ) -> Iterator[dict[str, Any]]:
-    """A row for each combination of the settings (`key=a,b`) and level, over the training seeds 0 to `seeds` - 1.
+    """A row for each combination of the settings (`key=a,b`) and level, over the training `seeds`.
 
     Runs that are finished in `folder` are not run again, `at_once` others side by side. Raises ConfigError for a
     setting that there isn't, before any run, and what a run raises.
     """
     combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
-    wanted = [(overlay, seed) for overlay in combinations for seed in range(seeds)]
+    wanted = [(overlay, seed) for overlay in combinations for seed in seeds]
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
     with ThreadPoolExecutor(at_once) as threads:
         side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
         results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
     for number, overlay in enumerate(combinations):
-        part = results[number * seeds : (number + 1) * seeds]
+        part = results[number * len(seeds) : (number + 1) * len(seeds)]
         for level in dict.fromkeys(row["level"] for rows in part for row in rows if row["agent"] == AGENT):
             same = [row for rows in part for row in rows if (row["level"], row["agent"]) == (level, AGENT)]
             yield {"setting": " ".join(overlay) or "-", "level": level} | summarise_seeds(same)

@@ -80,6 +80,8 @@ class Skill:
     """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
     success_known: float | None = None
     left_out: int = 0
+    mean_steps: float = 0.0
+    """Steps of a held-out episode on average; 0 where nobody counted them."""
 
     def __post_init__(self) -> None:
         if not is_skill_name(self.name):
@@ -98,6 +100,8 @@ class Skill:
         _require_count(f"left out of {self.name}", self.left_out, low=0, high=self.episodes)
         if self.success_known is not None and not 0 <= self.success_known <= 1:
             raise ValueError(f"known success of {self.name} is {self.success_known}, not a share of 1")
+        if not 0 <= self.mean_steps <= self.horizon:
+            raise ValueError(f"mean steps of {self.name} are {self.mean_steps}, not in [0, {self.horizon}]")
         low, high = self.success_interval
         if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
             raise ValueError(

@@ -42,6 +42,9 @@ def test_every_setting_is_run_with_every_seed_once(
     assert rows[0]["success_rate"] == pytest.approx(0.91)
     assert main(asked) == 0
     assert len(ran) == 6, "the second time everything is there"
+    assert main([*asked, "--first-seed", "2"]) == 0
+    assert sorted({seed for _, seed in ran}) == [0, 1, 2, 3, 4]
+    assert len(ran) == 10, "seed 2 is there"
 
 
 def test_a_search_finds_the_best_setting_and_goes_on(

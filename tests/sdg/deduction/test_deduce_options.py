@@ -126,3 +126,17 @@ def test_random_weights_keep_everything_but_the_weights() -> None:
     assert not np.array_equal(random.policy.weights["w1"], learned.policy.weights["w1"])
     again = random_options_of(library(), seed=1)["pick"]
     assert np.array_equal(random.policy.weights["w1"], again.policy.weights["w1"])
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"), [(0.0, "A try takes at most 30 steps."), (13.6, "takes 14 steps on average, ")]
+)
+def test_a_prompt_tells_what_a_call_costs_where_it_was_counted(steps: float, told: str) -> None:
+    known = library()
+    skill = replace(known.skills[0], mean_steps=steps)
+    assert told in options_of(replace(known, skills=(skill,)))["pick"].description
+
+
+def test_a_call_does_not_cost_more_than_a_try_may() -> None:
+    with pytest.raises(ValueError, match="mean steps"):
+        replace(library().skills[0], mean_steps=31.0)

@@ -114,6 +114,19 @@ def test_coordinates_pass_and_what_nothing_was_learned_of_too() -> None:
     assert guard.feasible(Command("PRESS_KEY", "<Enter>"), NOW).passed
 
 
+def test_at_coordinates_of_pages_nothing_like_those_learned_only_what_is_certain_is_doubted() -> None:
+    guard, wide = ScreenGuard(), np.full((480, 760, 3), 255, np.uint8)
+    later = wide.copy()
+    later[400:440, 600:700] = 0
+    then, now = Observation("", wide, ELEMENTS), Observation("", later, ELEMENTS)
+    for told in (("CLICK_COORDS", "50,220"), ("TYPE_TEXT", "abc"), ("SCROLL_DOWN_COORDS", "9,9")):
+        command = Command(*told)
+        assert guard.complete(command, then, now).passed, "the change lies far away, and may be its effect"
+        still = guard.complete(command, then, Observation("", wide.copy(), ELEMENTS))
+        assert (still.passed, still.reason) == (False, "nothing on the screen changed")
+    assert guard.complete(Command("PRESS_KEY", "C-c"), then, then).passed, "a copy shows nothing"
+
+
 def test_a_verdict_takes_less_than_50_milliseconds() -> None:
     guard, command, after = ScreenGuard(), Command("click", "the 'Cancel' button"), changed(7)
     took = []
