@@ -80,7 +80,7 @@ class Library(Meter):
     def _look(self, function: Method, letters: str) -> Method:
         """A function of C with its arguments looked at as its letters say."""
         rest, looks = self._looks[letters[-1]], [self._looks[letter] for letter in letters]
-        is_lazy = bool({*"lc"} & {*letters}) or function is repeat
+        is_lazy = letters[-1] in "lc" or function is repeat
 
         def call(*arguments: Any, **words: Any) -> Any:
             first = arguments[0] if arguments else ()

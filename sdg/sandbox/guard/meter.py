@@ -225,18 +225,22 @@ class Lazy:
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes something of for each item."""
-        self._items, self._meter, self._units = iter(items), meter, 2 + 2 * width + (4 if type(items) is str else 0)
+        self._items, self._meter, self._units = iter(items), meter, 2 + width + (4 if type(items) is str else 0)
         meter.tick(12 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
 
     def __next__(self) -> Any:
-        depth = self._meter.enter(self._units)
+        meter = self._meter
+        depth = meter.enter(self._units)
         try:
-            return next(self._items)
+            item = next(self._items)
+            if type(item) is tuple:  # as wide as C code was asked for
+                meter.tick(len(item))
+            return item
         finally:
-            self._meter.depth = depth
+            meter.depth = depth
 
 
 def _written(part: Any) -> int:

@@ -47,7 +47,7 @@ UNARY = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
     "": {builtins: {
         "s": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
-        "b": "list tuple", "se": "round", "c": "enumerate zip", ".c": "map", ".l": "filter",
+        "b": "list tuple", "se": "round", "c": "zip", "cl": "enumerate", ".c": "map", ".l": "filter",
     }},
     ".": {operator: {"w": "neg pos invert"}},
     ".x_math.": {math: {
@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
         "e": "comb factorial perm", "b": "dist fsum",
     }},
     ".x_itertools.": {itertools: {
-        "l": "chain compress count cycle islice", "le": "combinations combinations_with_replacement permutations",
+        "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",
         ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
     }},
     ".x_heapq.": {heapq: {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"}},

@@ -266,10 +266,12 @@ class Weaver(ast.NodeTransformer):
 
     def visit_ListComp(self, node: Any) -> Any:
         parts = [getattr(node, part) for part in ("elt", "key", "value") if hasattr(node, part)]
-        ticks = call(".tick", units(*parts, *(test for generator in node.generators for test in generator.ifs)))
+        tests = [test for generator in node.generators for test in generator.ifs]
+        inner = [[generator.iter] for generator in node.generators[1:]]  # it is evaluated anew for each item outside
+        ticks = [call(".tick", units(*parts, *tests, *iters)) for iters in (*inner, [])]
         self.generic_visit(node)
-        for generator in node.generators:
-            generator.ifs.insert(0, ticks)
+        for generator, tick in zip(node.generators, ticks, strict=True):
+            generator.ifs.insert(0, tick)
             generator.iter = call(".rows", generator.iter) if is_starred(generator.target) else generator.iter
         return node
 
