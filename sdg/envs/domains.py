@@ -18,6 +18,7 @@ DOMAINS = Registry[Domain](
         "ant": "sdg.envs.ant.domain:ANT",
         "babyai": "sdg.envs.babyai.domain:BABYAI",
         "babyai-paper": "sdg.envs.babyai.domain:BABYAI_PAPER",
+        "babyai-pixels": "sdg.envs.babyai.domain:BABYAI_PIXELS",
         "corridor": "sdg.envs.fakes:CORRIDOR",
         "table": "sdg.envs.table.domain:TABLE",
         "ui": "sdg.envs.ui.domain:UI",

@@ -40,7 +40,7 @@ PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that something was learned of; others pass."""
-CERTAIN = (*POINTING, TYPING, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
+CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
 UNCHANGED = "nothing on the screen changed"
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and for coordinates: a bare place may mean anything."""
@@ -83,12 +83,13 @@ class ScreenGuard(LearnedGuard):
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots.
 
         At coordinates nothing can go to another element than was meant; on pages unlike those that were learned from
-        the guard tells what is certain alone: whether anything changed.
+        the guard tells what is certain alone: whether anything changed. In words it tells that first.
         """
-        then = _pixels(before)
+        then, now = _pixels(before), _pixels(after)
         if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
-            changed = then.shape != (now := _pixels(after)).shape or bool(changes(then, now).any())
-            return Verdict(changed, "the screen changed" if changed else UNCHANGED, 1.0, self.source)
+            changed = then.shape != now.shape or bool(changes(then, now).any())
+            if not changed or command.name not in (CLICK, TYPE):
+                return Verdict(changed, "the screen changed" if changed else UNCHANGED, 1.0, self.source)
         shifted, found = screens_as_learned(command, before, after)
         verdict = _placed(super().complete(shifted, *found), shifted, command)
         return verdict if verdict.passed else replace(verdict, reason=f"{verdict.reason}; a guess: look at the screen")

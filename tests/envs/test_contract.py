@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER
+from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER, BABYAI_PIXELS
 from sdg.envs.contract import DomainContract
 from sdg.envs.domains import DOMAINS, domain
 from sdg.envs.fakes import CORRIDOR, Corridor, CorridorDomain
@@ -25,6 +25,10 @@ class TestBabyAI(DomainContract):
 
 class TestPaperPreset(DomainContract):
     domain = BABYAI_PAPER
+
+
+class TestPixelPreset(DomainContract):
+    domain = BABYAI_PIXELS
 
 
 class TestCorridor(DomainContract):

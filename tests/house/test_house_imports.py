@@ -72,6 +72,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pydantic": ("experiments/config/*", "skills/strict_json.py"),
     "rich": ("console.py", "experiments/*"),
     "safetensors": (
+        "envs/babyai/perception/pixels.py",
         "envs/ui/parser/*",
         "skills/library/store.py",
         "skills/policy/network.py",

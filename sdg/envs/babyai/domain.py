@@ -12,6 +12,7 @@ from sdg.envs.babyai.grammar import Descriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.babyai.perception import paper
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows, join_rows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
@@ -119,5 +120,20 @@ class PaperBabyAI(BabyAI):
         return "BABYAI_PAPER"
 
 
+class PixelBabyAI(BabyAI):
+    """BabyAI seen through a camera: views are read from pictures. Practice in the engine, which draws none, has the
+    views themselves."""
+
+    name = "babyai-pixels"
+
+    def open(self, level: str, *, lift_time_limit: bool = False) -> PixelWorld:
+        """One minigrid environment behind a camera, not reset yet."""
+        return PixelWorld(level, lift_time_limit=lift_time_limit)
+
+    def __reduce__(self) -> str:
+        return "BABYAI_PIXELS"
+
+
 BABYAI = BabyAI()
+BABYAI_PIXELS = PixelBabyAI()
 BABYAI_PAPER = PaperBabyAI()

@@ -57,7 +57,7 @@ class BabyAIWorld:
         observation, _ = self.inner.reset(seed=self._seed)
         self.max_steps = int(self.inner.max_steps)
         self._apply_limit()
-        self.view = encode(observation["image"])
+        self.view = self._view(observation["image"])
         x, y = (int(each) for each in self.inner.agent_pos)
         pose = np.array((x, y, int(observation["direction"])))  # as the batch has it: another type is compiled anew
         memory.begin(self.memory, 0, self.view, pose, self.inner.room_size, self.inner.width, self.inner.height)
@@ -70,7 +70,7 @@ class BabyAIWorld:
         if not 0 <= action < len(ACTIONS):
             raise ValueError(f"actions are 0 to {len(ACTIONS) - 1} ({', '.join(ACTIONS)}), not {action}")
         observation, reward, terminated, truncated, _ = self.inner.step(action)
-        self.view = encode(observation["image"])
+        self.view = self._view(observation["image"])
         memory.observe(self.memory, 0, self.view, int(observation["direction"]), action)
         return StepResult(float(reward), bool(terminated), bool(truncated))
 
@@ -110,6 +110,9 @@ class BabyAIWorld:
         """The whole world from above with the robot's view highlighted, RGB u8[height, width, 3]."""
         frame: np.ndarray = self.inner.get_frame(highlight=True, tile_size=16)
         return frame
+
+    def _view(self, image: np.ndarray) -> np.ndarray:
+        return encode(image)
 
     def _apply_limit(self) -> None:
         # Minigrid's reward is 1 - 0.9 * steps / max_steps: past its own limit it would be negative on success.

@@ -17,6 +17,8 @@ KINDS = ("button", "textbox", "text area", "checkbox", "radio", "dropdown", "lin
 LOOKS = (*COLOURS, "black", "white", "grey")
 NEAR_X, NEAR_Y = 70, 24
 """Pixels, across and down, within which a label lies from its field."""
+SAME_NAME = 0.2
+"""Differences of scores up to which elements are namesakes: one letter that was read wrongly."""
 MOST_CHARS = 120
 """Characters of a phrase and of a caption that are compared."""
 _CALLED = {
@@ -80,7 +82,7 @@ def _beside(element: ScreenElement, elements: Sequence[ScreenElement], *, right:
         a0, b0, a1, b1 = other.box
         gap = a0 - x1 if right else x0 - a1
         level = min(y1, b1) - max(y0, b0) > 0.5 * min(y1 - y0, b1 - b0)
-        if level and -6 <= gap <= NEAR_X:
+        if level and -max(6, (a1 - a0) // 3) <= gap <= NEAR_X:  # a box that is found may begin inside its label
             found.append((gap, other.text))
     return min(found)[1] if found else ""
 
@@ -97,12 +99,14 @@ def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What a command names: kind ("" for any), words, colour; `typed` is what is to be typed, None for no typing."""
+    """What a command names: kind ("" for any), words, colour; `typed` is what is to be typed, None for no typing;
+    `beside` are words that lie nearer to what is meant than to its namesakes."""
 
     kind: str
     words: str
     look: str = ""
     typed: str | None = None
+    beside: str = ""
 
 
 def phrase_of(argument: str, *, types: bool = False) -> Phrase:
@@ -117,13 +121,24 @@ def phrase_of(argument: str, *, types: bool = False) -> Phrase:
     kinds = [_CALLED[word] for word in said if word in _CALLED]
     look = next((word for word in said if word in LOOKS), "")
     words = quoted[0] if quoted else next((word for word in said if word in ICONS), "")
-    return Phrase(kinds[-1] if kinds else "", words, look, typed)
+    beside = quoted[1] if len(quoted) > 1 and "beside" in said else ""
+    return Phrase(kinds[-1] if kinds else "", words, look, typed, beside)
 
 
 def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
     """How each element fits a phrase, the best first."""
     found = [_match(phrase, element, caption_of(element, elements)) for element in elements]
-    return sorted(found, key=lambda each: -each.score)
+    found.sort(key=lambda each: -each.score)
+    if phrase.beside:
+        anchor = matches(Phrase("", phrase.beside), elements)[0].element.box
+        namesakes = sum(each.score > found[0].score - SAME_NAME for each in found)
+        found[:namesakes] = sorted(found[:namesakes], key=lambda each: _gap(each.element.box, anchor))
+    return found
+
+
+def _gap(box: Sequence[int], other: Sequence[int]) -> int:
+    across, down = (max(box[n] - other[n + 2], other[n] - box[n + 2], 0) for n in (0, 1))
+    return across + down
 
 
 def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:

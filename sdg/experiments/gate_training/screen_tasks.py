@@ -36,9 +36,14 @@ RATE, SIZE = 0.25, {"width": 760, "height": 480}
 _CALLED = """selector => { const node = document.querySelector(selector), said = (node.innerText || '').trim();
   const label = (node.closest('label')?.innerText || node.placeholder || node.ariaLabel || '').trim().split('\\n')[0];
   const tick = node.type === 'radio' ? 'radio button' : 'checkbox';
+  const same = [...document.querySelectorAll('button, a')].filter(each => each.innerText.trim() === said);
+  const others = same.filter(each => each !== node);
+  let own = node;
+  while (others.length && !others.some(each => own.parentElement.contains(each))) own = own.parentElement;
+  const beside = others.length ? ` beside '${own.innerText.trim().split('\\n')[0]}'` : '';
   return /checkbox|radio/.test(node.type) ? `the ${tick} beside '${label}'` :
     node.matches('input, textarea') ? `the field beside '${label}'` :
-    said ? `the '${said}' ${node.matches('button') ? 'button' : 'link'}` : `the '${label}' icon`; }"""
+    said ? `the '${said}' ${node.matches('button') ? 'button' : 'link'}${beside}` : `the '${label}' icon`; }"""
 
 
 class Draws:

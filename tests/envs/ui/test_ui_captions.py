@@ -96,3 +96,24 @@ def test_a_change_at_the_target_and_one_elsewhere_differ() -> None:
         shots.append(sense.features({CLICK}, "the 'Submit' button", before, SeenScreen(picture, ELEMENTS)))
     assert shots[0][0, 0] > 0.6 > shots[1][0, 0] == 0, "the target's row is the first"
     assert sense.shortfall({CLICK}, "x", before, before) == "nothing on the screen changed"
+
+
+def test_words_beside_tell_namesakes_apart() -> None:
+    cards = [
+        ScreenElement(3 * n + k, kind, words, (200 * n, 40 * k, 200 * n + 150, 40 * k + 30))
+        for n, lamp in enumerate(("Blue lamp", "Garden spot", "Lantern"))
+        for k, (kind, words) in enumerate((("text", lamp), ("text", "9 EUR"), ("button", "Add to cart")))
+    ]
+    for n, lamp in enumerate(("Blue lamp", "Garden spot", "Lantern")):
+        assert place_of({CLICK}, f"the 'Add to cart' button beside '{lamp}'", cards) == cards[3 * n + 2].box
+
+
+def test_a_field_that_begins_inside_its_label_has_that_label() -> None:
+    form = (
+        ScreenElement(1, "text", "First name", (20, 82, 98, 100)),
+        ScreenElement(2, "textbox", "", (84, 73, 298, 109)),
+        ScreenElement(3, "text", "Last name", (20, 126, 96, 144)),
+        ScreenElement(4, "textbox", "", (98, 117, 298, 154)),
+    )
+    assert place_of({TYPE}, "'Ann' into the field beside 'First name'", form) == form[1].box
+    assert place_of({TYPE}, "'Lee' into the field beside 'Last name'", form) == form[3].box

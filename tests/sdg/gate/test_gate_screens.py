@@ -125,6 +125,8 @@ def test_at_coordinates_of_pages_nothing_like_those_learned_only_what_is_certain
         still = guard.complete(command, then, Observation("", wide.copy(), ELEMENTS))
         assert (still.passed, still.reason) == (False, "nothing on the screen changed")
     assert guard.complete(Command("PRESS_KEY", "C-c"), then, then).passed, "a copy shows nothing"
+    unpressed = guard.complete(Command("click", "the 'Cancel' button"), then, then)
+    assert (unpressed.passed, unpressed.reason) == (False, "nothing on the screen changed")
 
 
 def test_a_verdict_takes_less_than_50_milliseconds() -> None:

@@ -29,7 +29,7 @@ class TextLine:
 
 
 _ONE_AT_A_TIME = Lock()
-"""The engine keeps what it is at in itself."""
+"""The engine keeps what it is at in itself, and what it was asked to use, too."""
 
 
 @cache
@@ -53,7 +53,7 @@ def _engine() -> Any:
 def read_lines(picture: np.ndarray) -> Sequence[TextLine]:
     """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x."""
     with _ONE_AT_A_TIME:
-        found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]))
+        found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]), use_det=True, use_cls=False, use_rec=True)
     if found.boxes is None:
         return ()
     lines = [
@@ -62,6 +62,17 @@ def read_lines(picture: np.ndarray) -> Sequence[TextLine]:
         if score >= LEAST_CONFIDENCE and text.strip()
     ]
     return tuple(sorted(lines, key=lambda line: (line.box[1], line.box[0])))
+
+
+def read_line(picture: np.ndarray, box: tuple[int, int, int, int]) -> TextLine | None:
+    """What stands in a box of a picture that one line lies in; None for nothing."""
+    x0, y0, x1, y1 = box
+    part = picture[max(y0 - 2, 0) : y1 + 2, max(x0 - 3, 0) : x1 + 3, ::-1]
+    with _ONE_AT_A_TIME:
+        found = _engine()(np.ascontiguousarray(part), use_det=False, use_cls=False, use_rec=True)
+    if not found.txts or not found.txts[0].strip() or found.scores[0] < LEAST_CONFIDENCE:
+        return None
+    return TextLine(found.txts[0].strip(), box, float(found.scores[0]))
 
 
 def _without_margin(corners: np.ndarray) -> tuple[int, int, int, int]:

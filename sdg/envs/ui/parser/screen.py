@@ -15,7 +15,9 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
+from sdg.envs.ui.parser.lines import cut_lines
 from sdg.envs.ui.parser.ocr import TextLine, read_lines
 
 FIELDS = ("textbox", "text area", "dropdown")
@@ -90,8 +92,13 @@ class Screen:
 
 
 def parse(picture: np.ndarray) -> Screen:
-    """The elements of a screenshot, RGB u8 (h, w, 3)."""
-    return merge(picture, detect(picture), read_lines(picture))
+    """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
+    more than one text."""
+    found, lines = detect(picture), read_lines(picture)
+    if picture.shape[:2] == (SCREEN, SCREEN):
+        return merge(picture, found, lines)
+    cut, ticks = cut_lines(picture, lines, found)
+    return merge(picture, [*found, *ticks], cut)
 
 
 def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:

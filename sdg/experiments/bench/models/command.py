@@ -4,7 +4,8 @@
     sdg bench models --replay                         the same, played again without a model; it must be the same
     sdg bench models --llm openai:NAME --set model.base_url=URL --levels BossLevel --instructions 12 --seed 777
 
-Interfaces: skills+composed, skills, primitive (programs over them), turn (one action a turn). Perception: map, paper.
+Interfaces: skills+composed, skills, primitive (programs over them), turn (one action a turn). Perception: map, paper,
+pixels.
 With --llm episodes are drawn: all interfaces on the same layouts, up to model.concurrency questions at once, within
 budget.tokens, budget.money and budget.minutes; an interrupted run goes on where it stopped. It is kept in
 OUT/kept (--keep: elsewhere, such as docs/models/NAME). An episode that was begun and not finished counts as not solved.
@@ -74,7 +75,7 @@ def rows(
     llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="draw episodes from this model")] = "",
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     interfaces: Annotated[Sequence[str], options.list_option("what programs are made of")] = INTERFACES[1:3],
-    perceptions: Annotated[Sequence[str], options.list_option("what is perceived: map, paper")] = ("map",),
+    perceptions: Annotated[Sequence[str], options.list_option("what is perceived: map, paper, pixels")] = ("map",),
     levels: options.Levels = ("BossLevel",),
     instructions: Annotated[int, typer.Option(min=1, help="episodes a level, the same for each interface")] = 10,
     seed: options.Seed = 0,

@@ -33,7 +33,7 @@ INTERFACES = (COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN)
 EVALUATION = "evaluation"
 """The split of instructions that figures are of."""
 
-PERCEPTIONS: Mapping[str, str] = {"map": "babyai", "paper": "babyai-paper"}
+PERCEPTIONS: Mapping[str, str] = {name: f"babyai-{name}" for name in ("paper", "pixels")} | {"map": "babyai"}
 """What is perceived, and the domain that perceives so."""
 
 MAY_CHANGE = ("interfaces", "perceptions", "levels", "instructions")

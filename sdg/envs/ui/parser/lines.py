@@ -1,0 +1,101 @@
+"""Lines of text cut where they hold more than one: labels side by side, and boxes to tick that were read as letters.
+
+Text finders join what lies on one level. A line is cut at gaps no space is as wide as, and around a ring or a frame
+that stands higher or lower than its letters: that is a radio button or a checkbox, not an O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sdg.envs.ui.parser.detector import Detection
+from sdg.envs.ui.parser.ocr import TextLine, read_line
+
+WIDE = 0.9
+"""Widths of a gap, in heights of the line, from which it parts two texts; a space has a third."""
+INKED = 40
+"""Difference from the line's ground, of 255, from which a pixel is ink."""
+AROUND = 4
+"""Pixels above and below a line in which a tick's frame may stand out."""
+SIDES = (10, 26)
+"""Pixels of a tick's side, least and most."""
+Run = tuple[int, int, int, int]
+
+
+def cut_lines(
+    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]
+) -> tuple[list[TextLine], list[Detection]]:
+    """The lines of a picture, RGB u8 (h, w, 3), cut; and the ticks in them that `found` lacks."""
+    cut: list[TextLine] = []
+    ticks: list[Detection] = []
+    for line in lines:
+        runs = _runs(picture, line.box)
+        rings = [tick for run in runs if (tick := _tick(picture, run, runs))]
+        ticks += [each for each in rings if not any(_holds(other.box, each.box) for other in found)]
+        marks = [each.box for each in rings] + [
+            each.box for each in found if each.kind in ("checkbox", "radio") and _holds(line.box, each.box)
+        ]
+        parts = _parts([run for run in runs if not any(_holds(mark, run) for mark in marks)], runs, line.box)
+        if len(parts) == 1 and not marks:
+            cut.append(line)
+        else:
+            cut += [read for box in parts if (read := read_line(picture, box))]
+    return cut, ticks
+
+
+def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x < outer[2] and outer[1] - AROUND <= y < outer[3] + AROUND
+
+
+def _runs(picture: np.ndarray, box: Sequence[int]) -> list[Run]:
+    """Boxes of what has ink in a line, parted by columns without any; letters for the most."""
+    x0, y0, x1, y1 = box
+    top = max(y0 - AROUND, 0)
+    band = picture[top : y1 + AROUND, x0:x1].astype(np.int16)
+    ink = (np.abs(band - np.median(picture[y0:y1, x0:x1].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
+    columns = np.flatnonzero(np.diff(np.pad(ink[y0 - top : y1 - top].any(axis=0).astype(np.int8), 1)))
+    found = []
+    for left, right in columns.reshape(-1, 2):
+        rows = np.flatnonzero(ink[:, left:right].any(axis=1))
+        found.append((x0 + int(left), top + int(rows[0]), x0 + int(right), top + int(rows[-1]) + 1))
+    return found
+
+
+def _tick(picture: np.ndarray, run: Run, runs: Sequence[Run]) -> Detection | None:
+    """A square run that stands out of the letters beside it, and is drawn all around."""
+    x0, y0, x1, y1 = run
+    letters = [each for each in runs if each != run]
+    wide, high = x1 - x0, y1 - y0
+    if not letters or abs(wide - high) > 2 or not SIDES[0] <= wide <= SIDES[1]:
+        return None
+    tops, bottoms = (np.array([each[side] for each in letters]) for side in (1, 3))
+    if max(np.median(tops) - y0, 0) + max(y1 - np.median(bottoms), 0) < 2 or y1 < np.median(bottoms) + 1:
+        return None
+    gap = min((each[0] - x1 for each in letters if each[0] >= x1), default=0)
+    part = picture[y0:y1, x0:x1].astype(np.int16)
+    ground = np.median(picture[y0:y1, x1 : x1 + max(gap, 1)].reshape(-1, 3), axis=0)
+    ink = (np.abs(part - ground) > INKED).any(axis=2)
+    middle = slice(high // 3, -(high // 3)), slice(wide // 3, -(wide // 3))
+    around = min(
+        float(side.mean()) for side in (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
+    )
+    if gap < 3 or around < 0.3:
+        return None
+    kind = "checkbox" if ink[:2, :2].any() and ink[-2:, -2:].any() and around > 0.7 else "radio"
+    return Detection(kind, run, bool(ink[middle].mean() > 0.2), False, 1.0)
+
+
+def _parts(letters: Sequence[Run], runs: Sequence[Run], box: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """The boxes of texts: letters without a wide gap, or anything that isn't a letter, between them."""
+    parts: list[list[Run]] = []
+    for run in letters:
+        near = bool(parts) and run[0] - parts[-1][-1][2] < WIDE * (box[3] - box[1])
+        joined = near and not any(parts[-1][-1][2] <= other[0] < run[0] for other in runs if other not in letters)
+        if joined:
+            parts[-1].append(run)
+        else:
+            parts.append([run])
+    return [(part[0][0], box[1], part[-1][2], box[3]) for part in parts]
