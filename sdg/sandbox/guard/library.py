@@ -19,6 +19,7 @@ from sdg.sandbox.guard.meter import (
     HASHED,
     MAX_KEY,
     NUMBERS,
+    SIZED,
     TABLES,
     Defaults,
     Lazy,
@@ -145,7 +146,8 @@ class Library(Meter):
 
     def _charge(self, name: str, left: Any, right: Any) -> None:
         """What an operator does with two values of which one is no number."""
-        kinds, size = {type(left), type(right)}, size_of(left) + size_of(right)
+        kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
+        size = sum(len(side) for side in (left, right) if type(side) in SIZED)
         if kinds & HASHED:
             if not kinds <= HASHED:
                 told = " and ".join(f"a {type(side).__name__}" for side in (left, right))
@@ -153,8 +155,8 @@ class Library(Meter):
             self.weigh(self.keys(left), self.keys(right))
         elif name == "mul" and kinds & NUMBERS:
             size *= max(0, int(left if type(left) in NUMBERS else right))
-        fit(size, str if str in kinds else list)
-        self.tick(size >> 2)
+        fit(size, what)  # before it is made: a text of two letters, a billion times, fills the machine
+        self.tick(size >> (4 if what is str else 2))
 
     def _comparison(self, function: Method) -> Method:
         def compare(left: Any, right: Any) -> Any:

@@ -37,6 +37,7 @@ EMPTIED: frozenset[type] = frozenset({set}) | DICTS
 TABLES: frozenset[type] = frozenset({frozenset}) | EMPTIED
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
+SIZED: frozenset[type] = CONTAINERS | {str}
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
     str: (10_000, "characters"), int: (4_096, "bits")
 }  # fmt: skip
