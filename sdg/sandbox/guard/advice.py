@@ -6,8 +6,8 @@ import ast
 import difflib
 from collections.abc import Collection, Iterable
 
-from sdg.sandbox.guard.helpers import METHODS
-from sdg.sandbox.guard.helpers import NAMES as IMPORTABLE
+from sdg.sandbox.guard.library import METHODS
+from sdg.sandbox.guard.library import MODULES as IMPORTABLE
 
 MODULES: dict[str, str] = {
     "math": "write n ** 0.5 for a square root, abs(a - b) for a difference, float('inf') for infinity",
@@ -23,6 +23,8 @@ MODULES: dict[str, str] = {
     "copy": "use items.copy() or list(items)",
     "json": "work with the values themselves",
 }
+HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
+"""What only type hints need."""
 _WORDS: dict[str, str] = {
     "ClassDef": "Classes are not allowed: use plain functions and values.",
     "Global": "global is not allowed: pass values as arguments and return them.",
@@ -35,7 +37,8 @@ _WORDS: dict[str, str] = {
 }
 _SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
           "List": "typing", "Dict": "typing", "Tuple": "typing", "Optional": "typing"}  # fmt: skip
-NAMES: dict[str, str] = {
+_NAMES: dict[str, str] = {
+    "__name__": "leave out `if __name__ == ...`: the function is called for you",
     "true": "write True", "false": "write False", "null": "write None", "undefined": "write None",
     "type": "ask isinstance(value, int) for a value's type", "hasattr": "read the attribute itself, as in value.name",
     "getattr": "read the attribute itself, as in value.name", "reduce": "write a loop",
@@ -56,61 +59,44 @@ _ATTRIBUTES: dict[str, str] = {
 }  # fmt: skip
 
 
+_ANSWERS: dict[str, str] = {
+    **{short: f"there is no module {short} here: {MODULES[module]}" for short, module in _SHORT.items()},
+    **{module: f"there is no module {module} here: {instead}" for module, instead in MODULES.items()},
+    **{name: f"there is no {name}: {instead}" for name, instead in _NAMES.items()},
+    **{name: f"{name} has to be imported: write `from {module} import {name}` above"
+       for module in sorted(IMPORTABLE, reverse=True) for name in IMPORTABLE[module]},
+    **{module: f"{module} has to be imported: write `import {module}` above" for module in IMPORTABLE},
+}  # fmt: skip
+"""What is said about names that there are not, those that come last first."""
+
+
 def statement(node: ast.AST) -> str:
     """What to write instead of a statement or an expression that the language does not have."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return imported(node)
     name = type(node).__name__
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        module = str(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
+        return f"Imports are not available: {MODULES.get(module, 'use only the functions that were described')}."
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
-
-
-def is_module(name: str) -> bool:
-    """Whether a module, or the package that it belongs to, is one that models import."""
-    return name.partition(".")[0] in MODULES
-
-
-def imported(node: ast.Import | ast.ImportFrom) -> str:
-    """What to do without a module."""
-    module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-    instead = MODULES.get((module or "").partition(".")[0], "use only the functions that were described")
-    return f"Imports are not available: {instead}."
 
 
 def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str]) -> str:
     """What to write instead of an attribute that there is not."""
-    if node.attr in functions:
+    name, fields = node.attr, list(fields)
+    if name in functions:
         is_named = isinstance(node.value, ast.Name | ast.Attribute)
         before = f"`{ast.unparse(node.value)[:40]}.`" if is_named else "anything before it"
-        return f"{node.attr} is a plain function: call it without {before}, as in {node.attr}(...)"
-    known = list(fields)
-    near = difflib.get_close_matches(node.attr, [*known, *sorted(METHODS)], n=1, cutoff=0.7)
-    if near or node.attr in _ATTRIBUTES:
-        hint = f"; did you mean {near[0]}?" if near else f": {_ATTRIBUTES[node.attr]}"
-        return f"there is no attribute {node.attr!r}{hint}"
-    return f"there is no attribute {node.attr!r}; the attributes are: {', '.join(known)}"
+        return f"{name} is a plain function: call it without {before}, as in {name}(...)"
+    near = [f"; did you mean {near}?" for near in difflib.get_close_matches(name, [*fields, *sorted(METHODS)], 1, 0.7)]
+    instead = f": {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else f"; the attributes are: {', '.join(fields)}"
+    return f"there is no attribute {name!r}{''.join(near) or instead}"
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:
     """What to write instead of a name that there is not."""
-    if name in IMPORTABLE:
-        return f"{name} has to be imported: write `import {name}` above"
-    for module in sorted(IMPORTABLE):
-        if name in IMPORTABLE[module]:
-            return f"{name} has to be imported: write `from {module} import {name}` above"
-    if name in NAMES:
-        return f"there is no {name}: {NAMES[name]}"
-    if _SHORT.get(name, name) in MODULES:
-        return f"there is no module {name} here: {MODULES[_SHORT.get(name, name)]}"
-    near = difflib.get_close_matches(name, list(functions), n=1, cutoff=0.75)
-    hint = f"did you mean {near[0]}? The" if near else "the"
-    listed = ", ".join(functions)
+    near = [f"did you mean {near}? The" for near in difflib.get_close_matches(name, list(functions), 1, 0.75)]
     end = "builtins such as len, any, all, min, max, sorted and range work too"
-    return f"the name {name!r} is not known; {hint} functions are: {listed}; {end}"
-
-
-def uncalled_advice(name: str) -> str:
-    """A function that stands where its value is meant."""
-    return f"{name} is a function: call it, as in {name}()"
+    listed = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
+    return _ANSWERS.get(name, listed)
 
 
 def syntax(error: SyntaxError) -> str:
@@ -127,10 +113,3 @@ _FOREIGN: dict[str, str] = {
     "\u201c": "write plain quotes",
     "def ": "a function begins with `def name():`, and its lines are indented",
 }  # fmt: skip
-
-
-def private(name: str) -> str:
-    """A name that begins with an underscore."""
-    if name == "__name__":
-        return "leave out `if __name__ == ...`: the function is called for you"
-    return f"names that begin with an underscore, such as {name!r}, are not allowed: choose another name"

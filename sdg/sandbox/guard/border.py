@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from sdg.sandbox.guard.errors import TooLarge
-from sdg.sandbox.guard.helpers import METHODS, Helpers
+from sdg.sandbox.guard.library import METHODS, Library
 from sdg.sandbox.guard.meter import NUMBERS, UNITS_PER_STEP
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -62,13 +62,6 @@ class Signature:
             keywords=frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)),
         )
 
-    def miscounted(self, given: int, named: Iterable[str]) -> str:
-        """What is wrong with a call that gives so many arguments, those `named` among them."""
-        wanted = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
-        unknown = next((word for word in named if word not in self.keywords), "")
-        told = f"and none is named {unknown}: give arguments by position" if unknown else f"{given} given"
-        return f"{self.name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}"
-
 
 def fields_of(records: Collection[type]) -> tuple[str, ...]:
     """Names of the fields of all record types.
@@ -77,33 +70,28 @@ def fields_of(records: Collection[type]) -> tuple[str, ...]:
     one that is not flat, or whose name is an attribute of a plain value (`format`, `gi_frame`, `mro`, ...).
     """
     for record in records:
-        parameters = getattr(record, "__dataclass_params__", None)
-        if parameters is None or not parameters.frozen:
+        if not getattr(getattr(record, "__dataclass_params__", None), "frozen", False):
             raise ValueError(f"{record.__name__} must be a frozen dataclass")
-        if METHODS.intersection(dir(record)):
-            raise ValueError(f"{record.__name__} has attributes named like methods of plain values")
         for field in dataclasses.fields(record):
             annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
-            if field.name.startswith("_") or field.name in _TAKEN or not field.name.isascii():
+            is_taken = METHODS.intersection(dir(record)) or field.name in _TAKEN
+            if is_taken or field.name.startswith("_") or not field.name.isascii():
                 raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
             if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
                 raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
     return tuple(dict.fromkeys(field.name for record in records for field in dataclasses.fields(record)))
 
 
-class Border(Helpers):
+class Border(Library):
     """All that generated code can call, with the host's functions, which are exchanged before each run."""
 
-    def start(self, steps: int, functions: Functions) -> None:
-        """Forget the last run and use these functions from now on."""
-        self.begin(steps)
-        self._functions = functions
-        self.raised: list[Exception] = []
-        self.stopped: BaseException | None = None
+    _functions: Functions
+    _raised: list[Exception]
+    _stopped: BaseException | None
 
     def stop(self, error: BaseException) -> BaseException:
         """The host ends the run: the budget is gone, so that no further call reaches it."""
-        self.stopped, self.left = error, -1
+        self._stopped, self.left = error, -1
         return error
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
@@ -116,20 +104,24 @@ class Border(Helpers):
 
         def call(*arguments: Any, **named: Any) -> Any:
             self.tick(UNITS_PER_STEP)
-            if not least <= len(arguments) + len(named) <= most or not words.issuperset(named):
-                raise TypeError(signature.miscounted(len(arguments) + len(named), named))
+            count = len(arguments) + len(named)
+            if not least <= count <= most or not words.issuperset(named):
+                unknown = next((word for word in named if word not in words), "")
+                told = f"and none is named {unknown}: give arguments by position" if unknown else f"{count} given"
+                wanted = f"{least}" if least == most else f"{least} to {most}"
+                raise TypeError(f"{name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}")
             values = [self.given(argument) for argument in arguments]
-            words_given = {word: self.given(value) for word, value in named.items()}
+            words_given = named and {word: self.given(value) for word, value in named.items()}
             try:
                 value = self._functions[name](*values, **words_given)
             except (RecursionError, MemoryError):
                 raise  # generated code brings it about in any function: called too deep, or after memory was filled
             except Exception as error:
                 self.tick(2 * UNITS_PER_STEP)  # it is kept with its frames
-                self.raised.append(error)
+                self._raised.append(error)
                 raise
             except BaseException as error:
-                self.stop(self.stopped or error)
+                self.stop(self._stopped or error)
                 raise
             return value if type(value) in safe else self._fresh(value, name, safe)
 
@@ -149,10 +141,10 @@ class Border(Helpers):
         size = len(value) if type(value) is str else 0
         if type(value) not in self.flat:
             self.weigh(value)  # a value that holds itself in many places ends the run here
-            size = self.weigh(value, shown=True)
+            size = len(self.text(value))
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
-        return self._copied(value, _GIVEN, self.flat)
+        return value if type(value) in self.flat else self._copied(value, _GIVEN, self.flat)
 
     def _copied(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
         kind = type(value)

@@ -6,9 +6,8 @@ It looks at each line once and uses no regular expressions: a model that degener
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from sdg.sandbox.guard.errors import Refused
 from sdg.sandbox.guard.syntax import parse
@@ -51,7 +50,21 @@ def tidy(reply: str) -> str:
 
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
     """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with it."""
-    return tuple(islice(_blocks(reply), MAX_BLOCKS))
+    opened: tuple[str, str] | None = None
+    begin, offset, lines, blocks = 0, 0, list[str](), list[CodeBlock]()
+    for line in reply.split("\n"):
+        fence = fence_of(line)
+        if opened is None:
+            opened, begin, lines = fence, offset, []
+        elif fence and fence[0].startswith(opened[0]) and not fence[1]:
+            blocks.append(CodeBlock(opened[1], _dedented(lines), begin, offset + len(line)))
+            opened = None
+        else:
+            lines.append(line)
+        offset += len(line) + 1
+    if opened is not None:
+        blocks.append(CodeBlock(opened[1], _dedented(lines), begin, len(reply)))
+    return tuple(blocks[:MAX_BLOCKS])
 
 
 def fence_of(line: str) -> tuple[str, str] | None:
@@ -94,28 +107,11 @@ def extract_code(reply: str) -> str:
         return defining[0]
     if defining:
         raise Refused(f"The reply has {len(defining)} code blocks that define functions; give exactly one code block.")
-    if any(_mentions_function(block.text) for block in blocks):
+    if any("(" in block.text.partition("def ")[2] for block in blocks):
         raise Refused(f"The reply's code block is not plain Python: {_WANTED}, with `def` at the beginning of a line.")
     raise Refused(
         "The reply's code block defines no function; give one code block with the function that was asked for."
     )
-
-
-def _blocks(reply: str) -> Iterator[CodeBlock]:
-    opened: tuple[str, str] | None = None
-    begin, offset, lines = 0, 0, list[str]()
-    for line in reply.split("\n"):
-        fence = fence_of(line)
-        if opened is None:
-            opened, begin, lines = fence, offset, []
-        elif fence and fence[0].startswith(opened[0]) and not fence[1]:
-            yield CodeBlock(opened[1], _dedented(lines), begin, offset + len(line))
-            opened = None
-        else:
-            lines.append(line)
-        offset += len(line) + 1
-    if opened is not None:
-        yield CodeBlock(opened[1], _dedented(lines), begin, len(reply))
 
 
 def _dedented(lines: list[str]) -> str:
@@ -123,10 +119,6 @@ def _dedented(lines: list[str]) -> str:
     least, most = min(margins, default=""), max(margins, default="")
     margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
-
-
-def _mentions_function(text: str) -> bool:
-    return "(" in text.partition("def ")[2]
 
 
 def _unprompted(code: str) -> str:
@@ -152,7 +144,7 @@ def _bare(text: str) -> str:
     lines = code.split("\n")
     start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
     if start is None:
-        if _mentions_function(code):
+        if "(" in code.partition("def ")[2]:
             raise Refused(f"The reply's code is not alone: {_WANTED}, with `def` at the beginning of a line.")
         if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in lines):
             raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")

@@ -12,9 +12,6 @@ functions and record types it is given and nothing of any world. Compiled code n
 
 from __future__ import annotations
 
-import ast
-import heapq
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from traceback import walk_tb
 from types import CodeType
@@ -23,18 +20,11 @@ from typing import Any
 from sdg.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
 from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
 from sdg.sandbox.guard.extract import extract_code
-from sdg.sandbox.guard.helpers import BUILTINS, Helpers
-from sdg.sandbox.guard.helpers import NAMES as MODULES
-from sdg.sandbox.guard.meter import (
-    FILENAME,
-    MAX_CALL_DEPTH,
-    SOURCE,
-    UNITS_PER_STEP,
-    Exhausted,
-)
-from sdg.sandbox.guard.outline import entry_of, is_constant, names_bound
+from sdg.sandbox.guard.library import BUILTINS, MODULES
+from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
+from sdg.sandbox.guard.outline import entry_of, is_static, names_bound
 from sdg.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
-from sdg.sandbox.guard.table import EXCEPTIONS, HEAP
+from sdg.sandbox.guard.table import EXCEPTIONS
 from sdg.sandbox.guard.weave import Weaver
 
 __all__ = [
@@ -86,7 +76,7 @@ class Guard:
         }
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
-        self.errors: dict[str, type[Exception]] = {error.__name__: error for error in errors}
+        self.errors = EXCEPTIONS | {error.__name__: error for error in errors}
         self.returns = returns
         self.budget_steps, self.source_bytes = budget_steps, source_bytes
         for name in self.signatures:
@@ -98,22 +88,19 @@ class Guard:
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        kept = {name for name, signature in self.signatures.items() if not signature.weak} | self.errors.keys()
+        kept = {name for name, signature in self.signatures.items() if not signature.weak}
         try:
             tree = parse(source, at_most=self.source_bytes)
-            errors, variables = {**EXCEPTIONS, **self.errors}, names_bound(tree)
-            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=errors, kept=kept,
-                            variables=variables)  # fmt: skip
-            found = entry_of(tree, entry, weaver.refuse)
-            weaver.truth = found if self.returns is bool else ""
-            is_static = all(map(is_constant, _made_at_top(tree)))
-            code = weaver.compiled(tree)
+            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
+                            bound=names_bound(tree), kept=kept | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+            found = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
+            static, code = is_static(tree), weaver.compiled(tree)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
-        return Guarded(self, source=source, entry=found, code=code, is_static=is_static)
+        return Guarded(self, source=source, entry=found, code=code, is_static=static)
 
 
-class Guarded:
+class Guarded(Border):
     """Accepted code, ready to run. Not for two threads at once: load the source once in each.
 
     Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or
@@ -123,117 +110,74 @@ class Guarded:
     """
 
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
-        self.source = source
-        self.entry = entry
-        self.budget_steps = guard.budget_steps
-        self._returns = guard.returns
-        self._border = Border(guard.records)
-        self._names: dict[str, Any] = _furnish(self._border, guard) | {"__builtins__": {}, SOURCE: source}
-        self._names |= {name: self._border.wrap(signature) for name, signature in guard.signatures.items()}
-        self._code, self._is_static = code, is_static
-        self._is_made = False
+        super().__init__(guard.records)
+        self.source, self.entry, self.budget_steps, self._returns = source, entry, guard.budget_steps, guard.returns
+        self._code, self._is_static, self._is_made = code, is_static, False
+        self._names: dict[str, Any] = self.calls | {
+            "__builtins__": {}, **{f".e_{name}": error for name, error in guard.errors.items()},
+            **{name: self.wrap(signature) for name, signature in guard.signatures.items()},
+        }  # fmt: skip
 
     @property
     def steps(self) -> int:
         """Steps that the last run cost."""
-        return self.budget_steps - max(0, self._border.left) // UNITS_PER_STEP
+        return self.budget_steps - max(0, self.left) // UNITS_PER_STEP
 
     def __call__(self, functions: Functions) -> Any:
-        self._border.start(self.budget_steps, functions)
+        self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
+        self._raised, self._stopped = [], None
         try:
             if not self._is_made:  # nothing lasts: lists, dicts and sets of the module are made anew
                 exec(self._code, self._names)
                 self._is_made = self._is_static
             value = self._names[self.entry]()
-            if self._border.left >= 0:
+            if self.left >= 0:
                 return value if type(value) is bool else self._returned(value)
-        except (Exception, BudgetStop, Exhausted) as error:
+        except (Exception, BudgetStop) as error:
             raise self._explained(error) from None
         raise self._explained(BudgetStop())
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        steps = walk_tb(error.__traceback__)
-        lines = [line for frame, line in steps if frame.f_code.co_filename == FILENAME and line]
-        return lines[-1] if lines else 0  # clean-up code has no line
+        steps = walk_tb(error.__traceback__)  # clean-up code has no line
+        return [0, *(line or 0 for frame, line in steps if frame.f_code.co_filename == FILENAME and line)][-1]
 
     def _explained(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
-        if self._border.stopped is not None:
-            return self._border.stopped
+        if self._stopped is not None:
+            return self._stopped
         line = self.line_of(error)
-        if isinstance(error, Exhausted) and error.__cause__ is not None:
+        if isinstance(error, BudgetStop) and error.__cause__ is not None:
             return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
-        if self._border.left < 0:
+        if self.left < 0:
             told = f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
             return BudgetSpent(told, line=line)
-        if any(error is raised for raised in self._border.raised) and type(error) not in (ValueError, TypeError):
+        if any(error is raised for raised in self._raised) and type(error) not in (ValueError, TypeError):
             return error
-        return GeneratedError(self._message(error) + self._hint(error), line=line, kind=type(error).__name__)
+        return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 
     def _message(self, error: BaseException) -> str:
         """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
-        under what is left of the budget."""
-        try:
-            text = self._border.text(error)
-        except (Exception, BudgetStop):
-            text = ""
-        told = text.partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
-        return "".join(c if c.isprintable() or c == "\n" else " " for c in told)
+        under what is left of the budget.
 
-    def _hint(self, error: BaseException) -> str:
-        """Records are asked as if they were dicts by many a model, and functions used without being called."""
-        text = error.args[0] if isinstance(error, TypeError | AttributeError) and error.args else ""
-        signs = _HINTS | {
-            f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
-            for record in self._border.records
-        }
-        return next((f": {hint}" for sign, hint in signs.items() if type(text) is str and sign in text[:200]), "")
+        Records are asked as if they were dicts by many a model, and functions used without being called.
+        """
+        try:
+            text = self.text(error).partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
+        except (Exception, BudgetStop):
+            return ""
+        signs = {f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
+                 for record in self.records} | _HINTS  # fmt: skip
+        is_plain = not isinstance(error, TypeError | AttributeError)
+        hint = next((f": {hint}" for sign, hint in signs.items() if sign in text[:200]), "")
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + ("" if is_plain else hint)
 
     def _returned(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
         if self._returns is bool:
             told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
             raise TypeError(f"{self.entry}() returned {told} must return True or False")
-        if type(value) in self._border.flat:
-            return value
         try:
-            return self._border.given(value)
+            return value if type(value) in self.flat else self.given(value)
         except Exception:
             return None
-
-
-def _furnish(helpers: Helpers, guard: Guard) -> dict[str, Any]:
-    """Everything that woven code can name besides its own functions and the host's."""
-    calls = helpers.calls
-    calls |= {f".e_{name}": error for name, error in {**EXCEPTIONS, **guard.errors}.items()} | {
-        ".tick": helpers.tick, ".enter": helpers.enter, ".leave": helpers.leave, ".counted": helpers.counted,
-        ".caught": helpers.caught, ".key": helpers.key,
-        ".text": helpers.text, ".star": helpers.bulk, ".rows": lambda items: map(helpers.bulk, items),
-        ".set": calls["set"], ".dict": calls["dict"], ".lazy": helpers.lazy, ".shown": helpers.shown,
-        ".joined": helpers.joined, ".error": lambda kind, *text: kind(*map(helpers.text, text)),
-    }  # fmt: skip
-    woven = {**calls, "__builtins__": {}}
-    exec(_HEAPQ, woven)
-    return calls | {f".x_heapq.{name}": woven[name] for name in HEAP}
-
-
-def _heapq() -> CodeType:
-    """The functions of heapq, from its own Python: each comparison is charged as one of generated code."""
-    tree = ast.parse(inspect.getsource(heapq))
-    tree.body = [node for node in tree.body if getattr(node, "name", "") in (*HEAP, "_siftdown", "_siftup")]
-    weaver = Weaver(tree, fields=(), functions=(), errors=(), kept=(), variables=names_bound(tree))
-    return weaver.compiled(tree, name=heapq.__name__)
-
-
-def _made_at_top(tree: ast.Module) -> list[ast.expr]:
-    """What is made when a module is run: where nothing of it can be changed, it is made once for all calls."""
-    defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
-                for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
-    values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
-    return [*filter(None, defaults), *filter(None, values)]
-
-
-assert MAX_CALL_DEPTH * 6 < 1000, "recursion must end well before the interpreter's own limit"
-
-_HEAPQ = _heapq()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable
 
-from sdg.sandbox.guard.syntax import loads
+from sdg.sandbox.guard.syntax import loads, own_parts
 
 _CHANGING = frozenset(
     str.split(
@@ -26,10 +26,10 @@ _BINDS: dict[type[ast.AST], str] = {
 Refuse = Callable[[ast.AST | None, str], None]
 
 
-def names_bound(tree: ast.AST) -> frozenset[str]:
-    """Every name that a tree binds anywhere."""
+def names_bound(tree: ast.AST) -> dict[str, ast.AST]:
+    """Every name that a tree binds anywhere, and a node that binds it."""
     nodes = [node for node in ast.walk(tree) if not isinstance(getattr(node, "ctx", None), ast.Load)]
-    return frozenset(filter(None, (getattr(node, _BINDS.get(type(node), ""), None) for node in nodes)))
+    return {name: node for node in nodes if (name := getattr(node, _BINDS.get(type(node), ""), None))}
 
 
 def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
@@ -59,9 +59,10 @@ def starts(node: ast.stmt) -> str:
     return ""
 
 
-def entry_of(tree: ast.Module, entry: str, refuse: Refuse) -> str:
+def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = False) -> str:
     """The entry function's name, "" where there is none; what it doesn't need and what would only start it is taken out
-    of `tree`, in which nothing but functions and constants may be left, each bound once."""
+    of `tree`, in which nothing but functions and constants may be left, each bound once. Where `is_truth` what it
+    returns by `and` and `or` means its truth."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     entry = entry or next(reversed(functions), "")
     if entry in functions:
@@ -70,6 +71,9 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse) -> str:
         if ast.unparse(functions[entry].args):
             refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
         _check_top(tree, refuse, instead="leave this line out, or put it into a function")
+        for node in own_parts(functions[entry]) if is_truth else ():
+            if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
+                node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
         return entry
     wanted = f"def {entry}():" if entry else "one function"
     there = f"define a function named {entry}; there are: {', '.join(functions)}"
@@ -119,3 +123,11 @@ def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
         parts = ast.walk(value)
         return all(isinstance(part, _LITERAL) for part in parts) and {*known, *_MAKERS}.issuperset(loads(value))
     return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)
+
+
+def is_static(tree: ast.Module) -> bool:
+    """Whether nothing that a module makes when it is run can be changed: then it is run once for all calls."""
+    defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
+                for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    return all(map(is_constant, filter(None, [*defaults, *values])))

@@ -14,7 +14,7 @@ from typing import Any
 from sdg.sandbox.guard import advice
 from sdg.sandbox.guard.errors import Refused
 from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
-from sdg.sandbox.guard.operators import BINARY, COMPARE
+from sdg.sandbox.guard.table import BINARY, COMPARE, UNARY
 
 MAX_SOURCE_BYTES = 8 * 1024
 """Unless a guard gets another."""
@@ -52,6 +52,8 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.MatchAs: ("pattern", "name"),
     ast.Nonlocal: ("names",),
     ast.Expr: ("value",),
+    ast.With: ("items", "body", "type_comment"),
+    ast.Yield: ("value",),
     ast.Pass: (),
     ast.Break: (),
     ast.Continue: (),
@@ -92,8 +94,9 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     """The tree of a source text. Raises `Refused` for more bytes than `at_most`, no Python, or deep nesting."""
     size = len(source.encode(errors="replace"))
     if size > at_most:
-        shorter = "leave out comments and what isn't called"
-        raise Refused(f"The code has {size} bytes; at most {at_most} are allowed: {shorter}.")
+        raise Refused(
+            f"The code has {size} bytes; at most {at_most} are allowed: leave out comments and what isn't called."
+        )
     tree: ast.Module = compile_tree(source, flags=ast.PyCF_ONLY_AST)
     level: list[tuple[ast.AST, int]] = [(tree, 0)]
     for _ in range(MAX_NESTING + 1):
@@ -107,10 +110,10 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
             for child in ast.iter_child_nodes(node)
             if type(child) not in _LEAVES and child._fields  # operators and contexts have none
         ]
-    told = (
-        f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep."
+    raise Refused(
+        f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep.",
+        line=min(getattr(node, "lineno", 0) for node, _ in level),
     )
-    raise Refused(told, line=min(getattr(node, "lineno", 0) for node, _ in level))
 
 
 def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
@@ -128,6 +131,13 @@ def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0
 def loads(node: ast.AST) -> Iterator[str]:
     """Names that are read anywhere in a tree."""
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load))
+
+
+def own_parts(function: ast.AST) -> list[ast.AST]:
+    """The nodes of a function without those of functions inside it."""
+    others = [part for part in ast.walk(function) if isinstance(part, ast.FunctionDef) and part is not function]
+    inner = {part for other in others for part in ast.walk(other)}
+    return [part for part in ast.walk(function) if part not in inner]
 
 
 def load(name: str) -> ast.expr:
@@ -150,7 +160,38 @@ Rule = tuple[type[ast.AST] | tuple[type[ast.AST], ...], Callable[[Any], Any], st
 
 REFUSED: tuple[Rule, ...] = (
     (ast.FunctionDef, lambda node: node.decorator_list, "decorators are not allowed: write a plain def"),
-    ((ast.FunctionDef, ast.arg, ast.AnnAssign), lambda node: not _is_hint(node), "a type hint must be a plain type"),
+    (
+        (ast.FunctionDef, ast.arg, ast.AnnAssign),
+        lambda node: (
+            (hint := getattr(node, HINTS[type(node)]))
+            and not all(
+                isinstance(part, _HINT) and "__" not in getattr(part, "attr", getattr(part, "id", ""))
+                for part in ast.walk(hint)
+            )
+        ),
+        "a type hint must be a plain type",
+    ),
+    (
+        (ast.Name, ast.FunctionDef, ast.arg, ast.ExceptHandler, ast.Nonlocal, ast.keyword),
+        lambda node: any(
+            name.startswith("__") or not name.isascii()
+            for part in node._fields
+            for named in [getattr(node, part)]
+            for name in (named if isinstance(named, list) else [named])
+            if isinstance(name, str)
+        ),
+        "names are plain ASCII and do not begin with two underscores: choose another name",
+    ),
+    (
+        ast.AST,
+        lambda node: type(node) is not ast.Expr and any(type(part) is ast.Yield for part in ast.iter_child_nodes(node)),
+        "yield is not allowed here: build and return a list.",
+    ),
+    (
+        ast.Compare,
+        lambda node: len(node.ops) > 1 and any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)),
+        "write := in a line of its own, not inside a chain of comparisons",
+    ),
     (ast.comprehension, lambda node: node.is_async, "async is not allowed"),
     (ast.Expr, lambda node: isinstance(node.value, ast.Starred), "a star cannot stand alone"),
     (ast.AnnAssign, lambda node: not isinstance(node.target, ast.Name), "only names can have type hints"),
@@ -163,7 +204,11 @@ REFUSED: tuple[Rule, ...] = (
     (ast.Call, lambda node: isinstance(node.func, _UNCALLABLE), "this cannot be called"),
     (
         (ast.Call, ast.List, ast.Tuple, ast.Set, ast.Dict),
-        lambda node: _stars(node) > MAX_STARS,
+        lambda node: (
+            getattr(node, "keys", []).count(None)
+            + sum(type(child) is ast.Starred for child in ast.iter_child_nodes(node))
+            > MAX_STARS
+        ),
         f"more than {MAX_STARS} stars in one place",
     ),
     (
@@ -176,16 +221,19 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: sum(isinstance(part, ast.FormattedValue) for part in node.values) > MAX_FORMATTED,
         f"more than {MAX_FORMATTED} values in one f-string: join a list of texts",
     ),
-    (ast.FormattedValue, lambda node: not is_short_format(_spec(node)), LONG_FORMAT),
+    (  # one that is computed is looked at when it is there
+        ast.FormattedValue,
+        lambda node: (
+            node.format_spec is not None
+            and all(isinstance(piece, ast.Constant) for piece in node.format_spec.values)
+            and not is_short_format("".join(str(piece.value) for piece in node.format_spec.values))
+        ),
+        LONG_FORMAT,
+    ),
     (
         ast.Tuple,
         lambda node: any(isinstance(item, ast.Slice) for item in node.elts),
         "a slice stands alone between brackets, as in items[1:2]",
-    ),
-    (
-        ast.Compare,
-        lambda node: len(node.ops) > 1 and any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)),
-        "write := in a line of its own, not inside a chain of comparisons",
     ),
     (
         ast.Try,
@@ -224,18 +272,14 @@ REFUSED: tuple[Rule, ...] = (
 )
 """Kinds of nodes, what must not be true of them, and what is said when it is."""
 
-NAMES: dict[type[ast.AST], str] = {
-    ast.FunctionDef: "name", ast.arg: "arg", ast.ExceptHandler: "name", ast.Nonlocal: "names", ast.keyword: "arg",
-    ast.Name: "id",
-}  # fmt: skip
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
-"""Fields with names, which must be ASCII and none of the interpreter's, and with type hints, judged, never compiled."""
+"""Fields with type hints, judged, never compiled."""
 
 WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.BinOp: lambda node: call(f".{BINARY.get(type(node.op).__name__, '')}", node.left, node.right),
     ast.UnaryOp: lambda node: node
     if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant)
-    else call(".unary", ast.Constant(value=type(node.op).__name__), node.operand),
+    else call(f".{UNARY[type(node.op).__name__]}", node.operand),
     ast.Subscript: lambda node: ast.Subscript(
         value=load(".items"), slice=ast.Tuple(elts=[node.value, node.slice], ctx=ast.Load()), ctx=node.ctx
     ),
@@ -285,21 +329,3 @@ def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
 def is_starred(target: ast.expr) -> bool:
     """Whether C code would take all there is apart."""
     return any(isinstance(part, ast.Starred) for part in ast.walk(target))
-
-
-def _is_hint(node: ast.AST) -> bool:
-    """Whether the hint of a node, if it has one, is made of names without underscores in front."""
-    hint = getattr(node, HINTS[type(node)]) or ast.Constant(value=None)
-    names = [getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(hint)]
-    return all(isinstance(part, _HINT) for part in ast.walk(hint)) and not any(n.startswith("__") for n in names)
-
-
-def _stars(node: ast.AST) -> int:
-    merged = node.keys.count(None) if isinstance(node, ast.Dict) else 0
-    return merged + sum(type(child) is ast.Starred for child in ast.iter_child_nodes(node))
-
-
-def _spec(node: ast.FormattedValue) -> str:
-    """A format that is written out; one that is computed is looked at when it is there."""
-    pieces = getattr(node.format_spec, "values", [])
-    return "".join(str(piece.value) for piece in pieces if all(isinstance(each, ast.Constant) for each in pieces))

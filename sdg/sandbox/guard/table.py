@@ -1,25 +1,25 @@
-"""What generated code can call of the standard library: functions of C, made safe by a row of a table.
+"""The rows of what generated code can call: functions of C, made safe by letters.
 
-One letter for each argument says how it is looked at and charged before the function runs (the last letter holds for
-all that follow); what is made is charged by its size.
+One letter for each argument says how it is looked at and charged before
+the function runs (the last letter holds for all that follow); what is made is charged by its size.
 
     .  as it is: no more than a pointer is touched        s  by its size
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
     b  copied into a list of bounded length               m  the same, and each item is a key
-    k  a key, looked up in the first argument             n  a number that quadratic arithmetic may touch
-    e  a number of at most three digits
+    k  a key, looked up in the first argument             e  a number of at most three digits
     x  a text that is taken to pieces                     t  looked for in the first argument, or a width
-    l  iterated over, each item counted
-    c  the same, where one item is taken for each that is given
-    h  as it is, and thinned when members were taken out
+    l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
 """
 
 from __future__ import annotations
 
 import builtins
+import heapq
 import itertools
 import math
+import operator
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
 
 from sdg.sandbox.guard.meter import Defaults
@@ -33,33 +33,37 @@ EXCEPTIONS: dict[str, type[Exception]] = {
     )
 }
 """Exceptions that generated code may name. None of them is above `Exception`."""
-
 PLAIN_TYPES: dict[str, type] = {
     kind.__name__: kind for kind in (int, float, bool, str, list, tuple, set, frozenset, dict)
 }
 """Types that `isinstance` may ask for."""
+BINARY = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "LShift": "lshift", "RShift": "rshift", "BitOr": "or_", "BitAnd": "and_", "BitXor": "xor",
+}  # fmt: skip
+COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "In": "in", "NotIn": "notin"}
+UNARY = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
-FUNCTIONS: dict[Any, dict[str, str]] = {
-    builtins: {
-        "n": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
-        "b": "list tuple", "ne": "round", "c": "enumerate zip", ".c": "map", ".l": "filter",
-    },
-    math: {
-        "n": "acos asin atan atan2 ceil copysign cos degrees exp fabs floor fmod gcd hypot isclose isfinite isinf "
+FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
+    "": {builtins: {
+        "s": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
+        "b": "list tuple", "se": "round", "c": "zip", "cl": "enumerate", ".c": "map", ".l": "filter",
+    }},
+    ".": {operator: {"w": "neg pos invert"}},
+    ".x_math.": {math: {
+        "s": "acos asin atan atan2 ceil copysign cos degrees exp fabs floor fmod gcd hypot isclose isfinite isinf "
              "isnan isqrt log log10 log2 modf pow radians remainder sin sqrt tan tanh trunc",
         "e": "comb factorial perm", "b": "dist fsum",
-    },
-    itertools: {
+    }},
+    ".x_itertools.": {itertools: {
         "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",
         ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
-    },
+    }},
+    ".x_heapq.": {heapq: {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"}},
 }  # fmt: skip
-"""By module and letters."""
+"""Functions by what their names begin with, module and letters."""
 
-HEAP = ("heapify", "heappop", "heappush", "heappushpop", "heapreplace")
-"""Functions of heapq that are woven from its own source: those of C would compare for nothing."""
-
-_DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get setdefault", "hk.": "pop"}
+_DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}
 METHOD_ROWS: dict[type, dict[str, str]] = {
     str: {
@@ -68,18 +72,25 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
               "isnumeric isspace istitle isupper ljust lower lstrip partition removeprefix removesuffix rfind rindex "
               "rjust rpartition rstrip startswith strip swapcase title upper zfill",
     },
-    list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count index remove", ".b": "extend"},
+    list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".b": "extend"},
     tuple: {"w": "count index"},
     dict: _DICT, Counter: _DICT, Defaults: _DICT,
     set: _SET | {
-        ".": "clear", "h": "pop", ".k": "add", "hk": "discard remove", "smm": "intersection_update update",
-        "hm": "difference_update symmetric_difference_update",
+        ".": "clear", "o": "pop", ".k": "add discard remove",
+        "sm": _SET["sm"] + " difference_update intersection_update symmetric_difference_update update",
     },
     frozenset: _SET,
     deque: {
-        ".": "append appendleft clear pop popleft", "s.": "copy insert reverse rotate", "w": "count index remove",
+        ".": "append appendleft clear pop popleft", "s.": "copy insert reverse rotate", "w": "count",
         ".b": "extend extendleft",
     },
     float: {".": "is_integer"},
 }  # fmt: skip
 """By type and letters."""
+
+GROWTH: dict[str, Callable[[int, int], int]] = {
+    "mul": lambda left, right: left.bit_length() + right.bit_length() - 1,
+    "lshift": lambda left, right: left.bit_length() + right,
+    "pow": lambda left, right: max(left.bit_length() - 1, right.bit_length() >> 6) * right,
+}
+"""Bits of a whole number that an operator makes of two."""

@@ -13,21 +13,18 @@ are rebound are the source's own business, what modules hold lies under `.x_MODU
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import count
 from types import CodeType
 from typing import Any
 
 from sdg.sandbox.guard import advice
 from sdg.sandbox.guard.errors import Refused
-from sdg.sandbox.guard.helpers import BUILTINS, METHODS
-from sdg.sandbox.guard.helpers import NAMES as MODULES
-from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
-from sdg.sandbox.guard.operators import BINARY
+from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES
+from sdg.sandbox.guard.meter import UNITS_PER_STEP
 from sdg.sandbox.guard.syntax import (
     FIELDS,
     HINTS,
-    NAMES,
     OPERATORS,
     REFUSED,
     WOVEN,
@@ -37,18 +34,17 @@ from sdg.sandbox.guard.syntax import (
     is_starred,
     load,
     loads,
+    own_parts,
 )
-from sdg.sandbox.guard.table import PLAIN_TYPES
+from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
-NODES_PER_STEP = UNITS_PER_STEP
-CALL_NODES = 24
 MAX_TOLD = 8
 """Refusals told at once."""
 _WEIGHTS: dict[type, int] = {
-    ast.Call: CALL_NODES, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
+    ast.Call: 24, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
     ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
-_HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
+"""How much work a node stands for, 1 for others; a call may be one of the host's, a display takes memory."""
 _SUPPRESS = ".x_contextlib.suppress"
 _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() for name in names)
 _IMPORTS = _MEMBERS | {_SUPPRESS} | {f".x_{module}" for module in MODULES}
@@ -56,40 +52,37 @@ _TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "
 """Methods of str that may be passed on as functions: `key=str.lower`."""
 _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"})
 """Builtins that are done with an iterator when they return."""
-_REFLECTION = frozenset({"type", "getattr", "hasattr"})
+_REFLECTION = {"type": (1,), "getattr": (2, 3), "hasattr": (2,)}
 
 
-def size_of(*nodes: ast.AST) -> int:
-    """How much work nodes stand for; a call may be one of the host's, a display takes memory."""
-    return sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node))
+_PAIR = ast.arguments(posonlyargs=[], args=[ast.arg(".a"), ast.arg(".b")], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 class Weaver(ast.NodeTransformer):
     """Weaves one source and notes all that is wrong with it.
 
-    `variables` are names that the source binds, `kept` those of the host that it must not bind. In the function `truth`
-    `return a and b` means its truth.
+    `bound` has the names that the source binds and where, `kept` those of the host that it must not bind.
     """
 
     def __init__(self, tree: ast.Module, *, fields: Collection[str], functions: Collection[str],
-                 errors: Collection[str], kept: Collection[str], variables: Collection[str]) -> None:  # fmt: skip
-        self._fields, self._functions, self.errors, self._kept = fields, functions, errors, kept
-        self._variables, self._read = variables, frozenset(loads(tree))
-        named = [self._names_of(node) or {} for node in ast.walk(tree)]
-        self._imported = {name: member for names in named for name, member in names.items()}
-        self._known = {*variables, *functions, *self._imported, *BUILTINS}
-        self.truth = self._function = ""
+                 errors: Collection[str], bound: Mapping[str, ast.AST], kept: Collection[str]) -> None:  # fmt: skip
+        self._fields, self._functions, self._errors, self._bound = fields, functions, errors, bound
+        self._read, self._problems = frozenset(loads(tree)), dict[str, int]()
         self._temporaries = map(".t{}".format, count())
-        self._problems: dict[str, int] = {}
+        found = [self._names_of(node) or {} for node in ast.walk(tree)]
+        self._imported = {name: member for names in found for name, member in names.items()}
+        self._known = {*bound, *functions, *self._imported, *BUILTINS}
+        for name in sorted(bound.keys() & kept):
+            self.refuse(bound[name], f"{name} is given and cannot be redefined: choose another name")
 
-    def compiled(self, tree: ast.Module, *, name: str = FILENAME) -> CodeType:
+    def compiled(self, tree: ast.Module) -> CodeType:
         """The woven tree as code. Raises `Refused` with all that was noted, if anything was."""
         woven = ast.fix_missing_locations(self.visit(tree))
-        found = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
-        if found:
-            rest = [f"line {line}: {message}" if line else message for message, line in found[1:]]
-            raise Refused("\n".join([found[0][0], *rest]), line=found[0][1])
-        return compile_tree(woven, name=name)
+        told = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
+        if told:
+            rest = [f"line {line}: {message}" if line else message for message, line in told[1:]]
+            raise Refused("\n".join([told[0][0], *rest]), line=told[0][1])
+        return compile_tree(woven)
 
     def refuse(self, node: ast.AST | None, message: str) -> None:
         self._problems.setdefault(message, getattr(node, "lineno", 0))
@@ -98,22 +91,23 @@ class Weaver(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Judge and weave one node; what replaces it stands on its line."""
-        plain = self._plainer(node)
-        if not self._is_listed(plain):
+        known = FIELDS.get(type(node))
+        if isinstance(node, ast.Import | ast.ImportFrom) and self._names_of(node) is not None:
+            return ast.copy_location(ast.Pass(), node)
+        if known is None:
+            if not isinstance(node, OPERATORS) or isinstance(node, ast.MatMult):
+                self.refuse(node, advice.statement(node))
             return node
-        woven = super().visit(plain)
-        woven = WOVEN[type(woven)](woven) if type(woven) in WOVEN and woven is plain else woven
+        if any(getattr(node, part, None) for part in node._fields if part not in known):
+            self.refuse(node, f"this form of {type(node).__name__} is not allowed")
+        for kinds, is_wrong, message in REFUSED:
+            if isinstance(node, kinds) and is_wrong(node):
+                self.refuse(node, message)
+        if type(node) in HINTS:
+            setattr(node, HINTS[type(node)], None)
+        woven = super().visit(node)
+        woven = WOVEN[type(woven)](woven) if type(woven) in WOVEN and woven is node else woven
         return ast.copy_location(woven, node) if isinstance(woven, ast.expr | ast.stmt) else woven
-
-    def _plainer(self, node: ast.AST) -> ast.AST:
-        """An import that can be done without as `pass`, `with suppress(...)` as a try statement, others as they are."""
-        match node:
-            case ast.With([ast.withitem(ast.Call(ast.Name(name), kinds, []), None)], body):
-                if self._imported.get(name) == _SUPPRESS:
-                    handler = ast.ExceptHandler(type=ast.Tuple(elts=kinds, ctx=ast.Load()), body=[ast.Pass()])
-                    tried = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
-                    return ast.fix_missing_locations(ast.copy_location(tried, node))
-        return node if self._names_of(node) is None else ast.copy_location(ast.Pass(), node)
 
     def _names_of(self, node: ast.AST) -> dict[str, str] | None:
         """What the names of an import stand for, None where it is no import that this guard can do without.
@@ -124,68 +118,30 @@ class Weaver(ast.NodeTransformer):
             return None
         found: dict[str, str] = {}
         for alias in node.names:
-            module, bound = getattr(node, "module", alias.name), alias.asname or alias.name
+            module, name = getattr(node, "module", alias.name), alias.asname or alias.name
             member = f".x_{module}" if isinstance(node, ast.Import) else f".x_{module}.{alias.name}"
-            if member in _IMPORTS and bound not in self._variables and bound not in self._functions:
-                found[bound] = member
-            elif module not in _HINT_MODULES and (bound in self._read or not advice.is_module(module)):
+            if member in _IMPORTS and name not in self._bound and name not in self._functions:
+                found[name] = member
+            elif module not in advice.HINT_MODULES and (
+                name in self._read or str(module).partition(".")[0] not in advice.MODULES
+            ):
                 return None
         return found
 
-    def _is_listed(self, node: ast.AST) -> bool:
-        known = FIELDS.get(type(node))
-        if known is None:
-            if not isinstance(node, OPERATORS) or isinstance(node, ast.MatMult):
-                self.refuse(node, advice.statement(node))
-            return False
-        if any(getattr(node, part, None) for part in node._fields if part not in known):
-            self.refuse(node, f"this form of {type(node).__name__} is not allowed")
-        for kinds, is_wrong, message in REFUSED:
-            if isinstance(node, kinds) and is_wrong(node):
-                self.refuse(node, message)
-        named = getattr(node, NAMES.get(type(node), ""), None) or []
-        is_bound = not isinstance(node, ast.keyword) and not isinstance(getattr(node, "ctx", None), ast.Load)
-        for name in [named] if isinstance(named, str) else named:
-            if not name.isascii():
-                self.refuse(node, f"use plain ASCII names, not {name!r}")
-            if name.startswith("__"):
-                self.refuse(node, advice.private(name))
-            if is_bound and name in self._kept:
-                self.refuse(node, f"{name} is given and cannot be redefined: choose another name")
-        if type(node) in HINTS:
-            setattr(node, HINTS[type(node)], None)
-        return True
-
-    # Functions ------------------------------------------------------------------------------------------------------
+    # Statements -----------------------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         if node.name in self._functions and node.name in loads(node):
-            self.refuse(
-                node, f"{node.name} is given, and in a function of that name it means itself: choose another name"
-            )
-        cost, outer, self._function, node.decorator_list = units(*node.body), self._function, node.name, []
+            told = f"{node.name} is given, and in a function of that name it means itself: choose another name"
+            self.refuse(node, told)
+        cost, node.decorator_list = units(*node.body), []
         self.generic_visit(node)
-        self._function = outer
-        if any(isinstance(part, ast.Yield) for part in ast.walk(node)):
+        if any(isinstance(part, ast.Yield) for part in own_parts(node)):
             node.decorator_list = [call(".counted", cost)]
-        else:  # the same without a frame of ours
-            left = ast.Expr(call(".leave"))
-            node.body = [ast.Expr(call(".enter", cost)), ast.Try(node.body, [], [], [left])]
+        else:
+            entered = ast.Assign(targets=[ast.Name(id=".depth", ctx=ast.Store())], value=call(".enter", cost))
+            node.body = [entered, ast.Try(node.body, [], [], [ast.Expr(call(".leave", load(".depth")))])]
         return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        counted = call(".counted", units(node.body))
-        self.generic_visit(node)
-        return ast.Call(func=counted, args=[node], keywords=[])
-
-    def visit_Return(self, node: ast.Return) -> ast.Return:
-        both = isinstance(node.value, ast.BoolOp) and self._function == self.truth
-        self.generic_visit(node)
-        if both and node.value is not None:
-            node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
-        return node
-
-    # Statements -----------------------------------------------------------------------------------------------------
 
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
@@ -197,12 +153,23 @@ class Weaver(ast.NodeTransformer):
 
     visit_While = visit_For
 
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """`with suppress(...)`, the only one that is listed, as a try statement."""
+        match node.items:
+            case [ast.withitem(ast.Call(ast.Name(name), kinds, []), None)] if self._imported.get(name) == _SUPPRESS:
+                handler = ast.ExceptHandler(type=ast.Tuple(elts=kinds, ctx=ast.Load()), body=[ast.Pass()])
+                tried = ast.Try(body=node.body, handlers=[handler], orelse=[], finalbody=[])
+                return self.generic_visit(ast.fix_missing_locations(ast.copy_location(tried, node)))
+        self.refuse(node, advice.statement(node))
+        return node
+
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type or load("Exception")]
-        if not all(isinstance(kind, ast.Name) and kind.id in self.errors for kind in kinds):
-            self.refuse(node, f"except can name these only: {', '.join(self.errors)}")
-        names: list[ast.expr] = [load(f".e_{getattr(kind, 'id', '')}") for kind in kinds]
-        node.type, node.name = ast.Tuple(elts=names, ctx=ast.Load()), node.name or next(self._temporaries)
+        names = [getattr(kind, "id", "") for kind in kinds]
+        if set(names).difference(self._errors):
+            self.refuse(node, f"except can name these only: {', '.join(self._errors)}")
+        node.type = ast.Tuple(elts=[load(f".e_{name}") for name in names], ctx=ast.Load())
+        node.name = node.name or next(self._temporaries)
         self.generic_visit(node)
         node.body.insert(0, ast.Expr(call(".caught", load(node.name))))
         return node
@@ -210,10 +177,10 @@ class Weaver(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         raised, texts = (node.exc.func, node.exc.args) if isinstance(node.exc, ast.Call) else (node.exc, [])
         name = raised.id if isinstance(raised, ast.Name) else ""
-        if name in self.errors:
+        if name in self._errors:
             node.exc = call(".error", load(f".e_{name}"), *texts)
-        elif raised is not None and (raised is not node.exc or name not in self._variables):
-            self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self.errors)}")
+        elif raised is not None and (raised is not node.exc or name not in self._bound):
+            self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
         node.cause = self.visit(node.cause) and None if node.cause else None
         return self.generic_visit(node)
 
@@ -229,27 +196,24 @@ class Weaver(ast.NodeTransformer):
         new = call(f".i{BINARY.get(type(node.op).__name__, '')}", held, self.visit(node.value))
         return ast.Assign(targets=[target], value=new)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        if isinstance(node.value, ast.Yield):
-            node.value.value = self.visit(node.value.value) if node.value.value else None
-            return node
-        return self.generic_visit(node)
-
     # Expressions ----------------------------------------------------------------------------------------------------
 
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        counted = call(".counted", units(node.body))
+        self.generic_visit(node)
+        return ast.Call(func=counted, args=[node], keywords=[])
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id.startswith("."):
-            return node
         name = self._imported.get(node.id, node.id)
-        if name in self.errors and name not in self._variables:
+        if name in self._errors and name not in self._bound:
             self.refuse(node, f"{name} can only be raised or named in except")
-        elif name not in self._known and name not in _MEMBERS and not name.startswith("__"):
+        elif name not in self._known and name not in _MEMBERS and not node.id.startswith("."):
             self.refuse(node, advice.unknown(node.id, functions=self._functions))
         return ast.Name(id=name, ctx=node.ctx)
 
     def _given(self, node: ast.expr) -> str:
         """The name that an expression is, "" for any other and for one that the source binds."""
-        return node.id if isinstance(node, ast.Name) and node.id not in self._variables else ""
+        return node.id if isinstance(node, ast.Name) and node.id not in self._bound else ""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """A field as it is; a method, which nothing calls here, as a function of its own."""
@@ -259,12 +223,11 @@ class Weaver(ast.NodeTransformer):
             return load(member if member in _MEMBERS else f".m_{node.attr}")
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
-        elif node.attr not in self._fields and node.attr not in METHODS:
-            unknown = next((name for name in loads(node.value) if name not in self._known), "")
+        elif node.attr not in {*self._fields, *METHODS}:
+            strange = next((name for name in loads(node.value) if name not in self._known), "")
             told = advice.attribute(node, fields=self._fields, functions=self._functions)
-            is_owned = unknown and node.attr not in self._functions
-            self.refuse(node, advice.unknown(unknown, functions=self._functions) if is_owned else told)
-            return node
+            is_owned = strange and node.attr not in self._functions
+            self.refuse(node, advice.unknown(strange, functions=self._functions) if is_owned else told)
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
         self.generic_visit(node)
@@ -272,34 +235,30 @@ class Weaver(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, name, receiver = node.func, self._given(node.func), list[ast.expr]()
-        if isinstance(function, ast.Attribute) and self._is_method(function):
-            name, receiver = function.attr, [self.visit(function.value)]
-            node.func = load(f".m_{name}")
+        owners = {*self._imported, *PLAIN_TYPES}
+        if (
+            isinstance(function, ast.Attribute)
+            and function.attr in METHODS
+            and self._given(function.value) not in owners
+        ):
+            name, receiver = f".m_{function.attr}", [self.visit(function.value)]
+            node.func = load(name)
         elif name in _REFLECTION and name not in self._functions:
             return self._reflected(node, name)
         else:
             node.func = self.visit(function)
             if isinstance(function, ast.Attribute) and function.attr in self._fields:
                 self.refuse(node, f"{function.attr} is a value, not a method: write it without brackets")
-        is_consumed = name in _CONSUMERS or (name == "join" and receiver)
-        match node.args:
-            case [ast.GeneratorExp() as items] if is_consumed and not node.keywords:
-                node.args = [*receiver, self.visit_ListComp(items)]
-            case _:
-                node.args = [*receiver, *map(self.visit, node.args)]
-        node.keywords = [self.visit(word) for word in node.keywords]
+        is_consumed = name in _CONSUMERS and len(node.args) == 1 and not node.keywords
+        weave = self.visit_ListComp if is_consumed and isinstance(node.args[0], ast.GeneratorExp) else self.visit
+        node.args = [*receiver, *map(weave, node.args)]
+        node.keywords = list(map(self.visit, node.keywords))
         return node
-
-    def _is_method(self, node: ast.Attribute) -> bool:
-        """Whether what is called there is a method of the value before it."""
-        owner = self._given(node.value)
-        return node.attr in METHODS and owner not in self._imported and owner not in PLAIN_TYPES
 
     def _reflected(self, node: ast.Call, name: str) -> ast.expr:
         """`type(value)`, and getattr and hasattr with a constant name."""
-        wanted = {"type": (1,), "getattr": (2, 3), "hasattr": (2,)}[name]
         asked = str(getattr(node.args[1], "value", "")) if len(node.args) > 1 else "value"
-        if node.keywords or len(node.args) not in wanted or not asked.isidentifier() or asked.startswith("_"):
+        if len(node.args) not in _REFLECTION[name] or node.keywords or not asked.isidentifier() or asked[0] == "_":
             self.refuse(node, advice.unknown(name, functions=self._functions))
         elif name == "getattr" and len(node.args) == 2:
             return self.visit(ast.copy_location(ast.Attribute(value=node.args[0], attr=asked, ctx=ast.Load()), node))
@@ -307,37 +266,33 @@ class Weaver(ast.NodeTransformer):
 
     def visit_ListComp(self, node: Any) -> Any:
         parts = [getattr(node, part) for part in ("elt", "key", "value") if hasattr(node, part)]
-        ticks = call(".tick", units(*parts, *(test for generator in node.generators for test in generator.ifs)))
+        tests = [test for generator in node.generators for test in generator.ifs]
+        inner = [[generator.iter] for generator in node.generators[1:]]  # it is evaluated anew for each item outside
+        ticks = [call(".tick", units(*parts, *tests, *iters)) for iters in (*inner, [])]
         self.generic_visit(node)
-        for generator in node.generators:
-            generator.ifs.insert(0, ticks)
-            if is_starred(generator.target):
-                generator.iter = call(".rows", generator.iter)
+        for generator, tick in zip(node.generators, ticks, strict=True):
+            generator.ifs.insert(0, tick)
+            generator.iter = call(".rows", generator.iter) if is_starred(generator.target) else generator.iter
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """a < b < c with each part evaluated once and only when needed."""
-        for part in (node.left, *node.comparators):
-            if self._given(part) in self._functions:
-                self.refuse(part, advice.uncalled_advice(self._given(part)))
+        """a < b < c with each part evaluated once and only when needed: a lambda holds both sides of an operator."""
+        for name in filter(self._functions.__contains__, map(self._given, (node.left, *node.comparators))):
+            self.refuse(node, f"{name} is a function: call it, as in {name}()")
         self.generic_visit(node)
-        return self._chained(node.left, node.ops, node.comparators)
-
-    def _chained(self, left: ast.expr, ops: list[ast.cmpop], sides: list[ast.expr]) -> ast.expr:
-        """Comparisons of which each goes on with the right side of the one before, in a lambda that holds both."""
-        if len(ops) == 1:
-            return compare_values(ops[0], left, sides[0])
-        names = [next(self._temporaries), next(self._temporaries)]
-        both = [compare_values(ops[0], *map(load, names)), self._chained(load(names[1]), ops[1:], sides[1:])]
-        arguments = ast.arguments(
-            posonlyargs=[], args=list(map(ast.arg, names)), kwonlyargs=[], kw_defaults=[], defaults=[]
-        )
-        function = ast.Lambda(args=arguments, body=ast.BoolOp(op=ast.And(), values=both))
-        return ast.Call(func=function, args=[left, sides[0]], keywords=[])
+        if len(node.ops) == 1:
+            return compare_values(node.ops[0], node.left, node.comparators[0])
+        rest = list[ast.expr]()
+        for op, side in reversed(list(zip(node.ops, node.comparators, strict=True))):
+            tests = [compare_values(op, load(".a"), load(".b")), *rest]
+            both = ast.Lambda(args=_PAIR, body=ast.BoolOp(op=ast.And(), values=tests) if rest else tests[0])
+            rest = [ast.Call(func=both, args=[load(".b"), side], keywords=[])]
+        return ast.Call(func=both, args=[node.left, side], keywords=[])
 
 
 def units(*nodes: ast.AST) -> ast.expr:
     """What so many nodes cost: whole steps."""
-    return ast.Constant(value=UNITS_PER_STEP * (1 + size_of(*nodes) // NODES_PER_STEP))
+    size = sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node))
+    return ast.Constant(value=UNITS_PER_STEP * (1 + size // UNITS_PER_STEP))

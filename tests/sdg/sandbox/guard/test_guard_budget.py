@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from sdg.sandbox.guard import BudgetSpent, Guard, GuardError
-from sdg.sandbox.guard.helpers import BUILTINS, METHODS, NAMES
-from sdg.sandbox.guard.operators import BINARY, COMPARE
+from sdg.sandbox.guard.library import BUILTINS, METHODS
+from sdg.sandbox.guard.library import MODULES as NAMES
+from sdg.sandbox.guard.table import BINARY, COMPARE
 from tests.adversarial.grammar import fuzz
 
 SECONDS_PER_STEP = 50e-6

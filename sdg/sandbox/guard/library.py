@@ -1,0 +1,400 @@
+"""What generated code can call: operators, builtins, methods of plain values, and what models import."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from functools import reduce
+from itertools import chain, repeat
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+from sdg.sandbox.guard.errors import TooLarge
+from sdg.sandbox.guard.meter import (
+    CONTAINERS,
+    DICTS,
+    HASHED,
+    MAX_KEY,
+    NUMBERS,
+    SIZED,
+    TABLES,
+    Defaults,
+    Lazy,
+    Meter,
+    fit,
+    search_cost,
+    size_of,
+)
+from sdg.sandbox.guard.table import BINARY, FUNCTIONS, GROWTH, METHOD_ROWS, PLAIN_TYPES
+
+Method = Callable[..., Any]
+
+_SMALL = 1 << 64
+_FIRST = operator.itemgetter(0)
+_MISSING: Any = object()
+_CALLABLE = (FunctionType, MethodType, BuiltinMethodType)
+
+
+class Library(Meter):
+    """The meter of one piece of generated code with all that the code can call: `calls` has it by the names that woven
+    code uses. `library[value, index]` stands for `value[index]`, wherever that stands.
+    """
+
+    def __init__(self, records: frozenset[type]) -> None:
+        super().__init__(records)
+        tick, bulk = self.tick, self.bulk
+        self._looks: dict[str, Callable[[Any, Any], Any]] = {
+            ".": lambda part, first: part,
+            "s": lambda part, first: part if tick(size_of(part)) else None,
+            "w": lambda part, first: part if self.weigh(part) else None,
+            "o": lambda part, first: part if tick(len(part) >> 6) else None,
+            "b": lambda part, first: bulk(part),
+            "m": lambda part, first: self.keys(bulk(part)),
+            "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
+            "e": lambda part, first: _few(part) if tick(32) else None,
+            "x": lambda part, first: part if tick(4 * len(part)) else None,
+            "t": lambda part, first: part if tick(search_cost(first, part)) else None,
+            "l": lambda part, first: self._counted(part),
+            "c": lambda part, first: part,
+        }
+        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
+        for prefix, modules in FUNCTIONS.items():
+            for module, rows in modules.items():
+                self.calls |= {prefix + name: self._look(getattr(module, name), letters)
+                               for letters, names in rows.items() for name in names.split()}  # fmt: skip
+        self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
+        self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()} | {None: type(None)}
+        methods = self._methods()
+        for kind, rows in METHOD_ROWS.items():
+            for letters, names in rows.items():
+                for name in names.split():
+                    methods.setdefault(name, {})[kind] = self._look(getattr(kind, name), letters)
+        named = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
+        for name, function in named:  # errors about a call's arguments tell it
+            if isinstance(function := getattr(function, "__func__", function), FunctionType):
+                function.__qualname__ = name.rpartition(".")[2]
+        self.calls |= {f".m_{name}": _dispatch(name, row) for name, row in methods.items()}
+
+    def _look(self, function: Method, letters: str) -> Method:
+        """A function of C with its arguments looked at as its letters say."""
+        rest, looks = self._looks[letters[-1]], [self._looks[letter] for letter in letters]
+        is_lazy = letters[-1] in "lc" or function is repeat
+
+        def call(*arguments: Any, **words: Any) -> Any:
+            first = arguments[0] if arguments else ()
+            own = looks if len(arguments) <= len(looks) else chain(looks, repeat(rest))
+            seen = [look(part, first) for part, look in zip(arguments, own, strict=False)]
+            value = function(*seen, **(words and {word: rest(part, first) for word, part in words.items()}))
+            self.thin(first)
+            if type(value) is bool:
+                return value
+            return self.lazy(value, len(arguments)) if is_lazy else self.made(value)
+
+        return function if letters == "." and not isinstance(function, type) else call
+
+    def lazy(self, items: Iterable[Any], width: int = 0) -> Lazy:
+        return Lazy(items, self, width=width)
+
+    def _counted(self, part: Any) -> Any:
+        if type(part) is int:
+            fit(abs(part))
+        return self.lazy(part) if type(part) in CONTAINERS | {range, str, Lazy} else part
+
+    # Operators ------------------------------------------------------------------------------------------------------
+
+    def _operators(self) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
+            ".slice": lambda *bounds: slice(*map(_few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
+            ".tick": self.tick, ".enter": self.enter, ".leave": self.leave, ".caught": self.caught, ".key": self.key,
+            ".text": self.text, ".star": self.bulk, ".shown": self.show,
+            ".rows": lambda items: map(self.bulk, items),
+            ".joined": lambda *parts: self.made("".join(parts)),
+            ".error": lambda kind, *texts: kind(*map(self.text, texts)),
+            ".merged": lambda items: self.calls[".or_"]({}, items),
+            ".counted": lambda units: lambda function: self.counted(units, function),
+        }  # fmt: skip
+        for name in BINARY.values():
+            made[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)
+            made[f".i{name}"] = self._binary(name, getattr(operator, "i" + name.strip("_")), in_place=True)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+            made[f".{name}"] = self._comparison(getattr(operator, name))
+        return made
+
+    def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
+        """An operator: on numbers it is bounded, on everything else looked at and charged."""
+        grows = GROWTH.get(name)
+
+        def apply(left: Any, right: Any) -> Any:
+            if type(left) in NUMBERS and type(right) in NUMBERS:
+                if grows is not None and type(left) is not float and type(right) is not float:
+                    fit(grows(left, right), int)
+                value = function(left, right)
+                return value if type(value) is float or -_SMALL < value < _SMALL else self.made(value)
+            if name == "mod" and type(left) is str:
+                return self.percent(left, right)
+            if in_place and type(left) in (list, deque):
+                right = self.bulk(right) if name == "add" else right
+            self._charge(name, left, right)
+            value = function(left, right)
+            return value if value is left else self.made(value)
+
+        return apply
+
+    def _charge(self, name: str, left: Any, right: Any) -> None:
+        """What an operator does with two values of which one is no number."""
+        kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
+        size = sum(len(side) for side in (left, right) if type(side) in SIZED)
+        if kinds & HASHED:
+            if not kinds <= HASHED:
+                told = " and ".join(f"a {type(side).__name__}" for side in (left, right))
+                raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {told}")
+            self.weigh(self.keys(left), self.keys(right))
+        elif name == "mul" and kinds & NUMBERS:
+            size *= max(0, int(left if type(left) in NUMBERS else right))
+        fit(size, what)  # before it is made: a text of two letters, a billion times, fills the machine
+        self.tick(size >> (4 if what is str else 2))
+
+    def _comparison(self, function: Method) -> Method:
+        def compare(left: Any, right: Any) -> Any:
+            if type(left) in CONTAINERS and type(right) in CONTAINERS:
+                if type(left) in HASHED and type(right) in HASHED:
+                    self.keys(left)
+                    self.keys(right)
+                self.weigh(min(left, right, key=len))
+            return function(left, right)
+
+        return compare
+
+    def contains(self, item: Any, inside: Any) -> Any:
+        kind = type(inside)
+        if kind is range:
+            return type(item) in NUMBERS and item == item // 1 and int(item) in inside
+        if kind is Lazy:
+            return any(other is item or self.calls[".eq"](other, item) for other in inside)
+        if kind in TABLES:
+            self.key(item, len(inside))
+        elif kind is str:
+            self.tick(search_cost(inside, item))
+        elif type(item) in NUMBERS and kind in CONTAINERS:
+            self.tick(len(inside) >> 2)
+        else:
+            self.weigh(inside)
+        return item in inside
+
+    def __getitem__(self, place: tuple[Any, Any]) -> Any:
+        value, index = place
+        if type(value) in DICTS:
+            self.key(index, len(value))
+        if type(value) in self.records and self.field(value, index, _MISSING) is not _MISSING:
+            return getattr(value, index)
+        return self.made(value[index]) if type(index) is slice else value[index]
+
+    def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
+        value, index = place
+        self.tick(6)
+        if type(value) not in DICTS | {list, deque} or (type(value) is Counter and type(new) not in NUMBERS):
+            raise TypeError(f"the items of a {type(value).__name__} cannot be set so: make a list or dict of your own")
+        if type(value) in DICTS:
+            self.key(index, len(value))
+        elif type(index) is slice:
+            new = self.bulk(new)
+            fit(len(value) + len(new))
+            self.tick(len(value) >> 3)
+        value[index] = new
+
+    def __delitem__(self, place: tuple[Any, Any]) -> None:
+        value, index = place
+        if type(value) in DICTS:
+            self.key(index, len(value))
+        else:
+            self.tick(len(value) >> 4)
+        del value[index]
+        self.thin(value)
+
+    # Builtins -------------------------------------------------------------------------------------------------------
+
+    def _builtins(self) -> dict[str, Method]:
+        """Those that no row describes."""
+        return {
+            "callable": lambda value: isinstance(value, _CALLABLE),
+            "dict": lambda *items, **named: self.built({}, *items, **named),
+            "isinstance": self.isinstance,
+            "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
+            "max": self._extreme(max),
+            "min": self._extreme(min),
+            "pow": lambda base, exponent, modulus=None: (
+                self.calls[".pow"](base, exponent)
+                if modulus is None
+                else self.tick(24) and pow(*map(_few, (base, exponent, modulus), repeat(_SMALL)))
+            ),
+            "print": lambda *values, sep=" ", end="", flush=False: None,
+            "range": lambda *bounds: range(*map(_few, bounds, repeat(MAX_KEY))),
+            "repr": lambda value: self.text(value, repr),
+            "reversed": lambda items: self.lazy(reversed(items)),
+            "sorted": self.sorted,
+            "str": lambda value="": self.text(value),
+            "sum": self.sum,
+            ".type": self.type_of,
+            ".getattr": self.field,
+            ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
+            ".getter": lambda receiver: (
+                self.tick(16) and (lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default))
+            ),
+        }
+
+    def type_of(self, value: Any) -> Any:
+        """`type(value)` of a plain value: the name that generated code has for it."""
+        if value is not None and type(value) not in PLAIN_TYPES.values():
+            raise TypeError("type takes a plain value: ask isinstance(value, int) for a value's type")
+        return None if value is None else self.calls[type(value).__name__]
+
+    def isinstance(self, value: Any, kinds: Any) -> bool:
+        wanted = kinds if type(kinds) is tuple else (kinds,)
+        self.tick(8 + len(wanted))
+        if any(type(kind) is tuple or kind not in self._types for kind in wanted):
+            raise TypeError("isinstance takes a value and plain types such as (int, str); for others read attributes")
+        return isinstance(value, tuple(self._types[kind] for kind in wanted))
+
+    def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
+        """What items are compared by, charged as for sorting them."""
+        keys = items if key is None else [key(item) for item in items]
+        plain = NUMBERS.issuperset(map(type, keys))
+        self.tick((len(keys) if plain else self.weigh(keys)) * len(keys).bit_length() >> 2)
+        return keys
+
+    def sorted(self, items: Iterable[Any], *, key: Any = None, reverse: Any = False) -> list[Any]:
+        out = self.bulk(items)
+        keys = self.ordering(out, key)
+        return [out[place] for place in sorted(range(len(out)), key=keys.__getitem__, reverse=bool(reverse))]
+
+    def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
+        values = self.bulk(items)
+        if type(start) is str:
+            raise TypeError("sum takes no texts: write ''.join(texts)")
+        return reduce(self.calls[".add"], values, start)
+
+    def _extreme(self, function: Method) -> Method:
+        def extreme(*items: Any, key: Any = None, default: Any = _MISSING) -> Any:
+            values = self.bulk(items[0] if len(items) == 1 else items)
+            if not values and default is not _MISSING:
+                return default
+            keys = self.ordering(values, key)
+            return function(values) if keys is values else values[keys.index(function(keys))]
+
+        return extreme
+
+    def field(self, value: Any, name: Any, default: Any = None) -> Any:
+        """`getattr(value, "name", default)`, and `record.get("name")`: models take records for dicts."""
+        is_field = type(value) in self.records and type(name) is str and name in type(value).__dataclass_fields__
+        return getattr(value, name) if is_field else default
+
+    # Modules and methods --------------------------------------------------------------------------------------------
+
+    def _modules(self) -> dict[str, Any]:
+        return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
+            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
+            ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
+            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
+                Defaults(factory), *items, **named
+            ),
+            ".x_collections.deque": lambda items=(), maxlen=None: self.made(deque(self.bulk(items), maxlen)),
+            ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
+            ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
+            ".x_itertools.accumulate": lambda items, function=None, *, initial=None: self.lazy(
+                itertools.accumulate(self.lazy(items), function or self.calls[".add"], initial=initial)
+            ),
+            ".x_itertools.groupby": lambda items, key=None: self.lazy(
+                (mark, self.lazy(value for _, value in rows))
+                for values in [self.bulk(items)]
+                for mark, rows in itertools.groupby(zip(self.ordering(values, key), values, strict=True), _FIRST)
+            ),
+            ".x_itertools.product": lambda *items, repeat=1: self.lazy(
+                itertools.product(
+                    *self.calls[".mul"]([self.bulk(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
+                ),
+                len(items),
+            ),
+            ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
+                itertools.zip_longest(*map(self._counted, items), fillvalue=fillvalue), len(items)
+            ),
+            ".x_itertools.starmap": lambda function, rows: self.lazy(
+                function(*self.bulk(row)) for row in self.lazy(rows)
+            ),
+        }
+
+    def _methods(self) -> dict[str, dict[type, Method]]:
+        """Method by name and type of the receiver, where no row describes it."""
+        remove = self._look(lambda items, wanted: operator.delitem(items, _index(items, wanted)), "w")
+        return {
+            "format": {str: self.format}, "join": {str: self.join}, "replace": {str: self.replace},
+            "sort": {list: lambda items, **by: operator.setitem(items, slice(None), self.sorted(items, **by))},
+            "update": dict.fromkeys(DICTS, self.update), "get": dict.fromkeys(self.records, self.field),
+            "most_common": {Counter: lambda items, n=None: self.sorted(items.items(), key=operator.itemgetter(1),
+                                                                       reverse=True)[:n]},
+            "index": dict.fromkeys((list, deque), self._look(_index, "w")),
+            "remove": dict.fromkeys((list, deque), remove), "is_integer": {int: lambda number: True},
+        }  # fmt: skip
+
+    def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
+        """`items.update(more)` of a dict or a Counter, whose counts are numbers."""
+        given: Any = self.bulk(more) if type(more) not in DICTS else self.keys(more)
+        if type(more) not in DICTS and type(items) is Counter:
+            given = Counter(self.keys(given))
+        elif type(more) not in DICTS:
+            given = [self.bulk(pair) for pair in given]
+            self.keys([pair[0] for pair in given if pair])
+        if type(items) is Counter and not NUMBERS.issuperset(map(type, [*given.values(), *words.values()])):
+            raise TypeError("a Counter's counts are numbers")
+        items.update(given, **words)
+
+    def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
+        """A new dict, Counter or defaultdict with what it is made of."""
+        self.update(made, *items, **named)
+        return self.made(made)
+
+    def join(self, text: str, parts: Any) -> str:
+        items = self.bulk(parts)
+        fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
+        return str(self.made(text.join(items)))
+
+    def replace(self, text: str, old: str, new: str, count: int = -1) -> str:
+        self.tick((len(text) >> 2) + search_cost(text, old))
+        fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
+        return str(self.made(text.replace(old, new, count)))
+
+
+def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
+    """Where it is. The errors of list and deque would write out what was wanted, whatever it is."""
+    begin, end, _ = slice(start, stop).indices(len(items))
+    return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
+
+
+def _few(number: Any, most: int = 1000) -> Any:
+    if type(number) is int and not -most <= number <= most:
+        raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
+    return number
+
+
+def _dispatch(name: str, row: dict[type, Method]) -> Method:
+    def call(receiver: Any, /, *arguments: Any, **words: Any) -> Any:
+        method = row.get(type(receiver))
+        if method is None:
+            raise AttributeError(f"a value of type {type(receiver).__name__} has no method {name}()")
+        return method(receiver, *arguments, **words)
+
+    return call
+
+
+_CALLS = Library(frozenset()).calls
+BUILTINS = frozenset(name for name in _CALLS if not name.startswith("."))
+METHODS = frozenset(name[3:] for name in _CALLS if name.startswith(".m_"))
+"""Every method name that generated code may call."""
+MODULES = {
+    module: frozenset(name.rpartition(".")[2] for name in _CALLS if name.startswith(f".x_{module}."))
+    for module in ("math", "collections", "heapq", "itertools")
+}
+"""What can be imported, by module."""
