@@ -125,7 +125,7 @@ def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> A
 
 
 def faster_device(make: Callable[..., Any]) -> str:
-    """"cuda" where there is such a device and `TRIAL_STEPS` steps of a learner take less time on it, else "cpu".
+    """ "cuda" where there is such a device and `TRIAL_STEPS` steps of a learner take less time on it, else "cpu".
 
     `make` makes a learner of stable-baselines3 for a `device`; what the trials learn is thrown away.
     """
