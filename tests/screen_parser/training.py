@@ -2,8 +2,8 @@
 hour on a core.
 
 `python -m tests.screen_parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
-`detector.safetensors` and its card, `detector.json`; an accelerator is taken where updates take less time on it. With `kits` behind it
-pages of UI kits' components, which npm brings, are among them (`kits.py`); with `devices` it only says how long a
+`detector.safetensors` and its card, `detector.json`; an accelerator is taken where updates take less time on
+it. With `kits` behind it pages of UI kits' components, which npm brings, are among them (`kits.py`); with `devices` it only says how long a
 hundred updates take on each device, and how far the weights are then apart. Nothing at run time imports this.
 """
 
