@@ -1,10 +1,10 @@
 """Training the detector: screenshots of the 59 tasks, of further and of made-up pages, labelled from the DOM, half an
-hour on a core.
+hour on a core; an accelerator is taken where updates take less time on it.
 
 `python -m tests.screen_parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
-`detector.safetensors` and its card, `detector.json`; an accelerator is taken where updates take less time on
-it. With `kits` behind it pages of UI kits' components, which npm brings, are among them (`kits.py`); with `devices` it only says how long a
-hundred updates take on each device, and how far the weights are then apart. Nothing at run time imports this.
+`detector.safetensors` and its card, `detector.json`. With `kits` behind it pages of UI kits' components, which npm
+brings, are among them (`kits.py`). With `devices` it only says how long a hundred updates take on each device, and how
+far the weights are then apart. Nothing at run time imports this.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
+from sdg.experiments.bench.scale.accelerator import devices, distance
 from tests.screen_parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
 from tests.screen_parser.pages import made_up_page
 
@@ -182,18 +183,17 @@ def train(
 
 
 def compare_devices(data: Sequence[Labelled], updates: int = 100) -> dict[str, tuple[float, float]]:
-    """For each device: seconds of the first updates, and how far the weights are then from a core's at most."""
-    import torch
+    """For each device: seconds of the first updates, and how far the weights are then from a core's (`distance`)."""
 
     found: dict[str, tuple[float, float]] = {}
     expected: dict[str, Any] = {}
-    for device in ("cpu", *(["cuda"] if torch.cuda.is_available() else [])):
+    for device in devices():
         train(data, say=lambda _: None, device=device, most=2)  # kernels are loaded with the first updates
         began = time.monotonic()
         weights = train(data, say=lambda _: None, device=device, most=updates).state_dict()
         seconds = time.monotonic() - began
         expected = expected or weights
-        found[device] = seconds, max(float((weights[name] - expected[name]).abs().max()) for name in weights)
+        found[device] = seconds, distance(weights, expected)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Noise(RowsVecEnv):
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """A row a width and device: seconds of 100 updates, and how far the parameters are then from a core's."""
+    """A row a width and device: seconds of 100 updates, and how far (`distance`) parameters are then from a core's."""
     for width in WIDTHS:
         learners = {device: _learner(width, device) for device in devices()}
         learners["cpu"].learn(1)  # a rollout, whose samples all of them learn from below
@@ -56,7 +56,7 @@ def rows() -> Iterator[dict[str, Any]]:
                 found = {name: each.cpu() for name, each in ppo.policy.state_dict().items()}
                 seconds = time.perf_counter() - began
             expected = expected or found
-            apart = max(float((found[name] - expected[name]).abs().max()) for name in found)
+            apart = distance(found, expected)
             yield {"engine": device, "workers": 1, "units": UPDATES, "equal": apart <= 1e-4,
                    "note": f"{width} wide: {seconds:.3f} s, {apart:.1e} from a core's"}  # fmt: skip
 
@@ -68,6 +68,12 @@ def _learner(width: int, device: str) -> Any:
     )
     rows: Any = Noise()
     return SB3Learner(rows, settings, seed=0).ppo
+
+
+def distance(found: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
+    """How far parameters are from the expected ones, as a share of the length of these."""
+    apart = sum(float((found[name] - each).double().square().sum()) for name, each in expected.items())
+    return (apart / sum(float(each.double().square().sum()) for each in expected.values())) ** 0.5
 
 
 def devices() -> list[str]:
