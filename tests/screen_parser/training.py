@@ -27,7 +27,8 @@ from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
-from sdg.experiments.bench.scale.accelerator import devices, distance
+from sdg.experiments.bench.scale.accelerator import distance
+from sdg.skills.learning.sb3 import devices
 from tests.screen_parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
 from tests.screen_parser.pages import made_up_page
 

@@ -19,6 +19,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.envs.spaces import spaces_of
+from sdg.skills.learning.sb3 import devices
 
 Goals = Callable[[Any, str], tuple[np.ndarray, np.ndarray]]
 
@@ -129,14 +130,14 @@ def faster_device(make: Callable[..., Any]) -> str:
 
     `make` makes a learner of stable-baselines3 for a `device`; what the trials learn is thrown away.
     """
-    import torch
 
     def seconds(device: str) -> float:
         began = time.monotonic()
         make(device=device).learn(TRIAL_STEPS)
         return time.monotonic() - began
 
-    return min(("cpu", "cuda"), key=seconds) if torch.cuda.is_available() else "cpu"
+    found = devices()
+    return min(found, key=seconds) if len(found) > 1 else "cpu"
 
 
 def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: int) -> int:

@@ -162,6 +162,11 @@ def keywords(settings: Any) -> dict[str, Any]:
     return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in others}
 
 
+def devices() -> list[str]:
+    """Torch's devices of this machine: "cpu", and "cuda" where there is one."""
+    return ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
 class SB3Learner:
     """Learns one policy on practice; can go on from an earlier policy of its kind and shape."""
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import torch
 
 from sdg.envs.defaults import PlainInputs
-from sdg.skills.learning.sb3 import SB3Learner, SB3Settings
+from sdg.skills.learning.sb3 import SB3Learner, SB3Settings, devices
 from sdg.skills.learning.vec_env import RowsVecEnv
 
 UPDATES = 100
@@ -74,8 +73,3 @@ def distance(found: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
     """How far parameters are from the expected ones, as a share of the length of these."""
     apart = sum(float((found[name] - each).double().square().sum()) for name, each in expected.items())
     return (apart / sum(float(each.double().square().sum()) for each in expected.values())) ** 0.5
-
-
-def devices() -> list[str]:
-    """A core, and the accelerator where there is one."""
-    return ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
