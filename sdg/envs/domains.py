@@ -19,7 +19,6 @@ DOMAINS = Registry[Domain](
         "babyai": "sdg.envs.babyai.domain:BABYAI",
         "babyai-paper": "sdg.envs.babyai.domain:BABYAI_PAPER",
         "babyai-pixels": "sdg.envs.babyai.domain:BABYAI_PIXELS",
-        "corridor": "sdg.envs.fakes:CORRIDOR",
         "table": "sdg.envs.table.domain:TABLE",
         "ui": "sdg.envs.ui.domain:UI",
     },

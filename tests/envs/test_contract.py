@@ -12,11 +12,11 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER, BABYAI_PIXELS
 from sdg.envs.contract import DomainContract
 from sdg.envs.domains import DOMAINS, domain
-from sdg.envs.fakes import CORRIDOR, Corridor, CorridorDomain
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.commands import SCREEN, Command
 from sdg.envs.ui.domain import UI
 from sdg.envs.ui.parser import detector
+from tests.envs.corridor import CORRIDOR, Corridor, CorridorDomain
 
 
 class TestBabyAI(DomainContract):
@@ -73,8 +73,7 @@ def test_every_registered_domain_is_tested() -> None:
 
 
 def test_domains_are_found_by_name() -> None:
-    assert domain("corridor") is CORRIDOR
-    assert domain("sdg.envs.fakes:CORRIDOR") is CORRIDOR
+    assert domain("tests.envs.corridor:CORRIDOR") is CORRIDOR
 
 
 class Forgetful(Corridor):

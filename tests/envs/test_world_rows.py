@@ -7,7 +7,7 @@ import numpy as np
 from sdg.envs.domains import domain
 from sdg.envs.world_rows import MAX_OPEN
 
-CORRIDOR = domain("corridor")
+CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
 
 
 def test_more_rows_than_worlds_step_as_each_would_alone() -> None:

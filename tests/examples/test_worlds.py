@@ -52,11 +52,16 @@ class _Named:
     takes_argument = True
 
 
+CORRIDOR = "tests.envs.corridor:CORRIDOR"
+
+
 def test_only_worlds_of_torques_are_told_what_makes_a_check_learnable() -> None:
-    asked = {name: prompt("x", domain=domain(name))[2].content for name in ("ant", "table", "corridor")}
+    asked = {
+        name: prompt("x", domain=domain(name))[2].content for name in ("ant", "table", "tests.envs.corridor:CORRIDOR")
+    }
     assert "kettle" in asked["ant"]
     assert "kettle" in asked["table"]
-    assert "kettle" not in asked["corridor"]
+    assert "kettle" not in asked[CORRIDOR]
 
 
 @pytest.mark.parametrize("name", list(MODELS))

@@ -67,7 +67,7 @@ def main(place: Path) -> None:
     from sdg.skills.search.search import SearchSettings
     from sdg.storage import RunFolder, RunSettings
 
-    corridor, model = domain("corridor"), lamp_model()
+    corridor, model = domain("tests.envs.corridor:CORRIDOR"), lamp_model()
     ppo = {"n_steps": 16, "batch_size": 256, "gamma": 0.95}
     train = TrainSettings(total_timesteps=6_000, n_envs=16, horizon=20, evaluate_every=1_000, ppo=ppo)
     induce = InduceSettings(first_timesteps=4_000, fresh_starts=60, train=train)
@@ -90,7 +90,7 @@ def main(place: Path) -> None:
     prompts = Prompts(corridor)
     sdg = PlannerAgent("sdg", lambda seed: Planner(model, prompts), skills)
     tasks = [
-        Task(level, seed, domain_name="corridor")
+        Task(level, seed, domain_name="tests.envs.corridor:CORRIDOR")
         for level in corridor.levels()
         for seed in seeds("evaluation", count=10)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -19,8 +19,8 @@ from sdg.hypothesis.hypothesize import prompt
 from sdg.induction.translate import prompt as translate_prompt
 from sdg.llm.model import Completion, Message, Sampling
 
-CORRIDOR = domain("corridor")
-TASK = Task("Visit", 2_000_000, domain_name="corridor")
+CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
+TASK = Task("Visit", 2_000_000, domain_name="tests.envs.corridor:CORRIDOR")
 LATER = """```python
 def program():
     for n in range(9):
@@ -65,7 +65,7 @@ def test_moves_are_named_and_drawn_from_its_actions() -> None:
 
 
 def test_words_that_it_can_not_judge_are_played_unjudged() -> None:
-    level, world = open_world(Task("Visit", 2_000_000, instruction="sing a song", domain_name="corridor"))
+    level, world = open_world(replace(TASK, instruction="sing a song"))
     assert (level, world.mission) == ("Visit", "sing a song")
     assert isinstance(world, UnjudgedWorld)
     with pytest.raises(ValueError, match="can't be given"):

@@ -71,8 +71,14 @@ def test_other_worlds_are_rows_of_what_their_policies_see() -> None:
     assert env.observation_space.contains(observed[0])  # type: ignore[index]
     env.step_async(np.stack([env.action_space.sample() for _ in range(2)]))
     assert env.step_wait()[1].tolist() == [0, 0]
-    model = PPO("MlpPolicy", sdg.sb3_env("Visit", 2, domain="corridor"), n_steps=4, batch_size=8, device="cpu")
+    model = PPO(
+        "MlpPolicy",
+        sdg.sb3_env("Visit", 2, domain="tests.envs.corridor:CORRIDOR"),
+        n_steps=4,
+        batch_size=8,
+        device="cpu",
+    )
     with pytest.raises(ValueError, match=r"elsewhere sdg\.train"):
         sdg.sb3_skill(model.learn(8), FACING, name="go_to", mission="go to the {}")
     with pytest.raises(ValueError, match="no level"):
-        sdg.sb3_env("Nowhere", 2, domain="corridor")
+        sdg.sb3_env("Nowhere", 2, domain="tests.envs.corridor:CORRIDOR")

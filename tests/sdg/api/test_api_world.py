@@ -130,12 +130,14 @@ assert many.reset()[0]["image"].shape == (3, 7, 7, 3)
 
 def test_another_world_is_opened_and_learned_in_by_name(tmp_path: Path) -> None:
     lamp = "def on(thing):\n    return any(lamp.is_on for lamp in find_lamps(thing))\n"
-    skill = sdg.train("Light", lamp, domain="corridor", name="light_up", layouts=100, timesteps=40_960)
-    assert (skill.domain, skill.skill.learner) == ("corridor", "ppo")
+    skill = sdg.train(
+        "Light", lamp, domain="tests.envs.corridor:CORRIDOR", name="light_up", layouts=100, timesteps=40_960
+    )
+    assert (skill.domain, skill.skill.learner) == ("tests.envs.corridor:CORRIDOR", "ppo")
     assert skill.skill.success_rate > 0.5
-    world = sdg.World("Light", domain="corridor", skills=skill, seed=1)
+    world = sdg.World("Light", domain="tests.envs.corridor:CORRIDOR", skills=skill, seed=1)
     assert world.do(skill, world.mission.removeprefix("light the ")).steps
     assert world.save(tmp_path / "lamp.gif").read_bytes().startswith(b"GIF89a")
     solution = world.solve("do a dance", model=Mine("red lamp"))
     assert solution.success is None
-    assert len(sdg.World("Visit", domain="corridor").library) == 0
+    assert len(sdg.World("Visit", domain="tests.envs.corridor:CORRIDOR").library) == 0

@@ -14,7 +14,7 @@ from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
-CORRIDOR = domain("corridor")
+CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
 SETTINGS = TrainSettings(
     n_envs=8,
     horizon=12,
@@ -81,7 +81,7 @@ def test_skills_follow_one_another() -> None:
         ),
     ]
     library = learn_library(CORRIDOR, "Visit", specs, settings=SETTINGS, seed=0, training_starts=60)
-    assert library.domain == "corridor"
+    assert library.domain == "tests.envs.corridor:CORRIDOR"
     assert library["go_right"].learner == "sb3"
     assert library["go_on"].environment_steps <= 4096
     with pytest.raises(ValueError, match="put it first"):

@@ -294,7 +294,7 @@ class LampSense(OnePlace):
 class CorridorDomain(PlainDomain):
     """The domain `corridor` (`sdg.envs.domain.Domain`)."""
 
-    name = "corridor"
+    name = "tests.envs.corridor:CORRIDOR"
     level_names = ("Visit", "Light")
     world = Corridor
     actions = ACTIONS
