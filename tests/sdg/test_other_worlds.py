@@ -21,6 +21,8 @@ def without_babyai(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for floor in ("envs", "skills", "sdg"):
         shutil.copytree(ROOT / floor, copy / floor, ignore=ignored, symlinks=True)
     shutil.copytree(ROOT / "tests" / "shared", copy / "tests" / "shared", ignore=ignored)
+    (copy / "tests" / "envs").mkdir()
+    shutil.copy(ROOT / "tests" / "envs" / "corridor.py", copy / "tests" / "envs")
     return copy
 
 
