@@ -56,7 +56,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "numba": ("envs/*", "skills/*", "deduction/robot.py", "induction/induce.py", "verification/verify.py"),
     "numpy": ("*",),
     "openai": ("llm/openai/client.py",),
-    "httpx2": ("llm/openai/client.py",),
+    "httpx2": ("llm/openai/transport.py",),
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
     "optuna": ("experiments/run/sweep.py",),

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,8 +21,6 @@ from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import check_address, hider, untrusted_warning
 
-MAX_BODY_BYTES = 32 * 2**20
-"""A streamed token takes some 300 bytes."""
 CONNECT_SECONDS = 30.0
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -104,18 +102,18 @@ class OpenAIModel:
         return bool(named)
 
     def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and at most MAX_BODY_BYTES of the body. Raises Unavailable for what the network did."""
+        """Status, headers and body, which `BoundedTransport` bounds. Raises Unavailable for what the network did."""
         import openai
 
-        limit = max(self.endpoint.reply_seconds, self.endpoint.timeout_seconds)
         try:
             with self._open().chat.completions.with_streaming_response.create(**request) as response:
-                return response.status_code, response.headers, _bounded(response.iter_bytes(), seconds=limit)
+                return response.status_code, response.headers, response.read()
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error)
         except TimeoutError:
             raise Unavailable(
-                f"{self._who()} did not finish within {limit:g} s: raise model.reply_seconds or lower model.max_tokens."
+                f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
+                "or lower model.max_tokens."
             ) from None
         except ModelError:
             raise
@@ -132,10 +130,15 @@ class OpenAIModel:
                 said = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
             raise Unavailable(f"{self._who()} {said}") from None
 
+    def _limit(self) -> float:
+        return max(self.endpoint.reply_seconds, self.endpoint.timeout_seconds)
+
     def _open(self) -> Any:
         with self._opening:
             if self._client is None:
                 import openai
+
+                from sdg.llm.openai.transport import BoundedTransport
 
                 silence = self.endpoint.timeout_seconds
                 self._client = openai.OpenAI(
@@ -143,6 +146,10 @@ class OpenAIModel:
                     base_url=self.endpoint.base_url,
                     timeout=openai.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
                     max_retries=0,
+                    # A server that sends the question on would send it to anybody.
+                    http_client=openai.DefaultHttpxClient(
+                        transport=BoundedTransport(self._limit()), follow_redirects=False
+                    ),
                 )
             return self._client
 
@@ -183,26 +190,17 @@ _ADVICE = dict.fromkeys((401, 403), f"Set {KEY_VARIABLE} to a key that this serv
     429: "The rate or quota is used up: wait, lower model.concurrency, or raise the quota.",
 }
 _ADVICE |= dict.fromkeys(
+    (301, 302, 303, 307, 308), "It sends on to another address: nothing was sent there, set base_url."
+)
+_ADVICE |= dict.fromkeys(
     (400, 413, 422),
     "The server refuses the request: check model.name, and whether the prompt fits the model's context.",
 )
 
 
-def _bounded(chunks: Iterable[bytes], *, seconds: float) -> bytes:
-    deadline = time.monotonic() + seconds
-    body = bytearray()
-    for chunk in chunks:
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise ModelError(f"The server's answer is longer than {MAX_BODY_BYTES} bytes: this is no chat completion.")
-        if time.monotonic() > deadline:
-            raise TimeoutError
-    return bytes(body)
-
-
 def _body_of(error: Any) -> bytes:
     with contextlib.suppress(Exception):
-        return bytes(error.response.content[:MAX_BODY_BYTES])
+        return bytes(error.response.content)
     return str(error).encode("utf-8", "replace")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import threading
 import time
@@ -13,7 +15,8 @@ import pytest
 
 from sdg.llm.asking import Retried
 from sdg.llm.model import Message, ModelError, Sampling
-from sdg.llm.openai.client import MAX_BODY_BYTES, Endpoint, OpenAIModel
+from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 
 ASKED = (Message("user", "say something"),)
 Answer = Callable[["Handler", dict[str, Any]], None]
@@ -231,6 +234,55 @@ def test_a_huge_body_is_not_read_to_its_end(server: Server) -> None:
     error, _ = ask(server, sends(chat("x" * MAX_BODY_BYTES)))
     assert "longer than" in str(error)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_question_is_not_sent_on_to_another_address(
+    server: Server, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    onward = {"Location": f"{server.url}/elsewhere".replace("127.0.0.1", "localhost")}
+    error, _ = ask(server, lambda handler, _: handler.reply(status, b"", **onward), ok)
+    assert "sends on to another address" in str(error)
+    assert len(server.requests) == 1
+
+
+def test_a_failure_that_never_ends_is_read_to_a_bound(server: Server) -> None:
+    sent: list[int] = []
+
+    def endless(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(400)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                sent.append(handler.wfile.write(b"x" * MAX_ERROR_BYTES))
+        handler.close_connection = True
+
+    error, _ = ask(server, endless)
+    assert "HTTP 400" in str(error)
+    assert len(sent) < 500, "the connection is closed"
+
+
+def test_a_failure_that_drips_ends_with_the_time_for_a_reply(server: Server) -> None:
+    def drip(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(400)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            while not server.released.wait(0.05):
+                handler.wfile.write(b"x")
+        handler.close_connection = True
+
+    server.script = [drip]
+    began = time.monotonic()
+    with pytest.raises(ModelError, match="HTTP 400"):
+        OpenAIModel(Endpoint("tiny", server.url, timeout_seconds=0.5, reply_seconds=0.5)).complete(ASKED)
+    assert time.monotonic() - began < 5
+
+
+def test_nothing_is_unpacked(server: Server) -> None:
+    packed = gzip.compress(b" " * 2**24 + chat("hello"))
+    error, _ = ask(server, lambda handler, _: handler.reply(200, packed, Content_Encoding="gzip"))
+    assert isinstance(error, ModelError)
 
 
 def test_nobody_at_the_address(server: Server) -> None:
