@@ -32,6 +32,7 @@ from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
+from sdg.envs.files import read_file
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
 from sdg.gate.registry import gate_of
@@ -106,7 +107,7 @@ class PlannerRecipe:
         if self.composed is None or self.library is None:
             return {}
         found = load_composed(self.composed)
-        learned = hashlib.sha256((self.library / "library.json").read_bytes()).hexdigest()
+        learned = hashlib.sha256(read_file(self.library / "library.json")).hexdigest()
         # A replay says again what was said to an author that was looked at when it was drawn.
         author = found.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
         require_fit(found, learned=learned, domain=self.domain, rule_based=author)

@@ -12,6 +12,7 @@ from sdg import skills
 from sdg.console import UserError, progress
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.world import instructions
+from sdg.envs.files import read_file
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
@@ -90,7 +91,7 @@ class PlannerSettings:
 
 def library_checksum(library: Path) -> str:
     """The checksum of a library's index, which names those of its weights."""
-    return hashlib.sha256((library / "library.json").read_bytes()).hexdigest()
+    return hashlib.sha256(read_file(library / "library.json")).hexdigest()
 
 
 def compare(

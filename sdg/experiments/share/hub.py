@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sdg.console import UserError
 from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.files import read_file
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
@@ -39,7 +40,7 @@ def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", se
     about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
     atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")
     if composed is not None:
-        atomic_write(folder / COMPOSED, (place / COMPOSED).read_bytes())
+        atomic_write(folder / COMPOSED, read_file(place / COMPOSED))
     film = _film(library, folder, seed=seed)
     if film:
         atomic_write(folder / FILM, film)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.files import atomic_write
+from sdg.envs.files import atomic_write, read_file
 from sdg.envs.kernels import cache_folder
 
 LARGE_BYTES = 1 << 15
@@ -104,7 +104,7 @@ def library_files(folder: Path) -> dict[str, bytes]:
     """The files of a library in a folder by name; none for a folder that holds no weights."""
     found = sorted({path for pattern in LIBRARY_FILES for path in folder.glob(pattern)})
     weights = any(path.suffix == ".safetensors" for path in found)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found} if weights else {}
+    return {path.relative_to(folder).as_posix(): read_file(path) for path in found} if weights else {}
 
 
 def _array_bytes(array: np.ndarray) -> bytes:

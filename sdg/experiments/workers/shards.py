@@ -8,13 +8,12 @@ be equal.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sdg.console import UserError
-from sdg.envs.files import has_lines, read_lines
+from sdg.envs.files import has_lines, read_file, read_lines
 from sdg.storage import RunFolder, RunSettings, read_description, read_journal
 from sdg.storage.files import atomic_write, explaining, line
 from sdg.storage.folder import differences, read_artefact
@@ -91,7 +90,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
             if missing
             else f"these are shards of different numbers, not all of {of}"
         )
-    text = (shards[0] / "config.yaml").read_text(encoding="utf-8")
+    text = read_file(shards[0] / "config.yaml").decode()
     return RunSettings(first["config"], text, first["seed"], tuple(first.get("command", ())))
 
 
@@ -111,10 +110,11 @@ def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_weights(shard: Path, out: Path) -> None:
-    """The weights and libraries of a shard that the merged run lacks."""
-    with explaining(out):
+    """The weights and libraries of a shard that the merged run lacks; a link would bring any file of this machine."""
+    with explaining(shard):
         for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*")]:
             to = out / path.relative_to(shard)
-            to.parent.mkdir(parents=True, exist_ok=True)
+            if path.parent.is_symlink():
+                raise UserError(f"{path.parent} is a link, which is not followed: put the folder itself there")
             if not to.exists():
-                shutil.copyfile(path, to)
+                atomic_write(to, read_file(path))

@@ -14,7 +14,7 @@ from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.many import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
-from sdg.storage import RunFolder, RunSettings, read_journal
+from sdg.storage import RunError, RunFolder, RunSettings, read_journal
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
 
@@ -82,6 +82,21 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
         merge([tmp_path / name for name in given], tmp_path / "run")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("linked", ["library/key", "library", "skills/1-0.safetensors", "config.yaml"])
+def test_a_link_brings_no_file_of_this_machine(tmp_path: Path, linked: str) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "key").write_text("a secret")
+    shard, secret = make(tmp_path / "a", {"u": 1}, shard="1/1"), tmp_path / "home" / "key"
+    place = shard / linked
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(secret.parent if linked == "library" else secret)
+    with pytest.raises((UserError, OSError, RunError), match="is not followed"):
+        merge([shard], tmp_path / "run")
+    kept = (tmp_path / "run").rglob("*") if (tmp_path / "run").exists() else ()
+    assert not [path for path in kept if path.is_file() and b"a secret" in path.read_bytes()]
 
 
 def test_a_folder_stays_the_shard_that_it_is(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
+from sdg.envs.files import read_file
 from sdg.experiments.config.assembly import library_of, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
@@ -41,7 +42,7 @@ class RunWords:
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
         asked = [f"model.{key}={value}" for key, value in settings_of(llm).items()] if llm else []
-        learned = hashlib.sha256((run / "library" / "library.json").read_bytes()).hexdigest()
+        learned = hashlib.sha256(read_file(run / "library" / "library.json")).hexdigest()
         found = cls(run, load(run / "config.yaml", overlay=asked), folder / f"words-{learned[:8]}")
         found.folder.mkdir(parents=True, exist_ok=True)
         return found
