@@ -144,7 +144,9 @@ class LearnedSearch:
         if rows.found is None:
             cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
             if rows.cut_short:
-                cause += f"; {rows.cut_short} others ended because the environment called the task done before"
+                cause += (
+                    f"; in {rows.cut_short} others the task was done while the check still said no: it asks too much"
+                )
             if rows.must_succeed and rows.inconsistent:
                 cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
             left = rows.env.rows if steps else start.rows  # without a budget nothing was tried
