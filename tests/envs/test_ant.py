@@ -20,8 +20,11 @@ from sdg.envs.ant.domain import ANT
 from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, task_of
 from sdg.envs.instructions import seeds
+from sdg.envs.perception import Observation
 from sdg.gate.chain import OpenGate
 from sdg.gate.executor import GatedExecutor
+from sdg.gate.rules import RulesGuard, Usage
+from sdg.gate.verdict import Command
 
 TORQUES = np.random.default_rng(7).uniform(-1, 1, (20, 8)).astype(np.float32)
 
@@ -199,3 +202,13 @@ def test_a_program_may_call_its_variable_what_only_checks_are_told_of() -> None:
     rules = Prompts(ANT).rules((), budget=10_000)
     assert "moved(" not in rules
     assert "## An example" not in rules
+
+
+@pytest.mark.parametrize("place", ["direction 30", "northeast", "cell 1 1"])
+def test_a_skill_that_was_practised_with_spots_may_be_asked_for_any_place(place: str) -> None:
+    world = ANT.open("AntMaze_UMaze-v5")
+    world.reset(0)
+    rules = RulesGuard({"walk": Usage(True, needs_seen_target=True)}, resolve=ANT.language.resolve)
+    seen = Observation("", world.perception().elements())
+    assert rules.feasible(Command("walk", place), seen).passed
+    assert not rules.feasible(Command("walk", "red spot"), seen).passed

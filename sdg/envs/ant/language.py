@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from sdg.envs.defaults import Descriptions
 
@@ -65,6 +66,11 @@ class AntLanguage(Descriptions):
         """The spots in a sentence, in their order; "the green one" is one."""
         found = re.findall(rf"\b(?:(?:{'|'.join(COLOURS)}) (?:spot|one)|goal)\b", sentence.lower())
         return [each.replace(" one", " spot") for each in found]
+
+    def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
+        """The spot of that name; cells and directions are there without being seen. ValueError when it is none."""
+        found = super().resolve(argument, elements)
+        return found if parse(argument)[0] == SPOT else (argument,)
 
     def kind(self, argument: str) -> Hashable:
         """Spots, cells, directions and nothing: four kinds."""
