@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +15,13 @@ from sdg.deduction.planner import Prompts
 from sdg.deduction.program import program_guard
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
+from sdg.experiments.cli.main import main
 from sdg.experiments.config.config import find_config, load
 from sdg.hypothesis.hypothesize import hypothesize, prompt
 from sdg.induction.translate import translate
 from sdg.llm.registry import as_model
 from sdg.sandbox.guard import extract_code
+from sdg.storage import read_journal
 
 NAMES = {"ant": ("get_nearer", "reach"), "table": ("approach", "touch", "push_a_little", "push_all_the_way")}
 MODELS = {"ant": by_hand.ANT, "table": by_hand.TABLE}
@@ -69,3 +72,11 @@ def test_the_configs_are_for_these_worlds(name: str) -> None:
     config = load(find_config(name))
     assert config.domain == name
     assert config.verify.method == "ppo"
+
+
+@pytest.mark.parametrize(("config", "hypotheses"), [("ant", 4), ("table", 8)])
+def test_a_real_model_s_words_are_said_again_without_it(config: str, hypotheses: int, tmp_path: Path) -> None:
+    assert main(["hypothesize", "--config", config, "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    assert sum(bool(row["subgoals"]) for row in read_journal(tmp_path / "run" / "hypotheses.jsonl")) == hypotheses
+    other = ["hypothesize", "--config", config, "--set", "seed=7", "--out", str(tmp_path / "other"), "--quiet"]
+    assert main(other) != 0, "nothing is made up where nothing was recorded"
