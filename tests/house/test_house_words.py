@@ -30,7 +30,7 @@ MOST: dict[str, int] = {
     "docs/tutorial.md": 1_000,
     "docs/design.md": 900,
     "docs/concepts.md": 1_200,
-    "docs/results.md": 1_700,
+    "docs/results.md": 1_800,
 }
 MOST_OF_A_DECISION = 130
 
