@@ -44,7 +44,7 @@ SEEN_MS = 10_000
 HANGS_SECONDS = 30.0
 SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
-MOST_NOTICES, MOST_ENTRIES = 8, 40
+MOST_NOTICES, MOST_ENTRIES, TRIES = 8, 40, 3
 PARTS = ("stylesheet", "script", "image", "font", "media")
 """What a file may load from its own folder: parts of itself, no other pages."""
 
@@ -213,7 +213,7 @@ class PageWorld:
     def screenshot(self) -> bytes:
         """The viewport as PNG, a pixel of the page to a pixel. Raises PageError."""
         with self._watched("can't be seen"):
-            return bytes(self.page.screenshot(scale="css", timeout=SEEN_MS))
+            return bytes(self._tried(lambda: self.page.screenshot(scale="css", timeout=SEEN_MS // 2)))
 
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
@@ -221,7 +221,7 @@ class PageWorld:
             return Press()
         point = [int(part) for part in argument.split(",")] if name in POINTING else [None, None]
         with self._watched("can't be asked"):
-            return Press(**self.page.evaluate(_NAMES, point))
+            return Press(**self._tried(lambda: self.page.evaluate(_NAMES, point)))
 
     def step(self, name: str, argument: str) -> None:
         """Carry out one command. RuntimeError after the end, PageError when the page breaks under it."""
@@ -240,7 +240,7 @@ class PageWorld:
             if self._access is not None and not self._access.opens(self.page.url):
                 self._note(f"the page led to {_origin(self.page.url)}, which isn't permitted, and was led back")
                 self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
-            if entries := self.page.evaluate(_ENTRIES, MOST_ENTRIES):
+            if entries := self._tried(lambda: self.page.evaluate(_ENTRIES, MOST_ENTRIES)):
                 self._note(f"the dropdown with the focus has the entries: {'; '.join(map(str, entries))}")
 
     def _act(self, name: str, argument: str) -> None:
@@ -266,6 +266,14 @@ class PageWorld:
                 "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -far),
             }
             acts.get(name, lambda: None)()
+
+    def _tried(self, act: Callable[[], Any]) -> Any:
+        """What the act gives; tried again where the page led elsewhere, or was loaded anew, in the middle."""
+        for _ in range(TRIES - 1):
+            with contextlib.suppress(self.error):
+                return act()
+            self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+        return act()
 
     def _settle(self) -> None:
         """Wait until nothing moves any more, at most `SETTLE_MS`: a page that never rests is shown as it is."""
