@@ -6,6 +6,7 @@ What a skill needs is learned, not told: where its members began and how they en
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,9 +106,25 @@ class Option:
         """Share of fresh trials in which one attempt reached its subgoal."""
         return self.stored.success_rate
 
+    @property
+    def ends_when(self) -> str:
+        """The check that ends a call, for an argument of each kind, where actions are real numbers: how near is near
+        can't be guessed there."""
+        if self.domain.inputs.bounds is None:
+            return ""
+        kind, about = self.domain.language.kind, self.stored.argument_examples if self.takes_argument else ("",)
+        return "\n".join(_body(self.check(each), each) for each in {kind(each): each for each in about}.values())
+
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
         return asked_about(self.stored, argument, self.domain.language)
+
+
+def _body(check: CheckFunction, argument: str) -> str:
+    """What a check computes, without its comments, under a line that says what about."""
+    function = next(node for node in ast.parse(check.source).body if isinstance(node, ast.FunctionDef))
+    lines = [f"    {line}" for line in ast.unparse(function).splitlines()[1:]]
+    return "\n    ".join([f"    With {argument!r} it acts until:" if argument else "    It acts until:", *lines])
 
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:

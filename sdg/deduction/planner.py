@@ -94,11 +94,13 @@ def program_api(domain: Domain) -> str:
 
 
 def describe_skill(skill: Documented) -> str:
-    """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line."""
+    """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
+    where the skill tells it."""
     plain = [_unconditional(example) for example in skill.examples]
     examples = ", ".join(f'"{_quotable(example)}"' for example in pick_varied(plain))
     parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
-    return f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
+    line = f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
+    return "\n".join(filter(None, (line, getattr(skill, "ends_when", ""))))
 
 
 def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:

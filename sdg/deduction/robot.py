@@ -117,7 +117,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, place = len(self.actions), self._place()
+        began, place, far = len(self.actions), self._place(), self._gauge(command)
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
         fruitless, taken = 0, defaultdict[Hashable, Counter[bytes]](Counter)
@@ -136,7 +136,17 @@ class Robot:
             fruitless = fruitless + 1 if self.knowledge() == seen else 0
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
-        return SkillResult(False, len(self.actions) - began, attempt)
+        now = self._gauge(command)
+        told = f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}" if far is not None and now else ""
+        return SkillResult(False, len(self.actions) - began, attempt, told)
+
+    def _gauge(self, command: Command) -> float | None:
+        """How far from done the domain says that a command is; None where it doesn't say."""
+        measure = self.functions().get(self.domain.perceivable.gauge)
+        try:
+            return float(cast(float, measure(command.argument))) if measure else None
+        except ValueError:
+            return None
 
     def _attempt(
         self, skill: Skill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]

@@ -163,6 +163,8 @@ class Perceivable:
     about: str
     for_checks: frozenset[str] = frozenset()
     """Functions that tell of the current subgoal: programs aren't told of them."""
+    gauge: str = ""
+    """The function that tells how far from done a skill's argument is, for those who ask why a call came to nothing."""
     preset: Callable[[Any], Shown] | None = None
 
     def code_view(self, snapshot: Perception) -> Shown:

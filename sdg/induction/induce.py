@@ -9,8 +9,9 @@ reach, then also where planners asked for the skill.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -143,8 +144,9 @@ def discover(
     *,
     seed: int,
     kind_of: Callable[[ClusterItem], str] | None = None,
+    argument_kind: Callable[[str], Hashable] = bool,
 ) -> Discovery:
-    """Cluster subgoals by meaning. Raises ValueError when there are none.
+    """Cluster subgoals by meaning. Raises ValueError when there are none. `argument_kind` is the language's.
 
     `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
     """
@@ -156,11 +158,12 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
-    reviewed = review(items, clustering.labels) if settings.review else Review(clustering.labels, ())
+    judged = partial(review, items, argument_kind=argument_kind)
+    reviewed = judged(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, reviewed.labels)
     if agreement < LEAST_AGREEMENT:
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
-        reviewed = review(items, [names[item.call.api] for item in items])
+        reviewed = judged([names[item.call.api] for item in items])
     if kind_of is not None:
         kinds = [kind_of(item) for item in items]
         clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))

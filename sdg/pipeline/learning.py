@@ -51,7 +51,10 @@ class Learning:
                 sampling=self.plan.sampling(*self._names("translate")),
             )
             seed = self.plan.seed_of(*self._names("cluster"))
-            found = discover(experiences, calls, self.plan.induce, seed=seed, kind_of=self.run.kind_of)
+            found = discover(
+                experiences, calls, self.plan.induce, seed=seed, kind_of=self.run.kind_of,
+                argument_kind=self.plan.domain.language.kind,
+            )  # fmt: skip
             stage.advance()
         if found.doubt:
             self.run.progress.note(found.doubt)

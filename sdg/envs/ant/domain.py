@@ -55,6 +55,7 @@ class AntDomain(PlainDomain):
         "from the north, column 3 from the west); functions take its name or its record. Spot has name, x, y, row, "
         "column, visited; Cell has name, x, y, row, column; Direction has name, degrees.",
         for_checks=frozenset({"nearer", "moved"}),
+        gauge="distance",
     )
     texts: Mapping[str, str] = PromptTexts("sdg.envs.ant.prompts")
 

@@ -268,7 +268,7 @@ class PageWorld:
             acts.get(name, lambda: None)()
 
     def _tried(self, act: Callable[[], Any]) -> Any:
-        """What the act gives; tried again where the page led elsewhere, or was loaded anew, in the middle."""
+        """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""
         for _ in range(TRIES - 1):
             with contextlib.suppress(self.error):
                 return act()

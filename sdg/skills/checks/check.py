@@ -52,9 +52,11 @@ def compile_check(check: CheckFunction, domain: Domain) -> GuardedCheck:
 
 
 def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
-    """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can."""
+    """The first of a skill's checks that can be asked about an argument, those about its kind first. Raises ValueError
+    where none can: how near is near differs between a thing and a pair of things."""
     problem: ValueError | None = None
-    for template in skill.checks:
+    kind = language.kind(argument)
+    for template in sorted(skill.checks, key=lambda each: language.kind(each.argument) != kind):
         try:
             if not argument:
                 return template.check

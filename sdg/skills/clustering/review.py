@@ -7,7 +7,7 @@ different things make it unlearnable, and two clusters whose checks ask the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -60,9 +60,11 @@ def review(
     labels: Sequence[int],
     *,
     min_members: int = 2,
+    argument_kind: Callable[[str], Hashable] = bool,
 ) -> Review:
     """Split clusters whose checks aren't alike (`ALIKE`), merge those with the same checks, reject what is too small.
 
+    `argument_kind` is the language's: how near a thing is and how near a pair is are one check but two skills.
     Raises ValueError when items and labels differ in number.
     """
     if len(items) != len(labels):
@@ -77,7 +79,7 @@ def review(
                 n
                 for n, other in enumerate(merged)
                 if _similarity(_typical(group, items), _typical(other, items)) == 1.0
-                and _same_things(group, other, items=items)
+                and _same_things(group, other, items=items, kind=argument_kind)
             ),
             None,
         )
@@ -142,9 +144,13 @@ def _typical(group: _Group, items: Sequence[ClusterItem]) -> ClusterItem:
     return items[group.members[shapes.index(Counter(shapes).most_common(1)[0][0])]]
 
 
-def _same_things(first: _Group, second: _Group, *, items: Sequence[ClusterItem]) -> bool:
+def _same_things(
+    first: _Group, second: _Group, *, items: Sequence[ClusterItem], kind: Callable[[str], Hashable]
+) -> bool:
     """Whether at least half of the arguments of the group with fewer distinct ones occur in the other, too."""
-    a, b = ({argument_text(items[n]) for n in group.members} for group in (first, second))
+    a, b = (
+        {(argument_text(items[n]), kind(items[n].call.argument)) for n in group.members} for group in (first, second)
+    )
     return len(a & b) * 2 >= min(len(a), len(b))
 
 
