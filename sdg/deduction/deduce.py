@@ -45,10 +45,12 @@ class DeductionSettings:
     """how often a skill is tried before it counts as failed"""
     budget: Count = 400_000
     """steps of the guard that a program may take"""
+    draws: Count = 16
+    """actions drawn before each step, of which the one taken least often there is taken; 1: the first"""
 
     def __post_init__(self) -> None:
-        if min(self.interactions, self.attempts, self.budget) < 1:
-            raise ValueError("interactions, attempts and budget are 1 or more")
+        if min(self.interactions, self.attempts, self.budget, self.draws) < 1:
+            raise ValueError("interactions, attempts, budget and draws are 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=settings.attempts)
+    tried = {"attempts": settings.attempts, "draws": settings.draws}
+    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, **tried)
     robot = embody()
     interactions: list[Interaction] = []
     actions: list[Any] = []

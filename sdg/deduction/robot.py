@@ -28,9 +28,6 @@ PATIENCE = 12
 FRUITLESS_ATTEMPTS = 2
 """Attempts in a row, none of which showed anything new, after which such a skill is given up."""
 
-DRAWS = 16
-"""Draws from a policy before each step, so that an action that has led back here can give way to another."""
-
 CIRCLES = 3
 """Times that the same moment may come in an attempt at what lies elsewhere; then it goes in circles."""
 
@@ -57,13 +54,20 @@ class Robot:
     """
 
     def __init__(
-        self, world: World, skills: Mapping[str, Skill], *, domain: Domain, rng: np.random.Generator, attempts: int = 5
+        self,
+        world: World,
+        skills: Mapping[str, Skill],
+        *,
+        domain: Domain,
+        rng: np.random.Generator,
+        attempts: int = 5,
+        draws: int = 16,
     ) -> None:
         if attempts < 1:
             raise ValueError(f"a skill needs at least one attempt, got {attempts}")
         self.skills = dict(skills)
         self.domain = domain
-        self.attempts = attempts
+        self.attempts, self._draws = attempts, draws
         self.actions: list[Any] = []
         self.forgot: list[int] = []
         self.ending = Ending()
@@ -170,8 +174,9 @@ class Robot:
                 return
 
     def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
-        """The action, among those sampled, that was taken least often in this state; of several the most sampled."""
-        often = DRAWS if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
+        """The action, among those `draws`, that was taken least often in this state, of several the most sampled;
+        what has led back here gives way to something else."""
+        often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
         draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
         drawn = [np.asarray(action).tobytes() for action in draws]
         best = min(drawn, key=lambda action: (taken[action], -drawn.count(action)))

@@ -125,7 +125,7 @@ class TablePerception(PlainPerception):
     def distance(self, what: str) -> float:
         """How far apart two things are, between their middles, in metres. What is a pair, "red block to blue spot", or
         one thing, "red block", or a place, "behind red block to blue spot", which are measured from the fingertip."""
-        first, second = ends(self.now, self._target(what))
+        first, second = self.ends(what)
         return float(np.linalg.norm(first - second))
 
     def progress(self, what: str) -> float:
@@ -136,6 +136,10 @@ class TablePerception(PlainPerception):
         first, second = ends(self.began, target)
         nearer = float(np.linalg.norm(first - second)) - self.distance(what)
         return -nearer if target[0] == FROM else nearer
+
+    def ends(self, what: object) -> tuple[np.ndarray, np.ndarray]:
+        """The two points f64 (3,) whose distance is meant. Raises ValueError for what isn't on the table."""
+        return ends(self.now, self._target(what))
 
     def _target(self, what: object) -> Target:
         """What is named. Raises ValueError for what isn't on the table."""

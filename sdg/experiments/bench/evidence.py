@@ -6,7 +6,8 @@
 |---|---|
 | sdg | nothing: the shipped skills, or those of `--library` |
 | scripted | skills that nobody learned: shortest paths on the robot's own map, the ceiling of any learning |
-| random-skills | random weights in the skills |
+| random-skills, random:SKILL | random weights in the skills, in this one alone |
+| sdg-repeats | without the rule that of the actions drawn the one taken least often is taken |
 | no-rehearsals, round-1 | a library without the last round of practice, without the last two |
 | paper-choices | API names and k-means alone, confirmed subgoals, restored starts, the paper's perception and model |
 | primitives | the hand-written planner over primitive actions |
@@ -61,8 +62,9 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 }
 """Libraries that are trained with other settings than the shipped one, as overlays of its config."""
 
-PLAIN = ("sdg", "scripted", "random-skills", "random", "random-masked", "bot")
+PLAIN = ("sdg", "sdg-repeats", "scripted", "random-skills", "random", "random-masked", "bot")
 """Agents that `sdg bench table1` has under the same names."""
+REPLACED = "random:"
 OTHERS: Mapping[str, str] = {"primitives": "sdg-action"}
 AGENTS = (*PLAIN, *OTHERS, *VARIANTS, FLAT_AGENT)
 NEED_NO_LIBRARY = {"scripted", "random", "random-masked", "bot", *OTHERS, *VARIANTS, FLAT_AGENT}
@@ -91,8 +93,8 @@ def rows(
 ) -> list[Row]:
     """A row for each level and agent. Raises UserError for agents, levels, seeds or a library that can't be had."""
     told, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
-    if unknown := [name for name in agents if name not in AGENTS]:
-        raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)}")
+    if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
+        raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {REPLACED}SKILL")
     plain = [level for level in levels if level != UNLOCKING]
     sets = {"": Instructions.of(plain, instructions, seed=seed)} if plain else {}
     if len(plain) < len(levels):

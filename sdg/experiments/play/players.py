@@ -7,7 +7,9 @@
 | sdg-ungated | the same with an open gate |
 | sdg-action | the same planner with the primitive actions in place of skills |
 | scripted | the planner with skills that walk shortest paths on the robot's map: what learning can't surpass |
+| sdg-repeats | the same without the rule that the action taken least often is taken |
 | random-skills | the planner with the library's skills and random weights |
+| random:SKILL | random weights in this skill alone |
 | chat | the model names one action a turn and is shown what it changed (BALROG's setting); no program, skills or gate |
 | ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench evidence`) |
 | random | each action with equal chance |
@@ -73,6 +75,7 @@ class PlannerRecipe:
     """A planner: which skills it has, which model writes its programs, and how long it may try.
 
     `skills` is one of LEARNED, RANDOM_WEIGHTS, PRIMITIVES and SCRIPTED; the first two are of the library in `library`.
+    Names after RANDOM_WEIGHTS are those that have them, the others are learned.
     `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
     """
 
@@ -127,8 +130,13 @@ class PlannerRecipe:
             for skill in stored.skills:
                 for template in skill.checks:
                     compile_check(template.check, domain_of_data(stored.domain))
-            options = options_of(stored) if self.skills == LEARNED else random_options_of(stored, seed=0)
+            options = options_of(stored)
+            if self.skills != LEARNED:
+                replaced = self.skills.removeprefix(RANDOM_WEIGHTS).split() or list(options)
+                options |= {name: random_options_of(stored, seed=0)[name] for name in replaced}
             return {**primitive_skills(world, beside_skills=True), **options}
+        except KeyError as error:
+            raise LibraryError(f"{self.library} has no skill {error}") from error
         except (ValueError, Refused) as error:  # weights of another network, a check that the guard doesn't admit
             raise LibraryError(f"the skills of {self.library} can't be played: {error}") from error
 
@@ -224,6 +232,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         "sdg-restart": lambda: replace(base, agent="sdg-restart", restarts=True),
         "sdg-ungated": lambda: replace(base, agent="sdg-ungated", guards=("open",)),
         "sdg-action": lambda: replace(base, agent="sdg-action", skills=PRIMITIVES),
+        "sdg-repeats": lambda: replace(base, agent="sdg-repeats", settings=replace(base.settings, draws=1)),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),
         "ppo-flat": lambda: FlatRecipe(flat),
@@ -232,7 +241,11 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         "random-masked": lambda: RandomRecipe("random-masked", masked=True),
         BOT: BotRecipe,
     }
-    unknown = [name for name in names if name not in makers]
+    replaced = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
+    unknown = [name for name in names if name not in makers and not replaced.get(name)]
     if unknown:
-        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)}")
-    return [makers[name]() for name in names]
+        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
+    return [
+        replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {replaced[name]}") if name in replaced else makers[name]()
+        for name in names
+    ]

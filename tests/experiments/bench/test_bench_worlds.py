@@ -96,7 +96,7 @@ def test_a_measured_row_is_kept(tmp_path: Path) -> None:
     save_library(untrained("table"), tmp_path / "table-0")
     asked = {"measure": True, "worlds": ("table",), "levels": ("Touch",), "episodes": 2, "out": tmp_path}
     (one, other) = rows(**asked, agents=("by-hand", "random-skills"))
-    assert (one["environment_steps"], one["episodes"], one["agent"]) == (14, 2, "by-hand")
+    assert (one["environment_steps"], one["episodes"], one["agent"]) == (7 * len(WORDS["table"].skills), 2, "by-hand")
     assert other["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
     assert rows(**asked, agents=("by-hand",)) == [one]

@@ -9,7 +9,6 @@ import pytest
 
 from sdg.deduction.robot import (
     CIRCLES,
-    DRAWS,
     FRUITLESS_ATTEMPTS,
     PATIENCE,
     Robot,
@@ -132,7 +131,7 @@ def test_attempts_draw_fresh_randomness() -> None:
     skill = replace(spinning("return False", horizon=2), policy=Drawing())
     robot, _ = robot_in("GoToLocal", attempts=4, discover=skill)
     robot.perform(Command("discover", "object"))
-    assert len(set(drawn)) == 8 * DRAWS
+    assert len(set(drawn)) == 8 * 16
 
 
 def test_what_led_back_gives_way_to_another_action() -> None:
@@ -158,7 +157,7 @@ def test_skills_are_told_their_target() -> None:
     skill = replace(spinning("return False", horizon=1), policy=Listening())
     robot, _ = robot_in("GoToLocal", attempts=1, discover=skill)
     robot.perform(Command("discover", "a grey key on your left #7"))
-    assert told == [[1, 5, 1, 7]] * DRAWS
+    assert told == [[1, 5, 1, 7]] * 16
 
 
 @pytest.mark.parametrize(
@@ -221,4 +220,4 @@ def test_an_attempt_at_what_lies_elsewhere_ends_when_it_goes_in_circles() -> Non
     seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
     behind = next(thing for thing in seen if thing.room != here)
     robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
-    assert around.asked == 4 * (CIRCLES - 1) * DRAWS
+    assert around.asked == 4 * (CIRCLES - 1) * 16

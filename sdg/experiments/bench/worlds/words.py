@@ -119,17 +119,15 @@ def program():
                 done = distance(pair) <= near
             if done:
                 break
-            if verb == "touch":
+            if verb == "touch" or distance(block) > 0.14:
                 touch(block)
-            elif distance("behind " + pair) > 0.06 and turn % 3 < 2:
-                get_behind("behind " + pair)
             else:
                 push(pair)
 """)
 
 
 def table_program(mission: str) -> str:
-    """Get behind the block, push it a little, and so on until it is where it should be."""
+    """Touch the block, push it a little, and so on until it is where it should be."""
     from sdg.envs.table.language import THINGS, actions_of
     from sdg.envs.table.world import AWAY, BESIDE, ON, TOUCH
 
@@ -152,12 +150,8 @@ TABLE = Words(
             arguments=tuple(f"{colour} block" for colour in COLOURS),
         ),
         SkillSpec(
-            "get_behind", "get to where a block is pushed from", check_that(f'distance("behind {_PAIRS[0]}") <= 0.05'),
-            100, 400_000, after=("touch",), arguments=tuple(f"behind {pair}" for pair in _PAIRS), init="touch",
-        ),
-        SkillSpec(
             "push", "push a block a little the way that a pair says", check_that(f'progress("{_PAIRS[0]}") >= 0.02'),
-            60, 600_000, after=("get_behind",), arguments=_PAIRS, init="get_behind",
+            60, 600_000, after=("touch",), arguments=_PAIRS, init="touch",
         ),
     ),
     level="PushNextTo",
