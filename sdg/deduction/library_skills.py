@@ -113,7 +113,7 @@ class Option:
         if self.domain.inputs.bounds is None:
             return ""
         kind, about = self.domain.language.kind, self.stored.argument_examples if self.takes_argument else ("",)
-        return "\n".join(_body(self.check(each), each) for each in {kind(each): each for each in about}.values())
+        return "\n".join(_body(self.check(each), each) for each in {kind(each): each for each in about[::-1]}.values())
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
@@ -122,9 +122,9 @@ class Option:
 
 def _body(check: CheckFunction, argument: str) -> str:
     """What a check computes, without its comments, under a line that says what about."""
-    function = next(node for node in ast.parse(check.source).body if isinstance(node, ast.FunctionDef))
-    lines = [f"    {line}" for line in ast.unparse(function).splitlines()[1:]]
-    return "\n    ".join([f"    With {argument!r} it acts until:" if argument else "    It acts until:", *lines])
+    [own] = [node for node in ast.parse(check.source).body if getattr(node, "name", "") == check.name]
+    about = f"With {argument!r} it" if argument else "It"
+    return "\n    ".join([f"    {about} acts until:", *ast.unparse(own).splitlines()[1:]])
 
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:

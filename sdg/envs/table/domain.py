@@ -9,8 +9,8 @@ import numpy as np
 
 from sdg.envs.defaults import OnePlace, PlainDomain, PlainInputs
 from sdg.envs.domain import Perceivable, PromptTexts
-from sdg.envs.table.language import ALONE, BEHIND, BLOCKS, NOTHING, THINGS, TableLanguage
-from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing, way_of
+from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, THINGS, TableLanguage
+from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing
 from sdg.envs.world_rows import world_of
 
 HORIZON = 60
@@ -19,10 +19,9 @@ HORIZON = 60
 
 class TableInputs(PlainInputs):
     """Joints and their speeds, the way from the fingertip to the block, which way it is to go and how far, how it has
-    moved since the subgoal began, where the fingertip is along and across that way, the subgoal's age, and
-    whether it is about the place behind the block alone."""
+    moved since the subgoal began, where the fingertip is along and across that way, and the subgoal's age."""
 
-    size, actions = 29, 7
+    size, actions = 28, 7
     bounds = np.array([[-2.0] * 7, [2.0] * 7], np.float32)
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
@@ -31,7 +30,9 @@ class TableInputs(PlainInputs):
         places, (began, since) = world.places(), world.began
         how, first, second = target.tolist()
         moved = second if how in (ALONE, NOTHING) else first
-        way = way_of(places, (how, first, second))
+        way = np.zeros(2)
+        if how not in (ALONE, NOTHING):
+            way = (places[second] - places[first])[:2] * (-1 if how == FROM else 1)
         far = float(np.linalg.norm(way))
         along = way / far if far > 0 else way
         reach = places[moved] - places[-1]
@@ -40,7 +41,7 @@ class TableInputs(PlainInputs):
         out[20:22] = 20 * (places[moved] - began[moved])[:2]
         out[22:24] = 5 * (along @ reach[:2]), 5 * (along[0] * reach[1] - along[1] * reach[0])
         out[24:27] = places[-1] - (0.5, -0.2, -0.3)
-        out[27], out[28] = min((world.steps - since) / HORIZON, 2), how > BEHIND
+        out[27] = min((world.steps - since) / HORIZON, 2)
         np.nan_to_num(out, copy=False)
         return 0
 
@@ -80,8 +81,7 @@ class TableDomain(PlainDomain):
         (Thing,),
         "Lengths are in metres. A thing (a block or a spot) is a record with name, color, x, y; functions take its "
         "name, such as `red block` or `blue spot`, or its record. A pair is one text: `red block to blue spot`, or "
-        "`red block from green block` where the first is to get away from the second. `behind red block to blue spot` "
-        "is the place 9 centimetres from the block's middle from which the fingertip pushes it that way.",
+        "`red block from green block` where the first is to get away from the second.",
         for_checks=frozenset({"progress"}),
         gauge="distance",
     )

@@ -13,18 +13,14 @@ COLOURS = ("red", "green", "blue", "yellow")
 THINGS = tuple(f"{colour} {kind}" for kind in ("block", "spot") for colour in COLOURS)
 BLOCKS = range(len(COLOURS))
 """Indices of THINGS that are blocks; the others are spots."""
-NOTHING, ALONE, TO, FROM, BEHIND = -1, 0, 1, 2, 2
-"""BEHIND is added to TO or FROM: what is meant then is the place from which the first is pushed that way."""
+NOTHING, ALONE, TO, FROM = -1, 0, 1, 2
 WORDS = {TO: " to ", FROM: " from "}
 
 Target = tuple[int, int, int]
-"""How two things are meant (ALONE: the fingertip and the second one; above BEHIND: it and a place), the first (NOTHING
-where alone), the second."""
+"""How two things are meant (ALONE: the fingertip and the second one), the first (NOTHING where alone), the second."""
 
 _THING = "|".join(THINGS)
-_FORM = re.compile(
-    rf"(?:(?P<behind>behind )?(?:the )?(?P<first>{_THING}) (?P<word>to|from) )?(?:the )?(?P<second>{_THING})"
-)
+_FORM = re.compile(rf"(?:the )?(?:(?P<first>{_THING}) (?P<word>to|from) (?:the )?)?(?P<second>{_THING})")
 
 
 def parse(description: str) -> Target:
@@ -33,13 +29,12 @@ def parse(description: str) -> Target:
     if found is None or found["first"] == found["second"]:
         raise ValueError(
             f"{description!r:.80} describes nothing: say a thing ({', '.join(THINGS)}) or a pair such as `red block to "
-            "blue spot` or `red block from green block`, or the place `behind` such a pair"
+            "blue spot` or `red block from green block`"
         )
     second = THINGS.index(found["second"])
     if found["first"] is None:
         return ALONE, NOTHING, second
-    how = TO if found["word"] == "to" else FROM
-    return how + BEHIND * bool(found["behind"]), THINGS.index(found["first"]), second
+    return TO if found["word"] == "to" else FROM, THINGS.index(found["first"]), second
 
 
 class TableLanguage(Descriptions):
@@ -55,8 +50,6 @@ class TableLanguage(Descriptions):
     def text(self, target: Target) -> str:
         """The description of a target."""
         how, first, second = target
-        if how > BEHIND:
-            return f"behind {self.text((how - BEHIND, first, second))}"
         return THINGS[second] if how == ALONE else f"{THINGS[first]}{WORDS[how]}{THINGS[second]}"
 
     def mentions(self, sentence: str) -> list[str]:
@@ -69,7 +62,7 @@ class TableLanguage(Descriptions):
         return list(dict.fromkeys(found))
 
     def kind(self, argument: str) -> Hashable:
-        """Blocks, spots, pairs and places behind by their word and by what the second is, and nothing."""
+        """Blocks, spots, pairs by their word and by what the second is, and nothing."""
         how, _, second = self.row(argument).tolist()
         return how, second in BLOCKS
 

@@ -15,16 +15,12 @@ from sdg.envs.defaults import PlainPerception, name_of
 from sdg.envs.instructions import is_unseen
 from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 from sdg.envs.table.language import (
-    ALONE,
-    BEHIND,
     BLOCKS,
     COLOURS,
     FROM,
     NOTHING,
     THINGS,
-    TO,
     Action,
-    Target,
     actions_of,
     is_held_out,
     parse,
@@ -41,8 +37,6 @@ LIMIT = 500
 """Steps for each thing to do."""
 TOUCH, ON, BESIDE, AWAY = 0.09, 0.08, 0.13, 0.30
 """Metres between centres: fingertip at a block, block on a spot, beside a block (0.1 is contact), far from one."""
-PUSHED_FROM = 0.09
-"""Metres from a block's middle to the place behind it."""
 X, Y = (0.30, 0.70), (-0.40, 0.0)
 """Where blocks and spots begin, metres."""
 REACH = np.array([[0.05, -0.65], [0.95, 0.25]])
@@ -67,25 +61,6 @@ def model_of(blocks: int) -> Any:
         for axis in ([1, 0, 0], [0, 1, 0]):
             body.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=axis, damping=0.5, armature=0.04, limited=0)
     return spec.compile()
-
-
-def way_of(places: np.ndarray, target: Sequence[int]) -> np.ndarray:
-    """f64 (2,): the way that the first of a pair is to go, metres; zero without a pair."""
-    how, first, second = target
-    if how in (ALONE, NOTHING):
-        return np.zeros(2)
-    return (places[second] - places[first])[:2] * (1 if how in (TO, TO + BEHIND) else -1)
-
-
-def ends(places: np.ndarray, target: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """The two points f64 (3,) whose distance a target speaks of; the fingertip is the first but for pairs of things."""
-    how, first, second = target
-    if how in (TO, FROM):
-        return places[first], places[second]
-    if how <= BEHIND:
-        return places[-1], places[second]
-    way = way_of(places, target)
-    return places[-1], places[first] - (*(PUSHED_FROM * way / max(float(np.linalg.norm(way)), 1e-9)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +99,25 @@ class TablePerception(PlainPerception):
 
     def distance(self, what: str) -> float:
         """How far apart two things are, between their middles, in metres. What is a pair, "red block to blue spot", or
-        one thing, "red block", or a place, "behind red block to blue spot", which are measured from the fingertip."""
-        first, second = self.ends(what)
-        return float(np.linalg.norm(first - second))
+        one thing, "red block", which is measured from the fingertip."""
+        first, second = self.numbers(what)
+        return float(np.linalg.norm(self.now[first] - self.now[second]))
 
     def progress(self, what: str) -> float:
         """By how many metres what a pair says has changed since the subgoal began: nearer to one another for "red
         block to blue spot", farther apart for "red block from green block"; negative: the other way. One thing, "red
-        block", or a place, "behind red block to blue spot", counts from the fingertip to it."""
-        target = self._target(what)
-        first, second = ends(self.began, target)
-        nearer = float(np.linalg.norm(first - second)) - self.distance(what)
-        return -nearer if target[0] == FROM else nearer
+        block", counts from the fingertip to it."""
+        first, second = self.numbers(what)
+        nearer = float(np.linalg.norm(self.began[first] - self.began[second])) - self.distance(what)
+        return -nearer if parse(name_of(what))[0] == FROM else nearer
 
-    def ends(self, what: object) -> tuple[np.ndarray, np.ndarray]:
-        """The two points f64 (3,) whose distance is meant. Raises ValueError for what isn't on the table."""
-        return ends(self.now, self._target(what))
-
-    def _target(self, what: object) -> Target:
-        """What is named. Raises ValueError for what isn't on the table."""
-        target = parse(name_of(what))
-        if np.isnan(self.now[list(target[1:])]).any():
+    def numbers(self, what: object) -> tuple[int, int]:
+        """The rows of the two things. Raises ValueError for what isn't on the table."""
+        _, first, second = parse(name_of(what))
+        if np.isnan(self.now[[first, second]]).any():
             there = ", ".join(thing.name for thing in self.elements())
             raise ValueError(f"{what!r:.80} isn't on the table; there are {there}")
-        return target
+        return first, second
 
     def _things(self, which: Sequence[int]) -> list[Thing]:
         found = [number for number in which if not np.isnan(self.now[number, 0])]

@@ -32,8 +32,9 @@ def ant_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
 
 def table_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
     """Where the two things of a pair are; of one thing, the fingertip and it, f64 (3,) each."""
-    found: tuple[np.ndarray, np.ndarray] = world.perception().ends(named)
-    return found
+    first, second = world.perception().numbers(named)
+    places = world.places()
+    return places[first], places[second]
 
 
 GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "table": (table_goals, 3, 0.08)}

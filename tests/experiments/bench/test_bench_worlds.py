@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't insta
 
 from sdg.console import UserError
 from sdg.deduction.library_skills import options_of
+from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
@@ -18,6 +20,7 @@ from sdg.experiments.bench.worlds.command import FIELDS, rows
 from sdg.experiments.bench.worlds.playing import play
 from sdg.experiments.bench.worlds.run_words import programs_of
 from sdg.experiments.bench.worlds.words import WORDS
+from sdg.gate.verdict import Command
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
@@ -90,6 +93,15 @@ def test_every_mission_has_a_program(world: str) -> None:
         for seed in seeds("evaluation", count=12, level=level):
             asked.reset(seed)
             assert "def program" in WORDS[world].program(asked.mission)
+
+
+def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
+    skills = options_of(untrained("table"))
+    assert describe_skill(skills["touch"]).endswith("acts until:\n        return distance('red block') <= 0.085")
+    robot = play("table", skills, "Touch", seeds("evaluation", count=1, seed=3, level="Touch")[0])
+    [name] = [each.name for each in robot.perception().get_blocks()]
+    pair = f"{name} to {robot.perception().get_spots()[0].name}"
+    assert re.fullmatch(r"distance was \d.\d\d and is \d.\d\d", robot.perform(Command("push", pair)).note)
 
 
 def test_a_measured_row_is_kept(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.results.comparison import grounding_texts
 from sdg.experiments.results.rows import summarise
 from sdg.llm.model import BudgetExceeded
-from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
-from sdg.skills.library.store import save_library
+from sdg.skills.library.library import CheckTemplate, LibraryError, Skill, SkillLibrary
+from sdg.skills.library.store import load_library, save_library
 from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage import read_journal
@@ -169,11 +169,15 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
     import pickle
 
     base = PlannerRecipe("sdg", library)
-    everyone = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "random-skills", "chat", "ppo-flat", "random", "bot")
+    plain = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "sdg-repeats", "random-skills", "chat", "ppo-flat")
+    one = load_library(library).skills[0].name
+    everyone = (*plain, "random", "bot", f"random:{one}")
     for recipe in recipes(everyone, base):
         again = pickle.loads(pickle.dumps(recipe))
         assert again == recipe
         assert hash(again) == hash(recipe)
         assert again.build().name == recipe.agent
+    with pytest.raises(LibraryError, match="has no skill 'fly'"):
+        recipes(["random:fly"], base)[0].build()
     with pytest.raises(ValueError, match="needs a skill library"):
         PlannerRecipe("sdg", None).build()

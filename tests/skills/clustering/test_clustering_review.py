@@ -51,6 +51,15 @@ def test_twins_are_merged_but_doors_stay_with_doors() -> None:
     assert [decision.action for decision in found.decisions] == ["merge"]
 
 
+def test_a_thing_and_a_pair_are_two_skills_though_they_are_checked_alike() -> None:
+    near = "def f():\n    return distance('{x}') <= 0.1\n"
+    touch = [an_item("touch", "red block", near), an_item("touch", "blue block", near)]
+    push = [an_item("push", "red block to blue block", near), an_item("push", "blue block to red spot", near)]
+    items, labels = [*touch, *push], [0, 0, 1, 1]
+    assert review(items, labels).labels == (0, 0, 0, 0)
+    assert review(items, labels, argument_kind=lambda said: " to " in said).labels == (0, 0, 1, 1)
+
+
 def test_too_small_clusters_are_rejected() -> None:
     items = [an_item("find", "red ball", SEEN)] * 3 + [an_item("take", "red key", HELD)]
     found = review(items, [0, 0, 0, 1])
