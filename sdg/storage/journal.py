@@ -64,7 +64,7 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
                 "so this was no interrupted run: restore the file from a copy, or delete that line to have its unit "
                 "done again."
             )
-        elif text.strip():
+        elif text.strip() or (text and number == len(lines)):  # a row would be appended to blanks, too
             torn = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
             return rows, end, torn
         end += len(text) + 1

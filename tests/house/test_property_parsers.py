@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sdg.envs.babyai.language import parse as parse_mission
@@ -120,6 +120,7 @@ def test_any_value_under_any_key_is_accepted_or_named(key: str, value: Any) -> N
 
 
 @FEW
+@example(content=b"\x0b")
 @given(content=st.one_of(st.binary(max_size=200), st.lists(JSON, max_size=5).map(lambda v: json.dumps(v).encode())))
 def test_any_bytes_are_a_journal_or_an_error_that_names_the_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "units.jsonl"
