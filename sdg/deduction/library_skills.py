@@ -117,7 +117,7 @@ class Option:
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
-        return asked_about(self.stored, argument, self.domain.language)
+        return asked_about(self.stored, argument, self.domain)
 
 
 def _body(check: CheckFunction, argument: str) -> str:

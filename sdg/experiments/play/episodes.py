@@ -99,11 +99,12 @@ def evaluation_tasks(
 
 
 def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:
-    """Play what the journal lacks and give the rows of all jobs in their order; `done` hears of each new row.
+    """Play what the journal lacks, equal jobs once, and give the rows of all jobs in their order; `done` hears of each
+    new row.
 
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
-    missing = [job for job in jobs if job.unit not in journal]
+    missing = list({job.unit: job for job in jobs if job.unit not in journal}.values())
     # An episode that waits for a slow model takes no core: then there are more processes than cores.
     outstanding = max((concurrency_of(job.model) for job in missing), default=1)
     for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):

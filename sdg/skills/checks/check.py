@@ -51,12 +51,15 @@ def compile_check(check: CheckFunction, domain: Domain) -> GuardedCheck:
     return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
 
 
-def asked_about(skill: Skill, argument: str, language: Language) -> CheckFunction:
-    """The first of a skill's checks that can be asked about an argument, those about its kind first. Raises ValueError
-    where none can: how near is near differs between a thing and a pair of things."""
+def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
+    """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can.
+
+    Where actions are real numbers those about its kind come first: how near is near differs between a thing and a pair.
+    """
     problem: ValueError | None = None
-    kind = language.kind(argument)
-    for template in sorted(skill.checks, key=lambda each: language.kind(each.argument) != kind):
+    language, kind = domain.language, domain.language.kind(argument)
+    measures = domain.inputs.bounds is not None
+    for template in sorted(skill.checks, key=lambda each: measures and language.kind(each.argument) != kind):
         try:
             if not argument:
                 return template.check

@@ -55,7 +55,7 @@ class SkillCalls:
         key = skill.name, argument
         if key not in self._calls:
             try:
-                check = asked_about(skill, argument, self.domain.language)
+                check = asked_about(skill, argument, self.domain)
             except ValueError:
                 self._calls[key] = None
             else:

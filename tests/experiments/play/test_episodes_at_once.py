@@ -11,7 +11,7 @@ from sdg.agents.agents import Task
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.episodes import Job, run_jobs
-from sdg.experiments.play.players import PRIMITIVES, PlannerRecipe
+from sdg.experiments.play.players import PRIMITIVES, BotRecipe, PlannerRecipe
 from sdg.llm.provider import ModelSettings
 from sdg.storage import Journal
 
@@ -40,3 +40,10 @@ def test_a_slow_model_is_not_waited_for_one_by_one(tmp_path: Path, monkeypatch: 
     assert {row.llm_calls for row in rows} == {1}
     assert all(row.steps == 1 for row in rows)
     sys.modules.pop("waits_for_four")
+
+
+def test_equal_jobs_are_played_once(tmp_path: Path) -> None:
+    job, heard = Job(BotRecipe(), Task("GoToLocal", seeds("training", count=1, seed=3)[0])), []
+    with Journal(tmp_path / "episodes.jsonl") as journal:
+        first, second = run_jobs([job, job], journal=journal, done=heard.append)
+    assert [first] == [second] == heard
