@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Generic, Protocol, TypeVar
@@ -129,4 +130,5 @@ def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[
     except BrokenPipeError:
         pass
     except Exception as error:
-        line.send(("error", error))
+        with suppress(BrokenPipeError):  # another player's error ended the parent's interest
+            line.send(("error", error))
