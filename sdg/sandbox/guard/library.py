@@ -54,7 +54,8 @@ class Library(Meter):
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
-            "e": lambda part, first: _few(part) if tick(32) else None,
+            "e": lambda part, first: _few(part) if tick(80) else None,
+            "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,
             "l": lambda part, first: self._counted(part),
@@ -229,7 +230,7 @@ class Library(Meter):
             "pow": lambda base, exponent, modulus=None: (
                 self.calls[".pow"](base, exponent)
                 if modulus is None
-                else self.tick(24) and pow(*map(_few, (base, exponent, modulus), repeat(_SMALL)))
+                else self.tick(64) and pow(*map(_few, (base, exponent, modulus), repeat(_SMALL)))
             ),
             "print": lambda *values, sep=" ", end="", flush=False: None,
             "range": lambda *bounds: range(*map(_few, bounds, repeat(MAX_KEY))),

@@ -107,7 +107,7 @@ class Meter:
     def made(self, value: Any) -> Any:
         """The value, charged for the memory that it takes. Raises `TooLarge`."""
         kind = type(value)
-        self.tick(4 + (value.__sizeof__() >> 4))
+        self.tick(9 + (value.__sizeof__() >> 4))
         if kind in LIMITS:
             fit(value.bit_length() if kind is int else len(value), kind)
         return value
@@ -124,10 +124,11 @@ class Meter:
             if not level:
                 return size
             written = sum(map(_written, level))
-            self.tick(4 + len(level) + (written >> 2))
+            self.tick(10 + len(level) + (written >> 2))
             size += written
             if shown:
                 fit(size, str)
+                self.tick(written >> 1)
                 self._check_plain(level)
             level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
@@ -172,7 +173,7 @@ class Meter:
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
-        self.tick(2 + (len(out) * _NEW.get(type(items), 1) >> 1))
+        self.tick(5 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
 
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
@@ -247,7 +248,9 @@ class Lazy:
 def _written(part: Any) -> int:
     """About how many characters a node has as text, those of its parts aside."""
     kind = type(part)
-    return 2 + (len(part) if kind is str else part.bit_length() >> 2 if kind is int else 16 * (kind is float))
+    if kind is int or kind is str:
+        return 2 + (len(part) if kind is str else part.bit_length() >> 2)
+    return 18 if kind is float else 2 if kind is list or kind is tuple else 10  # parts of others are got by calls
 
 
 def _parts(value: Any) -> Iterable[Any]:

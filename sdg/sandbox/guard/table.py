@@ -7,6 +7,7 @@ the function runs (the last letter holds for all that follow); what is made is c
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
     b  copied into a list of bounded length               m  the same, and each item is a key
     k  a key, looked up in the first argument             e  a number of at most three digits
+    f  a number that is divided bit by bit
     x  a text that is taken to pieces                     t  looked for in the first argument, or a width
     l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
 """
@@ -51,9 +52,9 @@ FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
     }},
     ".": {operator: {"w": "neg pos invert"}},
     ".x_math.": {math: {
-        "s": "acos asin atan atan2 ceil copysign cos degrees exp fabs floor fmod gcd hypot isclose isfinite isinf "
-             "isnan isqrt log log10 log2 modf pow radians remainder sin sqrt tan tanh trunc",
-        "e": "comb factorial perm", "b": "dist fsum",
+        "s": "acos asin atan atan2 ceil copysign cos degrees exp fabs floor gcd hypot isclose isfinite isinf "
+             "isnan isqrt log log10 log2 modf pow radians sin sqrt tan tanh trunc",
+        "e": "comb factorial perm", "b": "dist fsum", "f": "fmod remainder",
     }},
     ".x_itertools.": {itertools: {
         "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",

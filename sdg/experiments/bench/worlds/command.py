@@ -52,6 +52,7 @@ def rows(
     agents: options.Agents = (BY_HAND, RANDOM, "flat-ppo"),
     episodes: Annotated[int, typer.Option(min=1, help="unseen episodes a level")] = 100,
     training_seeds: Annotated[int, typer.Option(min=1, help="policies, each learned from nothing")] = 1,
+    first_training_seed: Annotated[int, typer.Option(min=0, help="the first of them")] = 0,
     steps: Annotated[int, typer.Option(min=0, help="environment steps; those of the words by default")] = 0,
     run: Annotated[str, typer.Option(metavar="DIR", help="a run folder, whose words alone are measured")] = "",
     llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="who is asked in place of the run's model")] = "",
@@ -70,7 +71,8 @@ def rows(
     for world in worlds:
         chosen = [domain(world).level_name(level) for level in levels or domain(world).levels()]
         for agent in agents:
-            asked = {"seeds": training_seeds, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
+            numbers = range(first_training_seed, first_training_seed + training_seeds)
+            asked = {"seeds": numbers, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
             found += list(_measure(world, agent, chosen, asked=asked))
     return found
 
@@ -85,7 +87,7 @@ def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[st
     for level in levels:
         place = asked["folder"] / f"{world}-{level}-{agent}.json"
         if not place.is_file():
-            done = [_success(world, agent, level, number=number, asked=asked) for number in range(asked["seeds"])]
+            done = [_success(world, agent, level, number=number, asked=asked) for number in asked["seeds"]]
             sure = wilson_interval(sum(solved for solved, _ in done), asked["episodes"] * len(done))
             steps = round(float(np.mean([steps for _, steps in done])))
             values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(done))
