@@ -35,7 +35,6 @@ Method = Callable[..., Any]
 _SMALL = 1 << 64
 _FIRST = operator.itemgetter(0)
 _MISSING: Any = object()
-_CALLABLE = (FunctionType, MethodType, BuiltinMethodType)
 
 
 class Library(Meter):
@@ -221,7 +220,7 @@ class Library(Meter):
     def _builtins(self) -> dict[str, Method]:
         """Those that no row describes."""
         return {
-            "callable": lambda value: isinstance(value, _CALLABLE),
+            "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
             "dict": lambda *items, **named: self.built({}, *items, **named),
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
