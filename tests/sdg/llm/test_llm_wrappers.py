@@ -19,6 +19,7 @@ from sdg.llm import transcript
 from sdg.llm.asking import Retried, in_order
 from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
 from sdg.llm.cache import Cached
+from sdg.llm.exchange import IMAGE_CHARS, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -355,6 +356,12 @@ def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
 def test_tokens_of_the_server_s_cache_have_a_price_of_their_own() -> None:
     assert Prices(prompt=10.0, completion=0.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.01)
     assert Prices(prompt=10.0, completion=0.0, cached=1.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.0019)
+
+
+def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count() -> None:
+    asked = (Message("user", "x" * 400), Message("user", "x" * 400, images=(b"png",)))
+    assert tokens_of(asked, Completion("y" * 40, "")) == (200 + IMAGE_CHARS // 4 + 1, 11)
+    assert tokens_of(asked, Completion("y" * 40, "", prompt_tokens=7, completion_tokens=3)) == (7, 3)
 
 
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
