@@ -53,7 +53,7 @@ class Library(Meter):
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
-            "e": lambda part, first: _few(part) if tick(80) else None,
+            "e": lambda part, first: _few(part) if tick(128) else None,
             "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,

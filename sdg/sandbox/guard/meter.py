@@ -124,7 +124,7 @@ class Meter:
             if not level:
                 return size
             written = sum(map(_written, level))
-            self.tick(10 + len(level) + (written >> 2))
+            self.tick(10 + 3 * len(level) + (written >> 2))
             size += written
             if shown:
                 fit(size, str)
@@ -173,7 +173,7 @@ class Meter:
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
-        self.tick(5 + (len(out) * _NEW.get(type(items), 1) >> 1))
+        self.tick(10 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
 
     def text(self, value: Any, write: Callable[[Any], str] = str) -> str:
@@ -212,7 +212,7 @@ class Meter:
             if not is_short_format(spec):
                 raise ValueError(LONG_FORMAT)
         given = values if type(values) is tuple else (values,)
-        self.tick(8 * len(template) + 96 * len(given))
+        self.tick(16 * len(template) + 96 * len(given))
         self.weigh(given, shown=True)
         return str(self.made(template % given))
 
@@ -228,7 +228,7 @@ class Lazy:
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes something of for each item."""
         self._items, self._meter, self._units = iter(items), meter, 2 + width + (4 if type(items) is str else 0)
-        meter.tick(12 + 6 * width + (self._items.__sizeof__() >> 4))
+        meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
@@ -275,7 +275,7 @@ def size_of(part: Any) -> int:
     if type(part) in CONTAINERS | {range}:
         fit(len(part))
         return len(part)
-    return part.bit_length() >> 5 if type(part) is int else len(part) >> 2 if type(part) is str else 0
+    return part.bit_length() >> 4 if type(part) is int else len(part) >> 2 if type(part) is str else 0
 
 
 def search_cost(text: Any, part: Any) -> int:
