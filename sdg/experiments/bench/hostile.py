@@ -43,7 +43,10 @@ def rows(
     """A row a snippet. Raises CheckFailed at the end where a worker had to be killed or a side effect was seen."""
     try:
         snippets, data = read_json(corpus), world_of(corpus, world)
-        if type(snippets) is not list or not all(type(one) is dict and {"name", "code"} <= one.keys() for one in snippets):
+        listed = type(snippets) is list and all(
+            type(one) is dict and {"name", "code"} <= one.keys() for one in snippets
+        )
+        if not listed:
             raise ValueError(f"{corpus.name} is no list of snippets, each an object with name and code")
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
