@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import os
 import signal
 import socket
@@ -102,6 +103,9 @@ ACTIONS: Mapping[str, Any] = {
     "bomb": lambda folder: Bomb(),
     "function": lambda folder: os.system,
     "environment": lambda folder: dict(os.environ),
+    "torch cache": lambda folder: Path(
+        importlib.import_module("torch._inductor.runtime.cache_dir_utils").cache_dir()
+    ).is_dir(),
     "socket": lambda folder: socket.socket(),
     "program": lambda folder: subprocess.run(["true"], check=True),
     "write": lambda folder: Path(folder, "written").write_text("x"),

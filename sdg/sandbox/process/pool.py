@@ -355,7 +355,7 @@ def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
 def clean_environment() -> dict[str, str]:
     """The variables that a worker needs; one thread each."""
     kept = {name: text for name, text in os.environ.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)}
-    own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1"}
+    own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "TORCHINDUCTOR_CACHE_DIR": os.curdir}  # torch would make one
     return kept | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -167,6 +167,14 @@ def test_a_worker_s_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> 
         assert "canary" not in json.dumps(results(["environment"], pool=pool))
 
 
+def test_torch_looks_for_its_cache_where_a_worker_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine where torch never ran: it makes the folder when the first optimizer is made, and a worker can't."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with Pool(1) as pool:
+        assert results(["torch cache"], pool=pool) == {"torch cache": True}
+    assert list(tmp_path.iterdir()) == []
+
+
 @LINUX
 def test_workers_write_below_their_folders_and_nowhere_else(tmp_path: Path) -> None:
     """Not where another process finds what it runs or believes: compiled modules and kernels, banks, a run's folder."""
