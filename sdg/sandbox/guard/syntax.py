@@ -99,17 +99,17 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
         )
     tree: ast.Module = compile_tree(source, flags=ast.PyCF_ONLY_AST)
     level: list[tuple[ast.AST, int]] = [(tree, 0)]
-    for _ in range(MAX_NESTING + 1):
-        if not level:
-            return tree
-        if max(blocks for _, blocks in level) > MAX_BLOCKS:
-            break
+    depth = 0
+    while level and depth <= MAX_NESTING and max(blocks for _, blocks in level) <= MAX_BLOCKS:
+        depth += 1
         level = [
             (child, blocks + _BLOCKS.get(type(child), 0))
             for node, blocks in level
             for child in ast.iter_child_nodes(node)
             if type(child) not in _LEAVES and child._fields  # operators and contexts have none
         ]
+    if not level:
+        return tree
     raise Refused(
         f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep.",
         line=min(getattr(node, "lineno", 0) for node, _ in level),

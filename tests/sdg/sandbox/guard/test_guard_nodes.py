@@ -113,3 +113,17 @@ def test_loading_gives_no_warnings_and_no_bytes_of_plain_code() -> None:
     guarded = GUARD.load("def check():\n    return 1 is 1 and '\\d' == '\\\\d'\n")
     assert guarded({}) is True
     assert guarded.source.startswith("def check")
+
+
+def test_nesting_is_accepted_up_to_a_depth_and_refused_from_there_on() -> None:
+    def is_accepted(depth: int) -> bool:
+        try:
+            return GUARD.load(f"def check():\n    return {'[' * depth}{']' * depth} != 1\n")({}) is True
+        except Refused as error:
+            assert error.line == 2
+            return False
+
+    accepted = [is_accepted(depth) for depth in range(1, 80)]
+    assert accepted == sorted(accepted, reverse=True)
+    assert accepted[40]
+    assert not accepted[70]
