@@ -71,7 +71,7 @@ NEED_NO_LIBRARY = {"scripted", "random", "random-masked", "bot", *OTHERS, *VARIA
 
 SHOWN = (
     *("success_rate", "low", "high", "episodes", "steps_to_bot", "spl", "within_15", "within_20"),
-    *("success_at_one_interaction", "median_steps", "new_texts"),
+    *("bot_within_15", "success_at_one_interaction", "median_steps", "new_texts"),
 )
 
 

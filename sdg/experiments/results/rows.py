@@ -69,8 +69,9 @@ class Summary:
     """What an agent's episodes of a level (or of all) come to; rates in [0, 1], `low` and `high` Wilson's 95 % ends.
 
     `spl` is success weighted by path length with the bot's steps for the shortest (Anderson et al. 2018, capped at 1);
-    `within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps; None where the bot's
-    are unknown.
+    `within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps, `bot_within_15` is the
+    share in which the bot takes at most 1.5 times the agent's: two explorers that know as little as each other differ
+    by luck. None where the bot's are unknown.
     `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset between
     programs, that is what a limit of k would have given. `new_texts` is the share of instructions whose text was not
     among those grounded, `steps_to_bot` the median of steps over the bot's on the same seed; None where unknown.
@@ -89,6 +90,7 @@ class Summary:
     spl: float | None
     within_15: float | None
     within_20: float | None
+    bot_within_15: float | None
     success_at_one_interaction: float
     solved_by_interaction: tuple[int, ...]
     skill_calls: int
@@ -158,6 +160,9 @@ def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[s
         spl=statistics.fmean(paths) if paths else None,
         within_15=statistics.fmean(within[0]) if timed else None,
         within_20=statistics.fmean(within[1]) if timed else None,
+        bot_within_15=statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in timed)
+        if timed
+        else None,
         success_at_one_interaction=by_interaction[0] / len(rows),
         solved_by_interaction=by_interaction,
         skill_calls=sum(row.skill_calls for row in rows),

@@ -27,7 +27,7 @@ def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkey
     found = evidence.rows(agents=agents, steps=6 * 4000, **asked)
     assert [row["agent"] for row in found] == list(agents)
     by_name = {row["agent"]: row for row in found}
-    assert by_name["bot"]["spl"] == by_name["bot"]["within_15"] == 1
+    assert by_name["bot"]["spl"] == by_name["bot"]["within_15"] == by_name["bot"]["bot_within_15"] == 1
     assert by_name["scripted"]["success_rate"] == 1
     assert 0 < by_name["scripted"]["spl"] <= 1
     assert by_name["random-masked"]["spl"] < by_name["bot"]["spl"]
