@@ -21,7 +21,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
-from sdg.llm.model import Completion, LanguageModel, Message, Sampling
+from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
 from sdg.prompts.replies import cut_off, tidy
 from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused, extract_code
@@ -129,7 +129,12 @@ def deduce(
         session = _Session(
             world, planner, robot, toolkit, settings, programs=left, hands_back=left > 1 and restart is None
         )
-        interactions.append(session.interact(interactions[-1] if interactions else None))
+        try:
+            interactions.append(session.interact(interactions[-1] if interactions else None))
+        except NotRecorded:
+            if not interactions:
+                raise
+            break
         if robot.ending.done or (robot.ending.over and restart is None):
             break
         if not is_judged(world) and interactions[-1].cause == UNFINISHED:

@@ -79,5 +79,9 @@ class Unavailable(ModelError):
         self.after_seconds = after_seconds
 
 
+class NotRecorded(ModelError):
+    """A recording holds no reply to a question that came after others: learning ended otherwise than it did then."""
+
+
 class BudgetExceeded(ModelError):
     """The token or money budget is spent; what was finished before stays valid."""

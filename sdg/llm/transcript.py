@@ -19,7 +19,7 @@ from typing import Any
 
 from sdg.envs.files import MAX_LINE_BYTES, lock_to_append, read_lines
 from sdg.llm import exchange
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, NotRecorded, Sampling
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import hider
 
@@ -133,9 +133,10 @@ class RepliedInTurn(Replayed):
         return sampling.stage, sampling.seed
 
     def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
-        """Raises ModelError where none is left."""
+        """Raises NotRecorded where none is left."""
         if number > len(replies):
-            raise ModelError(f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for.")
+            told = f"{len(replies)} replies to {key}, one more is asked for."
+            raise NotRecorded(f"The transcript {self._path} has {told}")
         return replies[number - 1]
 
 

@@ -17,6 +17,7 @@ from sdg.envs.world import ActionValue
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis, SubgoalRow
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.asking import in_order
+from sdg.llm.model import NotRecorded
 from sdg.pipeline import records
 from sdg.pipeline.plan import Plan, Run, Task
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
@@ -155,6 +156,10 @@ class Attempts:
             )
         except HypothesisError as error:
             return replace(row, error=error.problem)
+        except NotRecorded as error:
+            if not attempt:
+                raise
+            return replace(row, error=str(error))
         goals = (SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in found.subgoals)
         return replace(row, subgoals=tuple(goals))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sdg.console import Quiet
 from sdg.llm.babylang.model import BabyLang
-from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.model import Completion, Message, NotRecorded, Sampling
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
 from sdg.skills.search.count_search import RandomSearch
@@ -79,6 +79,20 @@ def test_an_attempt_after_a_check_that_fails_is_told_of_it(tmp_path: Path) -> No
     assert "What was tried before" not in first
     assert "could not get past goal 2" in second
     assert causes[0] in second
+
+
+def test_a_hypothesis_whose_repair_was_not_recorded_is_not_verified_and_the_others_go_on(tmp_path: Path) -> None:
+    class Told(Scripted):
+        def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+            if "What was tried before" in messages[-1].content:
+                raise NotRecorded("the transcript has 0 replies")
+            return super().complete(messages, sampling=sampling)
+
+    plan = Plan(levels=("GoToLocal",), instructions=2, seed=0, retries=1, repairs=0)
+    with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
+        asked = {"model": Told(), "search": RandomSearch(), "progress": Quiet(), "parallel": backwards}
+        grounded = list(Pipeline(plan, folder, **asked).ground())
+    assert [row.cause for row in grounded] == ["no hypothesis: the transcript has 0 replies"] * 2
 
 
 def test_a_lost_worker_is_no_goal_s_fault(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ ERRORS = frozenset(
         "sdg.console:UserError",
         "sdg.llm.model:BudgetExceeded",
         "sdg.llm.model:ModelError",
+        "sdg.llm.model:NotRecorded",
         "sdg.storage.files:RunError",
         "sdg.storage.files:RunFolderError",
         "sdg.skills.library.library:LibraryError",

@@ -10,14 +10,14 @@ import pytest
 
 from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
 from sdg.deduction.deduce import MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
-from sdg.deduction.episode import MAX_RECORDED_CALLS, Episode, Interaction
+from sdg.deduction.episode import MAX_RECORDED_CALLS, UNFINISHED, Episode, Interaction
 from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import StepResult
 from sdg.gate.chain import GuardChain
 from sdg.gate.rules import RulesGuard
-from sdg.llm.model import Completion, Message, ModelError, Sampling
+from sdg.llm.model import Completion, Message, ModelError, NotRecorded, Sampling
 from sdg.prompts.sources import amend_source
 from tests.shared.scripted_skills import scripted_skills
 
@@ -218,6 +218,14 @@ def test_a_mission_done_wrongly_is_over() -> None:
 def test_a_model_that_is_gone_leaves_the_episode_unfinished() -> None:
     with pytest.raises(ModelError):
         play(ModelError("no reply after 3 tries"))
+
+
+def test_a_recording_that_holds_no_repair_ends_the_episode_alone() -> None:
+    """Skills that were learned otherwise than in the recorded run fail where those did not."""
+    episode, model, _ = play(fenced("def program():\n    pass\n"), NotRecorded("has 1 replies"))
+    assert (episode.success, episode.cause, len(episode.interactions), len(model.asked)) == (False, UNFINISHED, 1, 2)
+    with pytest.raises(NotRecorded):
+        play(NotRecorded("has 0 replies"))
 
 
 def test_settings_are_checked() -> None:
