@@ -10,6 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import typer
+
+from sdg.experiments.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("sdg", "examples", "tests", "docs")
@@ -25,6 +28,7 @@ USERS = re.compile(r"my_\w+\.py$")
 
 PATH = re.compile(r"(?<![\w./<-])((?:[\w.*-]+/)*[\w*-]+\.(?:py|md)|(?:[\w-]+/)+)(?![\w/])(?:::(\w+))?")
 COMMAND = re.compile(r"python -m ((?:sdg|examples)(?:\.\w+)+)")
+SDG = re.compile(r"(?:`|^ {4}(?:\$ )?|^\$ )sdg ([a-z][^`\n]*)", re.MULTILINE)
 DOTTED = re.compile(r"(?<![\w./])((?:sdg|envs|skills|experiments|examples)(?:\.[A-Za-z_]\w*)+)(?::(\w+))?")
 
 
@@ -107,6 +111,25 @@ def dead_commands(text: str) -> list[str]:
     return [f"python -m {name}" for name, file in files.items() if file and "__main__" not in _source(file)]
 
 
+def dead_options(text: str) -> list[str]:
+    """Commands and options of `sdg` in code of a text that there aren't; names of one's own and in capitals aside."""
+    dead = []
+    for said in SDG.findall(text):
+        command, words = typer.main.get_command(app), re.split(r"\s{2,}#?|[;|]", said)[0].split()
+        while words and hasattr(command, "list_commands"):
+            context = type(command).context_class(command)
+            if words[0] not in command.list_commands(context):
+                dead += [f"sdg {said}"] if re.fullmatch("[a-z0-9-]+", words[0]) else []
+                break
+            command, words = command.get_command(context, words[0]), words[1:]
+        else:
+            known = {"--help"}.union(*(each.opts + each.secondary_opts for each in command.params))
+            dead += [
+                f"sdg {said}: {each}" for each in re.findall(r"(?<!\S)--[\w-]+", " ".join(words)) if each not in known
+            ]
+    return dead
+
+
 def _source(file: Path) -> str:
     return "__main__" if file.stem == "__main__" else file.read_text("utf-8")
 
@@ -143,7 +166,7 @@ def texts() -> Iterator[tuple[str, int, str]]:
 def test_pages_and_docstrings_name_only_what_there_is() -> None:
     found = list(texts())
     assert len({path for path, _, _ in found}) > 300
-    finders = (dead_paths, dead_names, dead_commands)
+    finders = (dead_paths, dead_names, dead_commands, dead_options)
     dead = [f"{path}:{line}: {each}" for path, line, text in found for find in finders for each in find(text)]
     assert not dead, "these moved or never were:\n" + "\n".join(dead)
 
@@ -178,3 +201,15 @@ def test_dead_names_are_found(text: str, dead: list[str]) -> None:
 def test_dead_commands_are_found() -> None:
     text = "`python -m sdg.experiments.cli.main`, python -m sdg, python -m sdg.envs.world"
     assert dead_commands(text) == ["python -m sdg.envs.world"]
+
+
+@pytest.mark.parametrize(
+    ("text", "dead"),
+    [
+        ("`sdg bench gate --draws 8 --json` and `sdg bench NAME --help`; `sdg run` | `sdg mine`", ["sdg mine"]),
+        ("(`sdg bench fig4`, five seeds)", ["sdg bench fig4"]),
+        ("    $ sdg bench my_benchmarks:missions --count 2\n    sdg show --nothing  # shows", ["sdg show --nothing"]),
+    ],
+)
+def test_dead_commands_and_options_of_sdg_are_found(text: str, dead: list[str]) -> None:
+    assert [each.partition("  ")[0].partition(":")[0] for each in dead_options(text)] == dead
