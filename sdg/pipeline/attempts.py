@@ -233,9 +233,11 @@ def best_of(
 
 
 def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: int) -> Verification | None:
-    """The verification of the last attempt at a task among those numbered below `before`."""
-    rows = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
-    return next((row for row in rows if row is not None), None)
+    """The verification of the last attempt at a task among those numbered below `before`; one that had no hypothesis
+    or lost its worker stands behind the others."""
+    tried = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
+    rows = [row for row in tried if row is not None]
+    return next((row for row in rows if row.subgoals), rows[0] if rows else None)
 
 
 def _recorded(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
