@@ -12,7 +12,6 @@ from itertools import chain, repeat
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
-from sdg.sandbox.guard.errors import TooLarge
 from sdg.sandbox.guard.meter import (
     CONTAINERS,
     DICTS,
@@ -24,6 +23,7 @@ from sdg.sandbox.guard.meter import (
     Defaults,
     Lazy,
     Meter,
+    few,
     fit,
     search_cost,
     size_of,
@@ -53,7 +53,7 @@ class Library(Meter):
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
-            "e": lambda part, first: _few(part) if tick(128) else None,
+            "e": lambda part, first: few(part) if tick(128) else None,
             "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,
@@ -108,7 +108,7 @@ class Library(Meter):
     def _operators(self) -> dict[str, Any]:
         made: dict[str, Any] = {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
-            ".slice": lambda *bounds: slice(*map(_few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
+            ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".enter": self.enter, ".leave": self.leave, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
             ".rows": lambda items: map(self.bulk, items),
@@ -138,6 +138,9 @@ class Library(Meter):
                 return self.percent(left, right)
             if in_place and type(left) in (list, deque):
                 right = self.bulk(right) if name == "add" else right
+            if in_place and name == "or_" and type(left) in (dict, Defaults) and type(right) not in HASHED:
+                self.update(left, right)
+                return left
             self._charge(name, left, right)
             value = function(left, right)
             return value if value is left else self.made(value)
@@ -229,10 +232,10 @@ class Library(Meter):
             "pow": lambda base, exponent, modulus=None: (
                 self.calls[".pow"](base, exponent)
                 if modulus is None
-                else self.tick(64) and pow(*map(_few, (base, exponent, modulus), repeat(_SMALL)))
+                else self.tick(64) and pow(*map(few, (base, exponent, modulus), repeat(_SMALL)))
             ),
             "print": lambda *values, sep=" ", end="", flush=False: None,
-            "range": lambda *bounds: range(*map(_few, bounds, repeat(MAX_KEY))),
+            "range": lambda *bounds: range(*map(few, bounds, repeat(MAX_KEY))),
             "repr": lambda value: self.text(value, repr),
             "reversed": lambda items: self.lazy(reversed(items)),
             "sorted": self.sorted,
@@ -341,6 +344,7 @@ class Library(Meter):
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict or a Counter, whose counts are numbers."""
+        more = () if more is None and type(items) is Counter else more
         given: Any = self.bulk(more) if type(more) not in DICTS else self.keys(more)
         if type(more) not in DICTS and type(items) is Counter:
             given = Counter(self.keys(given))
@@ -371,12 +375,6 @@ def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
     """Where it is. The errors of list and deque would write out what was wanted, whatever it is."""
     begin, end, _ = slice(start, stop).indices(len(items))
     return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
-
-
-def _few(number: Any, most: int = 1000) -> Any:
-    if type(number) is int and not -most <= number <= most:
-        raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
-    return number
 
 
 def _dispatch(name: str, row: dict[type, Method]) -> Method:

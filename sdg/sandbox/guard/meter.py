@@ -214,7 +214,7 @@ class Meter:
         given = values if type(values) is tuple else (values,)
         self.tick(16 * len(template) + 96 * len(given))
         self.weigh(given, shown=True)
-        return str(self.made(template % given))
+        return str(self.made(template % values))
 
 
 class Lazy:
@@ -268,6 +268,13 @@ def fit(size: int, kind: type = list) -> None:
     if size > most:
         told = size if size < 10**9 else "over 10**9"
         raise TooLarge(f"the result would have {told} {what}; at most {most} are allowed")
+
+
+def few(number: Any, most: int = 1000) -> Any:
+    """A number for C code that works as long as it is large. Raises `TooLarge`."""
+    if type(number) is int and not -most <= number <= most:
+        raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
+    return number
 
 
 def size_of(part: Any) -> int:

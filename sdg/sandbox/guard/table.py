@@ -74,7 +74,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
               "rjust rpartition rstrip startswith strip swapcase title upper zfill",
     },
     list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".b": "extend"},
-    tuple: {"w": "count index"},
+    tuple: {"w": "count index"}, range: {"sw": "count index"},
     dict: _DICT, Counter: _DICT, Defaults: _DICT,
     set: _SET | {
         ".": "clear", "o": "pop", ".k": "add discard remove",

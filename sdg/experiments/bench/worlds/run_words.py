@@ -15,7 +15,7 @@ from typing import Any
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
 from sdg.envs.files import read_file
-from sdg.experiments.config.assembly import library_of, planner_of
+from sdg.experiments.config.assembly import language_model, library_of, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
@@ -49,8 +49,8 @@ class RunWords:
 
     @property
     def agent(self) -> str:
-        """The model's name."""
-        return f"words-of-{self.config.model.name or self.config.model.kind}"
+        """The model's name: the recorded one's where a recording speaks."""
+        return f"words-of-{language_model(self.config, None).name}"
 
     @property
     def library(self) -> Path:

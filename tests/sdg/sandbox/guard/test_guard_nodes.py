@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -126,3 +127,17 @@ def test_nesting_is_accepted_up_to_a_depth_and_refused_from_there_on() -> None:
     assert accepted == sorted(accepted, reverse=True)
     assert accepted[40]
     assert not accepted[70]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["'3' % [1]", "'' % {'a': 1}", "'%s' % [1, 2]", "range(4).count('a')", "range(4).index(2)", "dict(Counter(None))"],
+)
+def test_what_is_rarely_written_is_answered_as_python_does(expression: str) -> None:
+    source = f"from collections import Counter\ndef check():\n    return {expression}\n"
+    assert Guard({}).load(source)({}) == eval(expression, {"Counter": Counter})
+
+
+def test_a_dict_takes_pairs_in_place() -> None:
+    source = "def check():\n    d = {'a': 1}\n    same = d\n    d |= [('b', 2)]\n    d |= ''\n    return same\n"
+    assert Guard({}).load(source)({}) == {"a": 1, "b": 2}
