@@ -50,7 +50,7 @@ class RunWords:
     @property
     def agent(self) -> str:
         """The model's name: the recorded one's where a recording speaks."""
-        return f"words-of-{language_model(self.config, None).name}"
+        return f"words-of-{self.config.model.name or language_model(self.config, None).name}"
 
     @property
     def library(self) -> Path:
