@@ -62,7 +62,7 @@ def plan_of(config: RunConfig) -> Plan:
     )
 
 
-def language_model(config: RunConfig, folder: Path) -> LanguageModel:
+def language_model(config: RunConfig, folder: Path | None) -> LanguageModel:
     """The config's model with its wrappers: cache, budget ledger and transcript lie in the run folder."""
     return build(model_settings(config, folder))
 
