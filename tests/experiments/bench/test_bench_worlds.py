@@ -18,7 +18,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
 from sdg.experiments.bench.worlds.command import FIELDS, rows
 from sdg.experiments.bench.worlds.playing import play
-from sdg.experiments.bench.worlds.run_words import programs_of
+from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
 from sdg.experiments.bench.worlds.words import WORDS
 from sdg.gate.verdict import Command
 from sdg.skills.checks.check import compile_check
@@ -154,6 +154,16 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
     (kept,) = tmp_path.glob("words-*")
     assert not (kept / "asked.jsonl").exists()
     assert {each["program"] for each in read_journal(kept / "played.jsonl")} == {program}
+
+
+def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_path: Path) -> None:
+    run, here = run_folder(tmp_path / "run"), "http://127.0.0.1:1/v1"
+    words = RunWords.open(
+        run, tmp_path, llm="openai:other", base_url=here, assignments=("model.timeout_seconds=7", "processes=1")
+    )
+    model = words.config.model
+    assert (model.kind, model.name, model.base_url, model.transcript) == ("openai", "other", here, None)
+    assert (model.timeout_seconds, words.config.processes, words.agent) == (7, 1, "words-of-other")
 
 
 def test_a_program_that_did_it_comes_before_the_first() -> None:

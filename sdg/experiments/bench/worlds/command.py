@@ -56,6 +56,8 @@ def rows(
     steps: Annotated[int, typer.Option(min=0, help="environment steps; those of the words by default")] = 0,
     run: Annotated[str, typer.Option(metavar="DIR", help="a run folder, whose words alone are measured")] = "",
     llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="who is asked in place of the run's model")] = "",
+    base_url: options.BaseUrl = "",
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     out: options.Out = None,
 ) -> list[Row]:
     """The rows. Raises UserError for worlds, levels or agents that there aren't."""
@@ -67,7 +69,8 @@ def rows(
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
     folder, found = Path(out or "runs/worlds"), []
     if run:
-        return _measure_run(RunWords.open(Path(run), folder, llm=llm), levels, episodes=episodes, seed=seed)
+        words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
+        return _measure_run(words, levels, episodes=episodes, seed=seed)
     for world in worlds:
         chosen = [domain(world).level_name(level) for level in levels or domain(world).levels()]
         for agent in agents:

@@ -37,11 +37,14 @@ class RunWords:
     folder: Path
 
     @classmethod
-    def open(cls, run: Path, folder: Path, *, llm: str = "") -> RunWords:
+    def open(
+        cls, run: Path, folder: Path, *, llm: str = "", base_url: str = "", assignments: Iterable[str] = ()
+    ) -> RunWords:
         """The words of a finished run; `llm` is asked in place of its model. Raises UserError where none is."""
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
-        asked = [f"model.{key}={value}" for key, value in settings_of(llm).items()] if llm else []
+        named = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
+        asked = [*(f"model.{key}={value}" for key, value in named.items()), *assignments]
         learned = hashlib.sha256(read_file(run / "library" / "library.json")).hexdigest()
         found = cls(run, load(run / "config.yaml", overlay=asked), folder / f"words-{learned[:8]}")
         found.folder.mkdir(parents=True, exist_ok=True)
