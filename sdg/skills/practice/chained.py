@@ -22,7 +22,7 @@ class ChainedPractice(PracticeEnv):
 
     A subgoal that failed is always replaced, as is one that is impossible there by what was perceived, or done already.
     A body is lost when nothing at all is possible for it any more, whatever it is asked, and something was when its
-    subgoal began. `lost` keeps up to MOST_LOST such moments: getting up again is practised from there.
+    subgoal began.
     """
 
     def __init__(self, *args: Any, redraw: float, **keywords: Any) -> None:
