@@ -13,7 +13,6 @@ from typing import Any
 from sdg.envs.domains import domain
 from sdg.skills.learning.by_hand import SkillSpec, check_that
 from sdg.skills.learning.train import TrainSettings
-from sdg.skills.subgoal import CheckFunction
 
 COLOURS = ("red", "green", "blue", "yellow")
 
@@ -107,24 +106,7 @@ ANT = Words(
     ),
 )  # fmt: skip
 
-BEHIND = """
-    names = pair.replace(" from ", " to ").split(" to ")
-    block, other = [each for name in names for each in get_blocks() + get_spots() if each.name == name]
-    x, y = other.x - block.x, other.y - block.y
-    if " from " in pair:
-        x, y = -x, -y
-    tip = get_fingertip()
-    far = (x ** 2 + y ** 2) ** 0.5
-    behind = ((block.x - tip[0]) * x + (block.y - tip[1]) * y) / far
-    across = abs((block.x - tip[0]) * y - (block.y - tip[1]) * x) / far
-"""
-"""How many metres the fingertip is behind the block of `pair`, seen from where it is to go, and beside that line."""
-
-PUSH = Template(f"""
-def is_behind(pair):{BEHIND}
-    return behind >= 0 and across <= 5 * behind and distance(names[0]) <= 0.16
-
-
+PUSH = Template("""
 def program():
     for verb, block, other, near in $actions:
         pair = block + (" from " if verb == "away" else " to ") + other
@@ -137,15 +119,15 @@ def program():
                 done = distance(pair) <= near
             if done:
                 break
-            if verb == "touch" or distance(block) > 0.25:
+            if verb == "touch" or distance(block) > 0.14:
                 touch(block)
-            elif not is_behind(pair) or not push(pair):
-                get_behind(pair)
+            else:
+                push(pair)
 """)
 
 
 def table_program(mission: str) -> str:
-    """Touch the block, get behind it, push it a little, and so on until it is where it should be."""
+    """Touch the block, push it a little, and so on until it is where it should be."""
     from sdg.envs.table.language import THINGS, actions_of
     from sdg.envs.table.world import AWAY, BESIDE, ON, TOUCH
 
@@ -168,17 +150,8 @@ TABLE = Words(
             arguments=tuple(f"{colour} block" for colour in COLOURS),
         ),
         SkillSpec(
-            "get_behind", "get behind a block, to push it the way that a pair says",
-            CheckFunction("reached", f"""
-def reached():
-    pair = "{_PAIRS[0]}"{BEHIND}
-    return behind >= 0.06 and distance(names[0]) <= 0.12
-"""),
-            100, 400_000, after=("touch",), arguments=_PAIRS, init="touch",
-        ),
-        SkillSpec(
             "push", "push a block a little the way that a pair says", check_that(f'progress("{_PAIRS[0]}") >= 0.02'),
-            60, 600_000, after=("touch", "get_behind"), arguments=_PAIRS, init="get_behind",
+            60, 600_000, after=("touch",), arguments=_PAIRS, init="touch",
         ),
     ),
     level="PushNextTo",
