@@ -9,8 +9,12 @@ with D a description as BabyAI writes it (BabyAI, section 3). Locations are thos
 from __future__ import annotations
 
 import difflib
+import json
 import random
 import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from minigrid.envs.babyai.core import verifier
@@ -18,6 +22,9 @@ from minigrid.envs.babyai.core import verifier
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import ANY
 from sdg.envs.babyai.perception.description import parse as parse_description
+
+BY_HAND = "said_by_hand.json"
+"""The missions that somebody said in words of their own; `BossLevel:by-hand` plays them."""
 
 _LOCATIONS = (None, "left", "right", "front", "behind")
 _MAX_LENGTH = 500
@@ -133,6 +140,19 @@ _COLOURS = {"grey": ("grey", "gray")}
 _DESCRIPTION = re.compile(
     rf"(?P<article>an?|the) (?:(?P<colour>\w+) )??(?P<noun>{'|'.join(_NOUNS)})(?: (?P<place>{'|'.join(_PLACES)}))?"
 )
+
+
+def said_by_hand(mission: str) -> str:
+    """The mission as somebody said it who knew neither prompts nor skills. ValueError for one that nobody said."""
+    if mission not in (said := _said_by_hand()):
+        raise ValueError(f"nobody has said {mission!r} in words of their own: {BY_HAND} holds {len(said)} missions")
+    return said[mission]
+
+
+@cache
+def _said_by_hand() -> Mapping[str, str]:
+    said: Mapping[str, str] = json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
+    return said
 
 
 def paraphrase(mission: str, seed: int) -> str:

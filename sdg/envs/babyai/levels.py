@@ -9,8 +9,9 @@ PAPER_LEVELS: tuple[str, ...] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open
 """The six levels of SDG's table 1, in its order."""
 
 
-ENGLISH = ":english"
-"""Behind a level's name: the same level, its missions in free English (`sdg.envs.babyai.language`)."""
+ENGLISH, BY_HAND = ":english", ":by-hand"
+"""Behind a level's name: the same level, its missions in free English (`sdg.envs.babyai.language`), by templates or in
+the words of a person."""
 
 
 @cache
@@ -30,9 +31,9 @@ def all_levels() -> tuple[str, ...]:
 def level_name(name: str) -> str:
     """The short form of a level's name or id. ValueError with close matches when there is no such level."""
     said = name.strip() if isinstance(name, str) else ""
-    short = said.removesuffix(ENGLISH).removeprefix("BabyAI-").removesuffix("-v0")
+    short = _plain(said).removeprefix("BabyAI-").removesuffix("-v0")
     if short in _ids():
-        return short + (ENGLISH if said.endswith(ENGLISH) else "")
+        return short + said.removeprefix(_plain(said))
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
     raise ValueError(f"there is no BabyAI level {name!r}; {hint}")
@@ -40,7 +41,11 @@ def level_name(name: str) -> str:
 
 def gym_id(name: str) -> str:
     """The id under which minigrid registers a level. ValueError when there is no such level."""
-    return _ids()[level_name(name).removesuffix(ENGLISH)]
+    return _ids()[_plain(level_name(name))]
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(ENGLISH).removesuffix(BY_HAND)
 
 
 _NAMES = """

@@ -6,7 +6,7 @@ import pytest
 
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.grammar import parse
-from sdg.envs.babyai.language import paraphrase
+from sdg.envs.babyai.language import paraphrase, said_by_hand
 from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, level_name
 from sdg.envs.babyai.world import instruction, instructions
 
@@ -38,3 +38,11 @@ def test_it_is_a_level_of_its_own_with_the_same_layouts_and_judge() -> None:
     assert free.text == paraphrase(plain.text, plain.seed) != plain.text
     assert bot_actions("GoToLocal:english", plain.seed) == bot_actions("GoToLocal", plain.seed) is not None
     assert paraphrase("fly to the moon", 1) == "fly to the moon"
+
+
+def test_missions_of_the_published_set_were_said_by_hand_and_no_others() -> None:
+    said = instructions("BossLevel:by-hand", split="evaluation", count=30, seed=172)
+    assert len({each.text for each in said}) == 30
+    assert bot_actions("BossLevel:by-hand", said[0].seed) == bot_actions("BossLevel", said[0].seed) is not None
+    with pytest.raises(ValueError, match="nobody has said 'go to the moon'"):
+        said_by_hand("go to the moon")

@@ -1,0 +1,246 @@
+"""Transcripts: what is recorded, hidden and replayed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from base64 import b64encode, urlsafe_b64encode
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from sdg.envs import files
+from sdg.envs.files import compress_lines
+from sdg.llm import transcript
+from sdg.llm.budget import Budgeted, BudgetLimits, Prices
+from sdg.llm.cache import Cached
+from sdg.llm.model import Message, ModelError, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
+from sdg.llm.secrets import hider
+from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
+from tests.sdg.llm.faulty import Faulty
+from tests.sdg.llm.scripted import Scripted, ask
+
+
+def test_a_transcript_replays_what_was_said_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one", "two", ModelError("down"), "four"), path)
+    assert [ask(recorded), ask(recorded)] == ["one", "two"]
+    with pytest.raises(ModelError, match="down"):
+        ask(recorded, "other")
+    ask(recorded, "hi", seed=5)
+    replayed = Replayed(path)
+    assert replayed.name == "scripted"
+    assert [ask(replayed), ask(replayed), ask(replayed)] == ["one", "two", "two"]
+    with pytest.raises(ModelError, match="down"):
+        ask(replayed, "other")
+    assert ask(replayed, "hi", seed=5) == "four"
+    with pytest.raises(ModelError, match="has no reply"):
+        ask(replayed, "never asked")
+
+
+def test_replies_can_be_given_in_turn_whatever_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("one", "two", ModelError("down"), "four"), path)
+    for seed in (0, 5, 0, 0):
+        with suppress(ModelError):
+            ask(recorded, f"hi {seed}", seed=seed)
+    in_turn = RepliedInTurn(path)
+    assert [ask(in_turn, "other words"), ask(in_turn, "more", seed=5)] == ["one", "two"]
+    with pytest.raises(ModelError, match="down"):
+        ask(in_turn, "other")
+    assert ask(in_turn) == "four"
+    with pytest.raises(ModelError, match="has 3 replies"):
+        ask(in_turn)
+    with pytest.raises(ModelError, match="has 0 replies"):
+        ask(in_turn, seed=6)
+
+
+def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one"), path))
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    assert len(list(entries(path))) == 1
+    ask(Recorded(Scripted("two"), path), "again")
+    assert [entry["reply"]["text"] for entry in entries(path)] == ["one", "two"]
+    assert path.read_bytes().startswith(whole)
+
+
+def append_many(path: Path, who: int) -> None:
+    recorded = Recorded(Scripted("reply " * 20_000), path)
+    for number in range(20):
+        ask(recorded, f"{who}/{number}", seed=who)
+
+
+def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append_many, args=(path, who)) for who in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+        assert writer.exitcode == 0
+    asked = [entry["messages"][0]["content"] for entry in entries(path)]
+    assert sorted(asked) == sorted(f"{who}/{number}" for who in range(4) for number in range(20))
+    for who in range(4):
+        own = [each for each in asked if each.startswith(f"{who}/")]
+        assert own == [f"{who}/{number}" for number in range(20)]
+
+
+def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Cached(Scripted("one", "two"), tmp_path / "replies.sqlite"), path)
+    message = (Message("user", "hi"),)
+    for stage in ("hypothesize", "solve"):
+        assert recorded.complete(message, sampling=Sampling(stage=stage)).text == "one"
+    assert [entry["stage"] for entry in entries(path)] == ["hypothesize", "solve"]
+    assert len({entry["key"] for entry in entries(path)}) == 1
+    assert ask(Replayed(path)) == "one"
+
+
+HOSTILE = "go to the blue \ud800 key\u2028\n"
+
+
+def test_a_compressed_transcript_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    texts = [f"{HOSTILE}{number}" for number in range(3)]
+    ask(Recorded(Scripted("one"), path), texts[0])
+    path.write_bytes(path.read_bytes() + b'{"schema":3,"torn')
+    compress_lines(path)
+    assert not path.exists()
+    ask(Recorded(Scripted("two"), path), texts[1])
+    assert [entry["messages"][0]["content"] for entry in entries(path)] == texts[:2]
+    plain = path.read_bytes()
+    compress_lines(path)
+    path.write_bytes(plain)  # as a kill leaves it that came before the file was removed
+    compress_lines(path)
+    ask(Recorded(Scripted("three"), path), texts[2])
+    for place in (path, path.with_name("transcript.jsonl.xz")):
+        replayed = Replayed(place)
+        assert [ask(replayed, text) for text in texts[:2]] == ["one", "two"]
+    assert ask(Replayed(path), texts[2]) == "three"
+
+
+def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one"), path))
+    compress_lines(path)
+    packed = tmp_path / "transcript.jsonl.xz"
+    whole = packed.read_bytes()
+    for data in (whole[:-9], b"no archive", whole[:40] + b"?" + whole[41:]):
+        packed.write_bytes(data)
+        with pytest.raises(ModelError, match="can't be read: it is a damaged archive"):
+            Replayed(path)
+    packed.write_bytes(whole)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 200)
+    with pytest.raises(ModelError, match=r"can't be read: it (unpacks to more|is too large)"):
+        Replayed(path)
+
+
+def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one" * 500), path))
+    monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
+    with pytest.raises(ModelError, match=r"Line 1 of .* at most 1000 are read"):
+        Replayed(path)
+    before = path.read_bytes()
+    with pytest.raises(ModelError, match="isn't recorded: at most 1000"):
+        ask(Recorded(Scripted("two" * 500), path))
+    assert path.read_bytes() == before
+
+
+def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text('{"schema": 1, "key": "abc", "messages": [], "reply": {"text": "hi"}}\n')
+    before = path.read_bytes()
+    for use in (lambda: Replayed(path), lambda: ask(Recorded(Scripted("one"), path))):
+        with pytest.raises(ModelError, match="has schema 1, this version's is 3: replay it with the version"):
+            use()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"schema": 3}',
+        '{"schema":3,"key":"k","messages":[{"role":"user","content":["x"]}],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","messages":[7],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","messages":[],"reply":{"text":[7]}}',
+        "[7]",
+        "[" * 50_000,
+    ],
+)
+def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one"), path))
+    path.write_bytes(line.encode() + b"\n" + path.read_bytes())
+    with pytest.raises(ModelError, match="Line 1"):
+        Replayed(path)
+    with pytest.raises(ModelError, match="can't be read"):
+        Replayed(tmp_path / "missing.jsonl")
+
+
+def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("my own last line")
+    link = tmp_path / "link"
+    link.symlink_to(victim)
+    with pytest.raises(ModelError, match="it is a link"):
+        ask(Recorded(Scripted("one"), link))
+    with pytest.raises(ModelError, match="it is a link"):
+        ask(Budgeted(Scripted("one"), BudgetLimits(tokens=9), prices=Prices(), ledger=link))
+    assert victim.read_text() == "my own last line"
+
+
+def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    recorded = Recorded(Scripted("my-own-key and sk-abcdefghijklmnop1234"), path, secrets=["my-own-key"])
+    ask(recorded, "Bearer abcdefgh12345678 is what I send")
+    said = path.read_text()
+    assert "my-own-key" not in said
+    assert "sk-abc" not in said
+    assert "abcdefgh12345678" not in said
+    assert said.count("[redacted]") == 3
+
+
+KEY = "Canary/4711+not=usual"
+DISGUISES = {
+    "itself": KEY,
+    "upper case": KEY.upper(),
+    "cut short": KEY[:-1],
+    "backwards": KEY[::-1],
+    "spaced": " ".join(KEY),
+    "percent": quote(KEY, safe=""),
+    "hex": KEY.encode().hex(),
+    **{f"base64 after {n}": b64encode(b"x" * n + KEY.encode() + b"y").decode() for n in range(4)},
+    "urlsafe base64": urlsafe_b64encode(KEY.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_key_in_disguise_is_hidden_too(disguise: str) -> None:
+    hidden = hider([KEY, ""], mark="[]")(f"before {DISGUISES[disguise]} after")
+    assert "[]" in hidden
+    assert len(hidden) <= len("before xxxx[]xxxx after")
+    assert hider(["abc", ""], mark="[]")("abcdef") == "abcdef"
+
+
+def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="can't be written"):
+        ask(Recorded(Scripted("one"), tmp_path / "no" / "such" / "folder.jsonl"))
+
+
+def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    recorded = Recorded(Faulty(build(ModelSettings(cache=tmp_path / "c.sqlite")), rate=0.5), path)
+    texts = [ask(recorded, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)]
+    replayed = build(ModelSettings("replay", transcript=path))
+    assert [
+        ask(replayed, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)
+    ] == texts
+    assert json.loads(path.read_text().splitlines()[-1])["model"].startswith("babylang (rule-based")
