@@ -21,8 +21,14 @@ from sdg.envs.world_rows import world_of
 
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 TYPES = ("door", "key", "ball", "box", "goal", "lava")
+WALL = 2
 STATES = ("open", "closed", "locked")
 VIEW = 7
+HERE = VIEW * VIEW
+"""The number of what lies where the agent stands, behind those of the cells in view."""
+HEADINGS = ("east", "south", "west", "north")
+Cell = tuple[int, int]
+"""Two counts of cells: forward and right of the agent, or east and south of where the episode began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +48,24 @@ class Thing:
 class GridPerception(PlainPerception):
     """A snapshot of the view: `things` in it, nearest first, what is ahead, where the agent is from where it began."""
 
-    api = ("get_things", "get_carried", "get_front", "is_blocked", "get_position", "get_start_position")
+    api = (
+        *("get_things", "get_carried", "get_front", "get_walls", "is_blocked"),
+        *("get_position", "get_heading", "get_start_position"),
+    )
 
-    def __init__(self, things: Sequence[Thing], *, blocked: bool, at: tuple[int, int], began: Any, steps: int) -> None:
+    def __init__(
+        self,
+        things: Sequence[Thing],
+        walls: Sequence[Cell],
+        *,
+        blocked: bool,
+        at: Cell,
+        heading: int,
+        began: Any,
+        steps: int,
+    ) -> None:
         self.things, self._blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
+        self.walls, self._heading = tuple(walls), HEADINGS[heading]
 
     def get_things(self) -> list[Thing]:
         """The things in view, nearest first; what is carried isn't among them."""
@@ -59,17 +79,25 @@ class GridPerception(PlainPerception):
         """The thing in the cell right in front of the agent, or None."""
         return next((thing for thing in self.get_things() if (thing.forward, thing.right) == (1, 0)), None)
 
+    def get_walls(self) -> list[Cell]:
+        """The cells in view that are wall, each as (forward, right)."""
+        return list(self.walls)
+
     def is_blocked(self) -> bool:
         """Whether the agent can't go forward: a wall, a closed door or a thing is in front."""
         return self._blocked
 
-    def get_position(self) -> tuple[int, int]:
+    def get_position(self) -> Cell:
         """Where the agent is, in cells to the east and to the south of where the episode began."""
         return self._at
 
-    def get_start_position(self) -> tuple[int, int]:
+    def get_heading(self) -> str:
+        """Where the agent looks: "east", "south", "west" or "north"."""
+        return self._heading
+
+    def get_start_position(self) -> Cell:
         """What get_position() gave when the current subgoal began."""
-        began: tuple[int, int] = self._began
+        began: Cell = self._began
         return began
 
     def elements(self) -> Sequence[Thing]:
@@ -78,7 +106,8 @@ class GridPerception(PlainPerception):
 
     def describe(self) -> str:
         """The snapshot in a few lines."""
-        where = f"The agent is at {self._at}, {'blocked' if self._blocked else 'free to go forward'}."
+        way = "blocked" if self._blocked else "free to go forward"
+        where = f"The agent is at {self._at}, looks {self._heading} and is {way}."
         lines = [
             f"- {thing.name}, {thing.state + ', ' if thing.state else ''}"
             + ("carried" if thing.held else f"{thing.forward} forward, {thing.right} right")
@@ -100,7 +129,7 @@ class Grid(PlainWorld):
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed."""
-        self._env.reset(seed=seed)
+        self._image = self._env.reset(seed=seed)[0]["image"]
         self.steps, self.mission, self.max_steps = 0, str(self._env.mission), int(self._env.max_steps)
         self._start = self._place()
         self.begin_subgoal()
@@ -111,27 +140,34 @@ class Grid(PlainWorld):
             raise RuntimeError("reset the world before stepping in it")
         if int(action) not in range(len(ACTIONS)):
             raise ValueError(f"actions are 0 to {len(ACTIONS) - 1}, not {action}")
-        _, reward, terminated, truncated, _ = self._env.step(int(action))
+        observation, reward, terminated, truncated, _ = self._env.step(int(action))
+        self._image = observation["image"]
         self.steps += 1
         return StepResult(float(reward), bool(terminated), bool(truncated) and not self.lift_time_limit)
 
-    def _place(self) -> tuple[int, int]:
+    def _place(self) -> Cell:
         x, y = self._env.agent_pos
         return int(x), int(y)
 
-    def perception_since(self, began: tuple[int, int]) -> GridPerception:
+    def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
         (x, y), (x0, y0) = self._place(), self._start
         cell = self._env.grid.get(*self._env.front_pos)
         blocked = cell is not None and not cell.can_overlap()
         return GridPerception(
-            self._things(), blocked=blocked, at=(x - x0, y - y0), began=(began[0] - x0, began[1] - y0), steps=self.steps
+            self._things(),
+            [_ahead(*each) for each in np.argwhere(self._image[:, :, 0] == WALL).tolist()],
+            blocked=blocked,
+            at=(x - x0, y - y0),
+            heading=int(self._env.agent_dir),
+            began=(began[0] - x0, began[1] - y0),
+            steps=self.steps,
         )
 
     def _things(self) -> list[Thing]:
         from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
 
-        image, found = self._env.gen_obs()["image"], list[Thing]()
+        image, found = self._image, list[Thing]()
         for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
             kind, colour, state = (int(value) for value in image[column, row])
             if IDX_TO_OBJECT[kind] not in TYPES:
@@ -139,8 +175,11 @@ class Grid(PlainWorld):
             held = (column, row) == (VIEW // 2, VIEW - 1)
             name = f"{IDX_TO_COLOR[colour]} {IDX_TO_OBJECT[kind]}"
             said = STATES[state] if IDX_TO_OBJECT[kind] == "door" else ""
-            place = (0, 0) if held else (VIEW - 1 - row, column - VIEW // 2)
+            place = (0, 0) if held else _ahead(column, row)
             found.append(Thing(VIEW * row + column, name, name.split()[1], name.split()[0], said, *place, held))
+        if (under := self._env.grid.get(*self._env.agent_pos)) is not None and under.type in TYPES:
+            said = "open" if under.type == "door" else ""
+            found.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, said, 0, 0))
         return sorted(found, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
 
     def begin_subgoal(self) -> None:
@@ -149,17 +188,23 @@ class Grid(PlainWorld):
 
     def keep(self) -> Any:
         """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        return copy.deepcopy(self._env), self.mission, self.steps, self.began, self._start, self.max_steps
+        told = (self._image, self.mission, self.steps, self.began, self._start, self.max_steps)
+        return copy.deepcopy(self._env), *told
 
     def restore(self, moment: Any) -> None:
         """Go on from a moment."""
-        env, self.mission, self.steps, self.began, self._start, self.max_steps = moment
+        env, self._image, self.mission, self.steps, self.began, self._start, self.max_steps = moment
         self._env = copy.deepcopy(env)
 
     def render(self) -> np.ndarray:
         """The environment's own picture."""
         picture: np.ndarray = self._env.get_frame(tile_size=16)
         return picture
+
+
+def _ahead(column: int, row: int) -> Cell:
+    """A cell of the view as (forward, right)."""
+    return VIEW - 1 - row, column - VIEW // 2
 
 
 ACTIONS = tuple(
@@ -198,10 +243,10 @@ class GridLanguage(NamedThings):
 
 class GridInputs(PlainInputs):
     """For each cell in view: what it is, whether it is what the argument names, how a door stands; the same of the
-    hand, and what is right ahead."""
+    hand and of where the agent stands, and what is right ahead."""
 
-    planes = len(TYPES) + 1 + len(STATES)
-    size, actions = VIEW * VIEW * planes + 1, len(ACTIONS)
+    planes = len(TYPES) + 1 + len(STATES) + 1
+    size, actions = (HERE + 1) * planes + 1, len(ACTIONS)
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row; there is one frame."""
@@ -209,7 +254,9 @@ class GridInputs(PlainInputs):
         named = GRID_LANGUAGE.description_of(target)
         asked = {id(each) for each in GRID_LANGUAGE.resolve(named, seen.things)} if named else set()
         out[:] = 0
-        cells = out[:-1].reshape(VIEW * VIEW, self.planes)
+        cells = out[:-1].reshape(HERE + 1, self.planes)
+        for forward, right in seen.walls:
+            cells[VIEW * (VIEW - 1 - forward) + right + VIEW // 2, -1] = 1
         for thing in seen.things:
             cells[thing.id, TYPES.index(thing.type)] = 1
             cells[thing.id, len(TYPES)] = id(thing) in asked
@@ -228,10 +275,11 @@ class MiniGridDomain(PlainDomain):
     world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
     perceivable = Perceivable(
-        GridPerception([], blocked=False, at=(0, 0), began=(0, 0), steps=0).functions(),
+        GridPerception([], [], blocked=False, at=(0, 0), heading=0, began=(0, 0), steps=0).functions(),
         (Thing,),
         'A thing is a record with name ("yellow key"), color, type, state ("open", "closed" or "locked" for doors), '
-        "forward, right, held. Only what is in view is told: 7 x 7 cells ahead, not behind walls.",
+        "forward, right, held; the goal is a thing, too. Only what is in view is told: 7 x 7 cells ahead, not behind "
+        "walls, and what lies where the agent stands, 0 forward and 0 right.",
         for_checks=frozenset({"get_start_position"}),
     )
     texts: Mapping[str, str] = dict.fromkeys(TEXTS, "") | {

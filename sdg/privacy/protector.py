@@ -70,8 +70,8 @@ class Protector:
 
     def _placed(self, piece: str, kind: str, taken: frozenset[str]) -> str:
         value = piece.strip()
-        if not any(letter.isalnum() for letter in value):
-            return piece
+        if len(value) < 2 or not any(letter.isalnum() for letter in value):
+            return piece  # one letter isn't masked on screens either: it would be hidden from whoever must choose it
         name = self.memory.remember(value, kind, taken=taken)
         return piece.replace(value, f"{{{name}}}", 1)
 

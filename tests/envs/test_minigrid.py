@@ -59,6 +59,18 @@ def test_a_key_is_found_by_its_name_and_carried() -> None:
     assert [thing.name for thing in kind.language.resolve("key", held)] == ["yellow key"]
 
 
+def test_walls_are_seen_and_the_goal_that_the_agent_stands_on() -> None:
+    world = domain("minigrid:MiniGrid-LavaGapS5-v0").open("MiniGrid-LavaGapS5-v0")
+    world.reset(0)
+    inner = world._env
+    assert (0, -1) in world.perception().get_walls()
+    inner.agent_pos, inner.agent_dir = (inner.width - 2, inner.height - 3), 1
+    world.step(2)
+    seen = world.perception().get_things()
+    assert [(thing.type, thing.forward, thing.right) for thing in seen if thing.type == "goal"] == [("goal", 0, 0)]
+    assert world.perception().get_heading() == "south"
+
+
 def test_names_that_are_no_minigrid_are_refused() -> None:
     with pytest.raises(RegistryError, match="no MiniGrid environment is registered as 'Ant-v5'"):
         domain("minigrid:Ant-v5")

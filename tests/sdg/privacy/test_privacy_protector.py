@@ -42,6 +42,16 @@ def test_values_that_their_user_names() -> None:
     assert ours.admit("and again: {wifi}, BLUE SKY 9") == "and again: {wifi}, {wifi}"
 
 
+def test_one_letter_is_not_hidden_from_whoever_must_choose_it() -> None:
+    def zones(text: str) -> Iterable[Span]:
+        return [Span(*match.span(), "zone") for match in re.finditer(r"(?<=zone )\w+", text)]
+
+    assert (
+        Protector([zones], Memory()).admit("a permit for zone C, not zone North")
+        == "a permit for zone C, not zone {zone}"
+    )
+
+
 def test_a_placeholder_that_stands_for_nothing_is_refused_at_the_entry() -> None:
     with pytest.raises(PrivacyError, match=r"no value is kept for the placeholder \{pin\}; there are: \{wifi\}"):
         protector(wifi="blue").admit("type {pin}")

@@ -38,6 +38,7 @@ from sdg.experiments.config.config import load
 from sdg.experiments.results.comparison import find_library
 from sdg.experiments.results.figures import open_folder
 from sdg.llm.model import ModelError
+from sdg.llm.transcript import SCHEMA
 from sdg.storage.files import atomic_write
 from sdg.storage.provenance import revision
 
@@ -114,12 +115,14 @@ def _source(commit: str) -> bytes | None:
 
 
 def _as_of_old(draw: Draw, scratch: Path) -> str:
-    """A copy of the recording whose transcript the earlier source can read: not compressed, and schema 2 by its number.
-
-    That schema had texts in pieces; one piece for each character is its way to say the same.
+    """A copy of the recording whose transcript the earlier source can read. Where that knows schema 2 alone, it is not
+    compressed, and of schema 2 by its number: texts were in pieces, and one for each character says the same.
     """
     copy = scratch / "draw" / draw.folder.name
     shutil.copytree(draw.folder, copy)
+    reader = scratch / "sdg" / "llm" / "transcript.py"
+    if reader.is_file() and f"\nSCHEMA = {SCHEMA}\n" in reader.read_text("utf-8"):
+        return str(copy)
     lines = read_lines(copy / TRANSCRIPT)
     atomic_write(copy / TRANSCRIPT, b"\n".join(line.replace(b'{"schema":3,', b'{"schema":2,', 1) for line in lines))
     return str(copy)
