@@ -277,14 +277,18 @@ class MiniGridDomain(PlainDomain):
     perceivable = Perceivable(
         GridPerception([], [], blocked=False, at=(0, 0), heading=0, began=(0, 0), steps=0).functions(),
         (Thing,),
-        'A thing is a record with name ("yellow key"), color, type, state ("open", "closed" or "locked" for doors), '
-        "forward, right, held; the goal is a thing, too. Only what is in view is told: 7 x 7 cells ahead, not behind "
+        f"A thing is a record: thing.name ('yellow key'), color, type ({', '.join(TYPES)}), "
+        "state ('open', 'closed' or 'locked', of doors), "
+        "forward, right, held. Only what is in view is told: 7 x 7 cells ahead, not behind "
         "walls, and what lies where the agent stands, 0 forward and 0 right.",
         for_checks=frozenset({"get_start_position"}),
     )
     texts: Mapping[str, str] = dict.fromkeys(TEXTS, "") | {
-        "role": "A robot moves through a grid of cells with walls, doors and things. It sees the cells in front of it.",
-        "unfolding": "- A thing has to be in view before the robot can go to it, and in front before it can act on it.",
+        "role": "A robot moves through a grid of cells with walls, doors and things. It sees the cells in front of it. "
+        "It turns, goes forward, picks up, drops, and opens doors and boxes.",
+        "unfolding": "- A thing has to be in view before the robot can go to it, and in front before it can act on it.\n"
+        "- It carries one thing at a time, acts on the cell in front alone, and opens a locked door with the key of its "
+        "colour in the hand. Stepping into lava ends everything.",
         "translation": "- The argument is the thing: `go_to | yellow key`.",
         "programs": "- Things and doors leave the view when the robot turns away: keep in mind where they were.",
     }
