@@ -286,9 +286,10 @@ class MiniGridDomain(PlainDomain):
     texts: Mapping[str, str] = dict.fromkeys(TEXTS, "") | {
         "role": "A robot moves through a grid of cells with walls, doors and things. It sees the cells in front of it. "
         "It turns, goes forward, picks up, drops, and opens doors and boxes.",
-        "unfolding": "- A thing has to be in view before the robot can go to it, and in front before it can act on it.\n"
-        "- It carries one thing at a time, acts on the cell in front alone, and opens a locked door with the key of its "
-        "colour in the hand. Stepping into lava ends everything.",
+        "unfolding": "- A thing has to be in view before the robot can go to it, and in front before it can act on "
+        "it.\n"
+        "- It carries one thing at a time, acts on the cell in front alone, and opens a locked door with the key of "
+        "its colour in the hand. Stepping into lava ends everything.",
         "translation": "- The argument is the thing: `go_to | yellow key`.",
         "programs": "- Things and doors leave the view when the robot turns away: keep in mind where they were.",
     }
