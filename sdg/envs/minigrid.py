@@ -129,7 +129,7 @@ class Grid(PlainWorld):
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed."""
-        self._image = self._env.reset(seed=seed)[0]["image"]
+        self._show(self._env.reset(seed=seed)[0]["image"])
         self.steps, self.mission, self.max_steps = 0, str(self._env.mission), int(self._env.max_steps)
         self._start = self._place()
         self.begin_subgoal()
@@ -141,7 +141,7 @@ class Grid(PlainWorld):
         if int(action) not in range(len(ACTIONS)):
             raise ValueError(f"actions are 0 to {len(ACTIONS) - 1}, not {action}")
         observation, reward, terminated, truncated, _ = self._env.step(int(action))
-        self._image = observation["image"]
+        self._show(observation["image"])
         self.steps += 1
         return StepResult(float(reward), bool(terminated), bool(truncated) and not self.lift_time_limit)
 
@@ -149,14 +149,18 @@ class Grid(PlainWorld):
         x, y = self._env.agent_pos
         return int(x), int(y)
 
+    def _show(self, image: np.ndarray) -> None:
+        """What is in view now, u8 (7, 7, 3)."""
+        walls = [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
+        self._seen = self._things(image), walls
+
     def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
         (x, y), (x0, y0) = self._place(), self._start
         cell = self._env.grid.get(*self._env.front_pos)
         blocked = cell is not None and not cell.can_overlap()
         return GridPerception(
-            self._things(),
-            [_ahead(*each) for each in np.argwhere(self._image[:, :, 0] == WALL).tolist()],
+            *self._seen,
             blocked=blocked,
             at=(x - x0, y - y0),
             heading=int(self._env.agent_dir),
@@ -164,10 +168,10 @@ class Grid(PlainWorld):
             steps=self.steps,
         )
 
-    def _things(self) -> list[Thing]:
+    def _things(self, image: np.ndarray) -> list[Thing]:
         from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
 
-        image, found = self._image, list[Thing]()
+        found = list[Thing]()
         for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
             kind, colour, state = (int(value) for value in image[column, row])
             if IDX_TO_OBJECT[kind] not in TYPES:
@@ -188,12 +192,12 @@ class Grid(PlainWorld):
 
     def keep(self) -> Any:
         """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        told = (self._image, self.mission, self.steps, self.began, self._start, self.max_steps)
+        told = (self._seen, self.mission, self.steps, self.began, self._start, self.max_steps)
         return copy.deepcopy(self._env), *told
 
     def restore(self, moment: Any) -> None:
         """Go on from a moment."""
-        env, self._image, self.mission, self.steps, self.began, self._start, self.max_steps = moment
+        env, self._seen, self.mission, self.steps, self.began, self._start, self.max_steps = moment
         self._env = copy.deepcopy(env)
 
     def render(self) -> np.ndarray:
