@@ -26,7 +26,7 @@ def translate(
 ) -> tuple[SkillCall, ...]:
     """One SkillCall for each text, in order. Equal texts are asked once.
 
-    A line that is missing from the reply is asked again once, by itself; if it is missing still, the subgoal's own
+    A line that is missing from the reply is asked for once more, by itself; if it is still missing, the subgoal's own
     words become the API name, so that one bad line never stops an induction. Raises whatever `model.complete` raises.
     """
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
@@ -45,7 +45,7 @@ def _used(known: Mapping[str, SkillCall]) -> tuple[str, ...]:
 
 
 def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) -> tuple[Message, ...]:
-    """The conversation that asks for translations; `used` are names that earlier ones were given."""
+    """The conversation that asks for translations; `used` are names that earlier translations got."""
     told = f"- These names are in use; take them again where the same is done: {', '.join(used)}." if used else ""
     return conversation(
         "translate", translation=domain.texts["translation"], used=told, subgoals=fence(number_lines(texts))
@@ -55,8 +55,8 @@ def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) ->
 def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
     """Line number (1 to `count`) -> SkillCall, for the lines that can be read; the first of equal numbers counts.
 
-    Rows of a table, calls such as `discover("it")`, and as many lines as there should be but without numbers are read
-    like the lines that were asked for.
+    Rows of a table, calls such as `discover("it")`, and lines without numbers, if there are exactly `count`, are read
+    like the form that was asked for.
     """
     lines = tidy(reply).split("\n")
     calls: dict[int, SkillCall] = {}
@@ -125,7 +125,7 @@ def _request_calls(
 
 
 def _about_a_thing(call: SkillCall, language: Language) -> SkillCall:
-    """The call with its argument in the domain's language: of "lamp at (2, -7)" the lamp."""
+    """The call with its argument in the domain's language: "lamp" for "lamp at (2, -7)", none without a thing."""
     if not call.argument or is_description(call.argument, language):
         return call
-    return SkillCall(call.api, next(iter(language.mentions(call.argument)), call.argument))
+    return SkillCall(call.api, next(iter(language.mentions(call.argument)), ""))

@@ -63,6 +63,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "minari": ("experiments/bench/phone/walks.py", "experiments/share/datasets.py"),
     "android_world": ("phone_agent/android_world.py",),
     "browsergym": ("phone_agent/browser_gym.py",),
+    "farama_notifications": ("envs/ant/world.py",),
     "gymnasium_robotics": ("envs/ant/world.py",),
     "mujoco": ("envs/physics.py", "envs/table/world.py"),
     "PIL": ("envs/ant/world.py", "envs/table/world.py", "envs/ui/*", "experiments/play/film.py"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 import gymnasium
-import gymnasium_robotics
 import numpy as np
+from farama_notifications import notifications
 from gymnasium.utils import seeding
 from PIL import Image, ImageDraw
 
@@ -20,7 +21,8 @@ from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots, pose
 from sdg.envs.instructions import is_unseen
 from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 
-gymnasium.register_envs(gymnasium_robotics)
+notifications.pop("gymnasium_robotics", None)  # its import would warn every process of hands that no world here has
+gymnasium.register_envs(importlib.import_module("gymnasium_robotics"))
 
 MAZES = ("UMaze", "Medium", "Large")
 LEVELS = {f"AntMaze_{maze}-v5": maze for maze in MAZES} | {f"Spots_{maze}": maze for maze in MAZES}
