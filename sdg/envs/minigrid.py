@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 
 from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
-from sdg.envs.domain import TEXTS, Perceivable, SearchHints
+from sdg.envs.domain import TEXTS, Capabilities, Perceivable, SearchHints
 from sdg.envs.world import Action, StepResult
 from sdg.envs.world_rows import world_of
 
@@ -277,6 +277,7 @@ class MiniGridDomain(PlainDomain):
     """The domain of one MiniGrid id (`sdg.envs.domain.Domain`). Raises ValueError for one that isn't registered."""
 
     world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
+    can = Capabilities()
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
     perceivable = Perceivable(
         GridPerception([], [], blocked=False, at=(0, 0), heading=0, began=(0, 0), steps=0).functions(),
