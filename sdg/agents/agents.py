@@ -32,10 +32,10 @@ from sdg.skills.library.composed import ComposedSkill
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One episode to play: the level's layout and mission under `seed`; `repeat` varies the agent's own draws.
+    """One episode to play: `seed` picks the level's layout and mission; `repeat` varies the agent's own randomness.
 
-    `instruction` replaces the level's own mission, in words that the world can judge or in any others. `domain_name`
-    is one of `sdg.envs.domains`.
+    `instruction` replaces the level's own mission; the world may be unable to judge it. `domain_name` is one of
+    `sdg.envs.domains`.
     """
 
     level: str
@@ -46,12 +46,12 @@ class Task:
 
     @property
     def domain(self) -> Domain:
-        """The kind of world that the level is of."""
+        """The kind of world of this level."""
         return domains.domain(self.domain_name)
 
     @property
     def random_seed(self) -> int:
-        """What an agent's own randomness begins from."""
+        """The seed of the agent's own randomness."""
         return self.seed * 1009 + self.repeat
 
     def unit(self, agent: str) -> str:
@@ -82,7 +82,7 @@ def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict
 
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
-    """The row of a task whose process hung or died while the agent of this name played it: a failure."""
+    """The row of a task whose process hung or died while agent `name` played it: it counts as a failure."""
     began = time.perf_counter()
     level, world = open_world(task)
     episode = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
@@ -97,9 +97,9 @@ def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int 
 
 
 def open_world(task: Task) -> tuple[str, World]:
-    """The task's level name and its world, just reset; words that can't be verified in it make it unjudged.
+    """The task's level name and its world, just reset; an instruction that the world can't verify makes it unjudged.
 
-    Raises ValueError for a level that doesn't exist and for an instruction that is no text of at most 500 characters.
+    Raises ValueError for a level that doesn't exist and for an instruction that is blank or over 500 characters.
     """
     level = task.domain.level_name(task.level)
     world = task.domain.open(level)
@@ -111,14 +111,14 @@ def open_world(task: Task) -> tuple[str, World]:
 
 
 def begin(world: World, task: Task) -> None:
-    """Reset a world to the task's beginning, its own words included."""
+    """Reset a world to the task's beginning, with the task's instruction."""
     world.reset(task.seed)
     if task.instruction and is_judged(world):
         world.set_instruction(task.instruction)
 
 
 def rules_gate(skills: Mapping[str, Skill], domain: Domain) -> Gate:
-    """The plain rules over these skills, in the chain where learned and model guards find their place."""
+    """A gate of plain rules for these skills, as a chain that learned and model guards can be added to."""
     usages = {name: skill.usage for name, skill in skills.items()}
     return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve, affordances=domain.affordances)])
 
@@ -136,7 +136,7 @@ class PlannerAgent:
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
 
     def play(self, world: World, task: Task) -> Episode:
-        """One instruction, up to the settings' interactions; the planner is made from the task's own random seed."""
+        """Play one instruction within the settings' number of interactions; the task's random seed is the planner's."""
         return deduce(
             world,
             planner=self.planner_of(task.random_seed),
@@ -149,9 +149,9 @@ class PlannerAgent:
 
 @dataclass(frozen=True)
 class RandomAgent:
-    """Each of the primitive actions with equal chance, until the episode is over.
+    """Draws primitive actions with equal chance until the episode is over.
 
-    `masked`: of those alone that change something as far as the agent knows, the mask that learned skills have.
+    `masked`: only actions that change something, as far as the agent knows; learned skills have the same mask.
     """
 
     name: str = "random"
@@ -173,19 +173,19 @@ class RandomAgent:
 
 @dataclass(frozen=True)
 class ReplayAgent:
-    """Plays the actions that `actions_for(level, seed)` names: how an oracle or a record joins the harness."""
+    """Plays the actions that `actions_for(level, seed)` gives: this is how an oracle or a recording is played."""
 
     name: str
     actions_for: Callable[[str, int], list[int] | None] = field(repr=False)
 
     def play(self, world: World, task: Task) -> Episode:
-        """Play these actions; an episode of no steps where there are none."""
+        """Play these actions; without any, the episode has no steps."""
         actions = iter(self.actions_for(task.level, task.seed) or ())
         return act_out(world, lambda: next(actions, None))
 
 
 def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
-    """Step a world by `choose` until the episode is over or it chooses None."""
+    """Step a world as `choose` says until the episode is over or it returns None."""
     actions: list[int] = []
     success, cause = False, UNFINISHED
     while (action := choose()) is not None:

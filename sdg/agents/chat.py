@@ -1,7 +1,7 @@
 """A model that acts directly: it is shown what the robot knows and names one action, turn by turn.
 
 That is the setting of BALROG (Paglieri et al. 2024, arXiv 2411.13543): no program, no skills, no gate. Perception is
-the same named one that planners have.
+the same as for planners: things with names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REMEMBERED = 16
 
 @dataclass(frozen=True)
 class ChatAgent:
-    """One action a turn; at most as many turns as the level has steps, those without a readable action included."""
+    """One action a turn, in at most as many turns as the level has steps, turns without a readable one included."""
 
     model: LanguageModel
     sampling: Sampling = field(default_factory=Sampling)
@@ -54,7 +54,7 @@ class ChatAgent:
 
 
 class _Chat:
-    """One conversation: every turn is asked again with the latest actions, so that prompts stay short."""
+    """One conversation: each turn is a new prompt with only the latest actions, so that prompts stay short."""
 
     def __init__(self, world: World, domain: Domain, model: LanguageModel, sampling: Sampling) -> None:
         self._world, self._domain, self._model, self._sampling = world, domain, model, sampling
@@ -103,7 +103,7 @@ def action_text(action: Action) -> str:
 
 
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
-    """The one action that a reply names, or its last line does; None where there is none, or several."""
+    """The one action that the reply, or else its last line, names; None where that is none or several."""
     last = tidy(reply).strip().rpartition("\n")[2]
     for text in (tidy(reply), last):
         named = list(_find_actions(text, actions))

@@ -1,4 +1,4 @@
-"""Composed skills in a program: what is linked behind it, and what the host answers when they are called."""
+"""Composed skills in a program: the source that is linked behind it, and what the host answers to their calls."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SIGNATURES: Mapping[str, Signature] = {
     name: Signature(name, count, count, returns=RETURNS_NUMBER)
     for name, count in ((REQUIRE, 3), (BEGIN, 2), (RESULT, 3))
 }
-"""How linked source calls the host's functions."""
+"""The host's functions as linked source calls them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedCall:
-    """What came of a call of a composed skill: its check before and after, and what its own code said."""
+    """The result of one call of a composed skill: its check before and after, and what its own code returned."""
 
     name: str
     before: bool
@@ -39,7 +39,7 @@ class ComposedCall:
 
 
 class ComposedCalls:
-    """The composed skills that a program may use, with what came of its calls."""
+    """The composed skills that a program may use, with the results of its calls."""
 
     def __init__(self, skills: Mapping[str, ComposedSkill], robot: Robot) -> None:
         self._log: list[ComposedCall] = []
@@ -48,14 +48,14 @@ class ComposedCalls:
 
     @property
     def log(self) -> tuple[ComposedCall, ...]:
-        """The calls that ended, then those that the episode's end cut short: they count by the instruction."""
+        """Finished calls, then those that the episode's end cut short: these succeeded if the instruction is done."""
         done = self._robot.ending.done
         return (*self._log, *(ComposedCall(name, before, None, done) for name, before in self._under_way))
 
     def link(self, source: str) -> str:
-        """What stands behind the program: the composed skills that it names.
+        """The source to put behind the program: the composed skills that it names.
 
-        Raises Refused for a program that changes what a name means to them, or calls what is theirs alone.
+        Raises Refused for a program that redefines a name they use, or calls functions reserved for them.
         """
         behind = linked_source(source, self._skills)
         try:
@@ -71,7 +71,7 @@ class ComposedCalls:
         return SIGNATURES if self._skills else {}
 
     def functions(self, refused: Callable[[str], Exception]) -> Mapping[str, Callable[..., bool]]:
-        """These functions; `refused` makes the error that a program gets for an argument that is none."""
+        """These functions by name; `refused` makes the error that a program gets for an invalid argument."""
 
         def require(value: object, name: object, kind: object) -> bool:
             if problem := self._fault(value, str(kind)):
@@ -92,7 +92,7 @@ class ComposedCalls:
         return after is True
 
     def _fault(self, value: object, kind: str) -> str:
-        """Why a value is no argument of a kind; "" where it is one."""
+        """Why a value is no valid argument of a kind; "" where it is."""
         if kind == NUMBER:
             return "" if isinstance(value, int | float) else "its argument is a number"
         if kind == POSITION:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sdg.deduction.planner import Prompts
 
 MENDS = 2
-"""Further exchanges about one reply that holds no usable program, before it counts as one that failed."""
+"""Further exchanges about a reply without a usable program before it counts as a failed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class DeductionSettings:
     attempts: Count = 5
     """how often a skill is tried before it counts as failed"""
     budget: Count = 400_000
-    """steps of the guard that a program may take"""
+    """guard steps that one program may use"""
     draws: Count = 16
-    """actions drawn before each step, of which the one taken least often there is taken; 1: the first"""
+    """actions drawn before each step, of which the one taken least often in that state is taken; 1: the first"""
 
     def __post_init__(self) -> None:
         if min(self.interactions, self.attempts, self.budget, self.draws) < 1:
@@ -55,8 +55,8 @@ class DeductionSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What a program may use: `steps` and `programs` that are left of the episode, and operations of `budget`; `state`
-    is what is known as it begins."""
+    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
+    what is known when it begins."""
 
     steps: int
     programs: int
@@ -110,8 +110,8 @@ def deduce(
 ) -> Episode:
     """Play a world that was just reset until its mission is done, the episode is over or no interaction is left.
 
-    A world that can't judge (`UnjudgedWorld`) is left as soon as a program ends well by its own lights; then no success
-    is claimed.
+    A world that can't judge (`UnjudgedWorld`) is left as soon as a program ends with all its skills successful; no
+    success is claimed then.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
@@ -154,9 +154,9 @@ def deduce(
 
 @dataclass(frozen=True)
 class _Session:
-    """One interaction of an episode: a program is asked for, read and run; `programs` are left, this one counted.
+    """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, with this one.
 
-    One that `hands_back` is stopped while a third of the steps is left for the next.
+    With `hands_back` the program is stopped when a third of the steps is left, for the next one.
     """
 
     world: World
@@ -168,10 +168,10 @@ class _Session:
     hands_back: bool
 
     def interact(self, last: Interaction | None) -> Interaction:
-        """Ask for a program and run it; everything it does wrong is a value.
+        """Ask for a program and run it; its errors are returned, not raised.
 
-        Functions that the reply leaves out are those of the last program; what the program doesn't use is left out. A
-        reply that holds none is mended in an exchange that costs no interaction.
+        Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
+        program is sent back to be mended, which costs no interaction.
         """
         robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
         left = self.world.max_steps - began

@@ -29,18 +29,18 @@ CAUSES = (
     MISSION_FAILED,
     WORKER_LOST,
 )
-"""Every cause of failure: no usable code; it raised; a command was refused or illegal; it had used its share of the
-steps; it ended with the task undone although a skill had given up; it ended with all skills well; the level's time
-limit; the mission judged as failed; the process that played it hung or died."""
+"""Every cause of failure: no usable code; the program raised; a command was refused or illegal; the program used up its
+share of the steps; it ended with the task undone after a skill had failed; the same without such a skill; the level's
+time limit; the mission judged as failed; the process that played it hung or died."""
 
 
 MAX_RECORDED_CALLS = 400
-"""Calls of one program that a journal row holds; counts of calls are over all of them."""
+"""Calls of one program that a journal row keeps; its counts include all calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One program of the planner and what came of it; `began` and `ended` count steps since reset.
+    """One program of the planner and its result; `began` and `ended` count steps since reset.
 
     `cause` is "" when the program solved the task, else one of CAUSES; `error` is the message for the debug prompt and
     `state` what the robot knew when the program stopped.
@@ -61,10 +61,10 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One instruction, played to its end. `success` is the world's own judgement; `cause` is "" then, or of CAUSES.
+    """One instruction, played to its end. `success` is the world's judgement; on success `cause` is "", else of CAUSES.
 
-    `forgot` has the steps before which the robot forgot where it had been.
-    Where the world can't judge (`judged` False) nothing is claimed: the row's success is None.
+    `forgot` lists the steps before which the robot forgot where it had been.
+    Where the world can't judge (`judged` False) no success is claimed: it is None in the row.
     """
 
     instruction: str
@@ -123,7 +123,7 @@ def _interaction_row(interaction: Interaction) -> dict[str, Any]:
 
 
 def _ends(calls: tuple[Call, ...]) -> tuple[Call, ...]:
-    """The first and last calls: a program of primitive actions makes thousands, which no journal needs one by one."""
+    """The first and last calls, because a program of primitive actions makes thousands and a journal needs few."""
     half = MAX_RECORDED_CALLS // 2
     return calls if len(calls) <= MAX_RECORDED_CALLS else calls[:half] + calls[-half:]
 
@@ -138,7 +138,7 @@ def _call_row(call: Call) -> dict[str, Any]:
         "success": call.success,
         "refused": call.refused,
         "message": call.message,
-        # What passed has nothing to say; reasons of refusals are what one looks for.
+        # Only reasons of refusals are kept: a verdict that passed has nothing to explain.
         "verdicts": [[v.source, v.passed, "" if v.passed else v.reason, v.confidence] for v in call.verdicts],
     }
 
@@ -147,9 +147,9 @@ MAX_INSTRUCTION_CHARS = 500
 
 
 class UnjudgedWorld:
-    """A world under other words than its own; its own mission neither ends the episode nor pays.
+    """A world with an instruction that it can't judge; its own mission neither ends the episode nor gives reward.
 
-    `inner` was just reset; what isn't said here is asked of it. Raises ValueError for an empty or overlong instruction.
+    `inner` was just reset; all other attributes are its own. Raises ValueError for an empty or overlong instruction.
     """
 
     def __init__(self, inner: World, instruction: str) -> None:
@@ -162,12 +162,12 @@ class UnjudgedWorld:
         return getattr(self._inner, name)
 
     def step(self, action: Any) -> StepResult:
-        """One primitive action; the episode is over at the time limit alone."""
+        """Take one primitive action; only the time limit ends the episode."""
         self._inner.step(action)
         return StepResult(0.0, terminated=False, truncated=self._inner.steps >= self._inner.max_steps)
 
     def set_instruction(self, text: str) -> None:
-        """ValueError: it has an instruction that it can't judge, and keeps it."""
+        """Raises ValueError: this world keeps the instruction that it can't judge."""
         raise ValueError(f"this world plays {self.mission!r} and can't be given {text!r:.80}")
 
 
@@ -204,7 +204,7 @@ class Played:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Played:
-        """A journal's row. Raises ValueError for one that lacks what every episode has, or has it otherwise."""
+        """Read a journal's row. Raises ValueError where a required field is missing or a value has a wrong type."""
         return decode(cls, row, place=f"episode {row.get('unit')!r:.80}", extra="ignore")
 
     def calls(self) -> Iterator[Mapping[str, Any]]:
@@ -213,5 +213,5 @@ class Played:
 
     @property
     def counted_steps(self) -> int:
-        """Its steps; a failure counts with the whole limit."""
+        """Its steps; a failure counts as the whole step limit."""
         return self.steps if self.success else self.max_steps

@@ -1,7 +1,7 @@
 """A stored library's skills as options that a robot can run, and what each is known to need.
 
-What a skill needs is learned, not told: where its members began and how they ended decides what the rules may refuse
-(`learn_usage`). Induction keeps it in the library's provenance under "usages".
+What a skill needs is learned, not declared: where its members began and how they ended decides what the rules may
+refuse (`learn_usage`). Induction keeps this in the library's provenance under "usages".
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
 
 CONDITIONS = "conditions"
-"""Where the provenance of a library has `Conditions` by skill."""
+"""Key in a library's provenance: skill -> its `Conditions`."""
 MAX_WITNESSES = 200
 NEARLY_ALL = 0.95
 MOST_ALREADY = 0.5
-"""What more members than that had at their beginning is no effect."""
+"""A fact that a larger share of members began with is no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a domain's facts say of a skill: what held `before` nearly all members, and `after` them but not before."""
+    """A domain's facts about a skill: true `before` nearly all members, and true `after` them but not before."""
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Conditions:
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A skill of a library with its policy, as `sdg.deduction.protocols.Skill` wants it."""
+    """A skill of a library with its policy, in the form of `sdg.deduction.protocols.Skill`."""
 
     stored: StoredSkill
     policy: Policy
@@ -81,7 +81,7 @@ class Option:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The name of its one parameter: the kind of thing it takes where there is but one."""
+        """The name of its one parameter: the kind of thing that it takes, if there is only one."""
         if not self.takes_argument:
             return ()
         return self.kinds if len(self.kinds) == 1 else ("thing",)
@@ -108,8 +108,8 @@ class Option:
 
     @property
     def ends_when(self) -> str:
-        """The check that ends a call, for an argument of each kind, where actions are real numbers: how near is near
-        can't be guessed there."""
+        """Where actions are real numbers, the check that ends a call, for an argument of each kind: a planner can't
+        guess how near is near."""
         if self.domain.inputs.bounds is None:
             return ""
         kind, about = self.domain.language.kind, self.stored.argument_examples if self.takes_argument else ("",)
@@ -121,7 +121,7 @@ class Option:
 
 
 def _body(check: CheckFunction, argument: str) -> str:
-    """What a check computes, without its comments, under a line that says what about."""
+    """A check's body without comments, below a line that names its argument."""
     [own] = [node for node in ast.parse(check.source).body if getattr(node, "name", "") == check.name]
     about = f"With {argument!r} it" if argument else "It"
     return "\n    ".join([f"    {about} acts until:", *ast.unparse(own).splitlines()[1:]])
@@ -133,7 +133,7 @@ def options_of(library: SkillLibrary) -> dict[str, Option]:
 
 
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
-    """The same skills with random weights: the row of Table 1 that shows what is owed to learning."""
+    """The same skills with random weights: the row of Table 1 that shows what learning contributes."""
     rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
     if inputs.bounds is None:
         return _options(library, lambda skill: random_policy(inputs, rng))
@@ -142,7 +142,7 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
     usages, domain = _stored_usages(library), domain_of_data(library.domain)
-    try:  # What the provenance says of conditions; what can't be read is as good as absent.
+    try:  # Conditions in the provenance that can't be read count as absent.
         stored = dict(library.provenance.get(CONDITIONS, {})).items()
         known = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in stored}
     except (TypeError, ValueError):
@@ -154,7 +154,7 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
 
 
 def _spoken(facts: Sequence[str], it: str) -> str:
-    """Facts as one clause, with what "it" is."""
+    """Facts as one clause, with "it" replaced."""
     said = [
         " ".join(it if word == "it" else word for word in fact.split(" ")).replace("its ", f"{it}'s ") for fact in facts
     ]
@@ -168,7 +168,7 @@ def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
-    """What the provenance says of usage; a library that says nothing usable has skills that nothing is held against."""
+    """Usages from the provenance; where it has none that can be read, the rules have no reason to refuse a skill."""
     stored = library.provenance.get(USAGES, {})
     fields = {"needs_seen_target", "grasps", "releases"}
     usages = {}
@@ -182,8 +182,8 @@ def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
 def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool) -> Usage:
     """What all members (with their arguments) have in common at their beginning and their end.
 
-    Each is replayed in its own world. Nothing is claimed of members that were true already or of fewer than three: a
-    rule that refuses needs more than one witness.
+    Each is replayed in its own world. Members that were true already don't count, and fewer than three prove nothing,
+    because a rule that refuses needs more than one witness.
     """
     witnesses = [_witness(*each, domain) for each in members if each[0].actions]
     if len(witnesses) < 3:
@@ -203,7 +203,7 @@ def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
 
 
 def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
-    """What MAX_WITNESSES members have in common at their beginning and their end; nothing of fewer than three."""
+    """What up to MAX_WITNESSES members share at their beginning and at their end; nothing for fewer than three."""
     witnesses = [_witness(*each, domain) for each in [each for each in members if each[0].actions][:MAX_WITNESSES]]
     if len(witnesses) < 3:
         return Conditions()

@@ -1,6 +1,6 @@
 """How a planner is asked for programs: the prompts of `sdg/prompts` with a library's skills and the perception text.
 
-What doesn't change from prompt to prompt comes first and is the same byte for byte, so that servers can keep it; the
+What doesn't change from prompt to prompt comes first and is the same byte for byte, so that servers can cache it; the
 instruction, its limits and what went wrong come last.
 """
 
@@ -21,7 +21,7 @@ from sdg.prompts.fill import conversation, fence, one_line, text
 
 MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 2, 200
 FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
-"""Calls that a debug prompt tells one by one: those at the beginning, at the end, and of those between that failed."""
+"""Calls that a debug prompt lists one by one: the first, the last, and the latest failed ones in between."""
 _CONDITIONS = ("if ", "unless ")
 PARAMETER = "thing"
 
@@ -88,14 +88,14 @@ class Prompts:
 
 
 def program_api(domain: Domain) -> str:
-    """What programs may ask: the perception functions but those that only tell of a current subgoal, as checks do."""
+    """The perception functions that programs may call: all but those about a current subgoal, which only checks use."""
     asked = [name for name in domain.perceivable.functions if name not in domain.perceivable.for_checks]
     return api_text(domain.perceivable.about, domain.perceivable.functions, asked)
 
 
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
-    where the skill tells it."""
+    where the skill has that text."""
     plain = [_unconditional(example) for example in skill.examples]
     examples = ", ".join(f'"{_quotable(example)}"' for example in pick_varied(plain))
     parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
@@ -104,19 +104,19 @@ def describe_skill(skill: Documented) -> str:
 
 
 def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:
-    """At most MAX_EXAMPLES of the examples, one for each beginning of two words first, then the rest in order."""
+    """At most MAX_EXAMPLES of the examples, first one for each distinct pair of first words, then the rest in order."""
     first = {" ".join(example.split()[:2]): example for example in reversed(examples)}
     leading = [example for example in dict.fromkeys(examples) if example in first.values()]
     return tuple(dict.fromkeys([*leading, *examples]))[:MAX_EXAMPLES]
 
 
 def told_calls(calls: Sequence[Call]) -> Iterator[str]:
-    """The first and last calls and those that failed, one a line; like calls in a row are folded, the rest counted."""
+    """The first, last and failed calls, one a line; equal calls in a row share a line, the rest are only counted."""
     runs = [list(group) for _, group in groupby(calls, key=_outcome)]
     failed = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
     failed = sorted(
         {(runs[n][0].command, runs[n][0].message): n for n in failed}.values()
-    )  # each reason once, the last
+    )  # the last call for each reason
     shown = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failed[-MAX_FAILED_CALLS:]}
     for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in shown):
         told = [run for _, run in group]
@@ -151,7 +151,7 @@ def _sentence(description: str) -> str:
 
 
 def _unconditional(example: str) -> str:
-    """A subgoal without the "unless ...: " that it begins with: a skill has no such condition."""
+    """A subgoal without its leading "unless ...: ", because a skill has no such condition."""
     if example[:7].lower().startswith(_CONDITIONS):
         for sign in (": ", ", "):
             _, _, rest = example.partition(sign)

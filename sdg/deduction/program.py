@@ -1,8 +1,8 @@
 """A plan as code: `def program():` over skills and perception functions, and how it runs (SDG, section 4.5).
 
-Errors go by whose fault they are. What the generated code does wrong becomes the text of the next debug prompt. What
+Errors are sorted by whose fault they are. Those of the generated code become the text of the next debug prompt. What
 ends the run from outside (the episode is over, a budget is spent, a fault of ours) is a BaseException, so that no
-`except Exception` in generated code can hold it up.
+`except Exception` in generated code can stop it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
 MAX_VAIN_CALLS, MAX_VAIN_STEPS = 15, 100
-"""Skill calls that came to nothing since anything new was seen, and their steps, with which a program goes nowhere."""
+"""A program goes nowhere when, since anything new was seen, so many skill calls failed and took so many steps."""
 
 SOURCE_BYTES = 16 * 1024
-"""Of a program: many times what one over good skills needs."""
+"""Largest program: many times what one over good skills needs."""
 
 MAX_LINES = 6
-"""Of the calls that led to a skill call, the outermost."""
+"""Lines kept of a skill call's call chain: the outermost."""
 
 ENTRY = "program"
 """The function that a program defines."""
 
 ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "name", "description", "target", "argument"})
-"""Keywords under which a skill's one argument is understood; models don't always give it by position."""
+"""Keywords accepted for a skill's one argument, because models don't always give it by position."""
 
-# Why a program came to nothing by its own fault.
+# Why a program failed by its own fault.
 NO_PROGRAM = "no program"
 PROGRAM_ERROR = "program error"
 REFUSED = "refused"
@@ -66,14 +66,14 @@ class Stopped(BaseException):
 
 
 class Fault(BaseException):
-    """Something of ours failed below the program; `__cause__` says what. It unwinds the program and is raised again."""
+    """Our own code failed below the program; `__cause__` says how. It unwinds the program and is raised again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One skill call of a program: where it stands, when it began (steps since reset) and what came of it.
+    """One skill call of a program: its line, when it began (steps since reset) and its result.
 
-    `lines` are those of the calls that led to it, the one in `program` first and `line` last.
+    `lines` are those of the calls that led to it, from the one in `program` to `line` itself.
     """
 
     command: Command
@@ -96,7 +96,7 @@ class Call:
 class Scope:
     """The names that a program may use, bound to one robot behind its executor; keeps the log of calls.
 
-    With `steps` the program is stopped after the first call that brings it to so many, and always when it goes nowhere.
+    With `steps` the program is stopped after the call that reaches that number, and in any case when it goes nowhere.
     """
 
     def __init__(
@@ -136,10 +136,10 @@ class Scope:
         return lambda *values, **named: self._robot.functions()[name](*values, **named)
 
     def _call(self, name: str, /, *values: object, **named: object) -> bool:
-        """True when the skill succeeded, False when it didn't; CommandError for what was refused or is illegal."""
+        """True when the skill succeeded, else False. Raises CommandError for a refused or illegal command."""
         if self._robot.ending.over:
             raise EpisodeOver
-        # What stands behind the program are composed skills: whoever wrote the program can't see their lines.
+        # Composed skills are linked behind the program, and its author can't see their lines.
         lines = tuple(line for line in _calling_lines() if line <= self.own_lines)
         began = len(self._robot.actions)
         line = lines[-1] if lines else 0
@@ -148,11 +148,11 @@ class Scope:
         except IllegalCommand as error:
             outcome = Outcome(Command(name), False, error=f"{name}: {error}")
         except RecursionError:
-            # The program left the skill that it calls no space on the stack: its fault, though ours is what fails.
+            # The program left its skill no space on the stack: that is its fault, although our code fails.
             why = "the skill is called from too deep inside other calls and generators"
             raise Stopped(_calling_lines()[-1], why) from None
         except Exception as error:
-            # The program may catch Exception; a spent budget or a fault of ours is none of its business.
+            # The program may catch Exception; it must not catch a spent budget or a fault of ours.
             raise Fault from error
         self.calls.append(
             Call(
@@ -224,7 +224,7 @@ def program_guard(
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """How a program ended: `error` and `cause` are empty when it ran to its end or the episode did before."""
+    """How a program ended: `error` and `cause` are empty when it ran to its end or the episode ended first."""
 
     error: str
     cause: str
@@ -234,7 +234,7 @@ class ProgramResult:
 def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
     """Compile and run a program behind the guard, with the names of `scope` and `budget` steps of generated code.
 
-    What the program does wrong is in the result. Raises what failed below it, for whose fault see `Fault`.
+    The program's own errors are in the result. Raises what failed below it, see `Fault`.
     """
     scope.own_lines = source.count("\n") + 1
     try:
@@ -266,7 +266,7 @@ def quote_line(message: str, source: str, line: int) -> str:
 
 
 def _calling_lines() -> tuple[int, ...]:
-    """The lines of the program that are running, the outermost first; () where no program is on the stack."""
+    """The program's lines that are on the stack, the outermost first; () where there are none."""
     frame, lines = sys._getframe(1), list[int]()
     while frame.f_back is not None:
         if frame.f_code.co_filename == FILENAME and (not lines or frame.f_lineno != lines[-1]):

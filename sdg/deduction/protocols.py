@@ -22,7 +22,7 @@ class ActingPolicy(Protocol):
 
 
 class Documented(Protocol):
-    """What a prompt tells of a skill; `parameters` and `success_rate`, where it has them, as well."""
+    """What a prompt says about a skill, with `parameters` and `success_rate` where it has them."""
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Skill(Documented, Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What it is known to need: what the gate's rules may hold a call to."""
+        """What it is known to need; the gate's rules may refuse a call without it."""
         ...
 
     @property
@@ -66,14 +66,14 @@ class Skill(Documented, Protocol):
     def check(self, argument: str) -> CheckFunction | None:
         """The termination check with the argument's text filled in; None: it is over after `horizon` steps.
 
-        ValueError for text that is no description.
+        Raises ValueError for text that isn't a description.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A policy that knows one action."""
+    """A policy of a single action."""
 
     action: int
 
@@ -84,7 +84,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """One primitive action as an option of one step; whether it had an effect is for the gate to say."""
+    """One primitive action as an option of one step; the gate judges whether it had an effect."""
 
     name: str
     description: str
@@ -101,7 +101,7 @@ class Primitive:
 
 
 def primitive_skills(domain: Domain, *, beside_skills: bool = False) -> Mapping[str, Primitive]:
-    """A domain's actions by the names that programs call them by; with `beside_skills` those alone that programs over
-    skills use too."""
+    """A domain's actions by the names that programs use; with `beside_skills` only those that programs over skills use
+    too."""
     chosen = [each for each in domain.actions if each.beside_skills or not beside_skills]
     return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in chosen}

@@ -23,18 +23,18 @@ from sdg.skills.checks.check import compile_check
 
 MAX_ARGUMENT_CHARS = 200
 PATIENCE = 12
-"""Steps without anything new after which an attempt at something that was never seen is given up."""
+"""An attempt at something that was never seen is given up after so many steps without anything new."""
 
 FRUITLESS_ATTEMPTS = 2
-"""Attempts in a row, none of which showed anything new, after which such a skill is given up."""
+"""Such a skill is given up after so many attempts in a row that showed nothing new."""
 
 CIRCLES = 3
-"""Times that the same moment may come in an attempt at what lies elsewhere; then it goes in circles."""
+"""An attempt at something that lies elsewhere goes in circles when the same moment comes so many times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the episode ended: `done` is the task's own judgement; neither field true means that it goes on."""
+    """How the episode ended; `done` is the task's own judgement. While no field is true, it goes on."""
 
     done: bool = False
     failed: bool = False
@@ -49,8 +49,8 @@ class Ending:
 class Robot:
     """Carries out skills in one world, several attempts each, and keeps the actions of the episode.
 
-    `forgot` has the steps (since reset) at which it forgot where it had been: with them and the actions, what the robot
-    knew at any time can be made again.
+    `forgot` lists the steps (since reset) at which it forgot where it had been: they and the actions are enough to
+    compute again what the robot knew at any time.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Robot:
         return self.domain.perceivable.code_view(self.perception())
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions of that snapshot by name, but those that only tell of a current subgoal."""
+        """The perception functions of that snapshot by name, except those about a current subgoal."""
         if self._functions is None:
             told = self.code_view().functions().items()
             self._functions = {name: ask for name, ask in told if name not in self.domain.perceivable.for_checks}
@@ -107,9 +107,9 @@ class Robot:
     def perform(self, command: Command) -> SkillResult:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
-        The domain's `Persistence` says when it is given up earlier: what was never seen isn't looked for longer than
-        anything new comes into view, nor is what is known to lie elsewhere. One that ends in another place is the last:
-        skills are practised within one.
+        The domain's `Persistence` says when it is given up earlier: what was never seen, or is known to lie elsewhere,
+        is looked for only while anything new comes into view. An attempt that ends in another place is the last,
+        because skills are practised within one place.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
         skill = self._skill(command)
@@ -145,7 +145,7 @@ class Robot:
         return SkillResult(False, len(self.actions) - began, attempt, told)
 
     def _gauge(self, command: Command) -> float | None:
-        """How far from done the domain says that a command is; None where it doesn't say."""
+        """How far a command is from done, by the domain's gauge; None where it can't tell."""
         measure = self.functions().get(self.domain.perceivable.gauge)
         try:
             return float(cast(float, measure(command.argument))) if measure else None
@@ -155,10 +155,10 @@ class Robot:
     def _attempt(
         self, skill: Skill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]
     ) -> Iterator[Any]:
-        """The actions of one try, at most the skill's horizon; it ends early where there is nothing left to look for.
+        """The actions of one attempt, at most the skill's horizon; it ends early where nothing is left to look for.
 
-        Each is chosen when the one before it has been carried out. `taken` has the actions of all attempts by the
-        moment at which they were taken: what a program would be shown then, without the clock.
+        Each is chosen after the one before it was carried out. `taken` counts the actions of all attempts by the moment
+        at which they were taken: what a program would see then, without the clock.
         """
         target, seen, idle = self.domain.language.row(command.argument), self.knowledge(), 0
         patience = self._sense.patience(self.perception(), command.argument)
@@ -174,8 +174,8 @@ class Robot:
                 return
 
     def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
-        """The action, among those `draws`, that was taken least often in this state, of several the most sampled;
-        what has led back here gives way to something else."""
+        """Of several sampled actions the one that was taken least often in this state, among equals the one sampled
+        most: what led back here gives way to something else."""
         often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
         draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
         drawn = [np.asarray(action).tobytes() for action in draws]
@@ -196,11 +196,11 @@ class Robot:
         return self._sense.place(self.perception())
 
     def knowledge(self) -> int:
-        """How much of the world is known, see `Persistence`; the same number: nothing new was seen."""
+        """How much of the world is known, see `Persistence`: while it is equal, nothing new was seen."""
         return self._sense.knowledge(self._world.memory)
 
     def _is_seen(self, command: Command) -> bool:
-        """Whether anything seen so far is what the command is about; commands about nothing know all they need."""
+        """Whether the command's argument fits anything seen so far; a command without one needs nothing."""
         return not command.argument or self._sense.is_known(self.perception(), command.argument)
 
     def _skill(self, command: Command) -> Skill:
@@ -229,9 +229,9 @@ class Robot:
 
 
 def describe_argument(argument: object, domain: Domain) -> str:
-    """What a program handed to a skill, as text: a description as it stands, or the name of a record.
+    """A program's argument for a skill, as text: a description as it is, or the name of a record.
 
-    Raises IllegalCommand for anything else; never calls str() on what generated code made.
+    Raises IllegalCommand for anything else; never calls str() on objects of generated code.
     """
     if isinstance(argument, domain.perceivable.records):
         return domain.language.name_of(cast(Element, argument))

@@ -1,9 +1,9 @@
 """Induction: from single subgoals to general skills (SDG, section 4.4).
 
 Subgoals are clustered by meaning; each cluster becomes a multi-task environment (a subgoal is a task, its argument the
-task's description, its check the reward, its restored state the start), and one PPO policy learns them all. It learns
-in up to three rounds: on restored states alone, then also on fresh layouts that the skills of the first round can
-reach, then also where planners asked for the skill.
+task's description, its check the reward, its restored state the start), and one PPO policy learns all of them. It
+learns in up to three rounds: on restored states alone; then also on fresh layouts, from states that the skills of the
+first round reach; then also where planners asked for the skill.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from sdg.skills.subgoal import Experience, SkillCall
 
 LAST_ROUND = 3
 LEAST_AGREEMENT = 0.3
-"""Adjusted Rand index between clusters before and after the review below which k-means' are let go: what is reviewed
-then is a cluster for each API name."""
+"""Below this adjusted Rand index between the clusters before and after the review, those of k-means are dropped, and a
+cluster for each API name is reviewed instead."""
 
 
 VALIDATION_TRIES = 1200
-"""Fresh layouts on which a start for validation is sought; not all are reached."""
+"""Fresh layouts that are tried for validation starts; not all of them give one."""
 
 
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
     """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4). Round 1 practises on restored starts, round
     2 on fresh layouts as well, round 3 where planners asked. A skill leaves the first rounds when `rough_success` of
-    its trials succeed: the next round begins where they lead, and skills that mostly get there will do."""
+    its trials succeed, because skills that mostly succeed are enough to reach the starts of the next round."""
 
     text: str = "mix"
-    """what of a subgoal is embedded: api (the paper's), check, mix and others"""
+    """part of a subgoal that is embedded: api (the paper's), check, mix and others"""
     review: bool = True
     """look at k-means' clusters again by what their checks mean: split, merge, reject"""
     rounds: Annotated[int, Ge(1), Le(3)] = 3
@@ -54,7 +54,7 @@ class InduceSettings:
     validation_share: Share = 0.2
     """share of a cluster's subgoals kept for validation"""
     use_unconfirmed: bool = False
-    """learn from reached subgoals of hypotheses that failed later, too"""
+    """also learn from reached subgoals of hypotheses that failed later"""
     first_timesteps: Count = 40_000
     """most environment steps of round 1, on restored states"""
     last_timesteps: Count = 300_000
@@ -67,7 +67,7 @@ class InduceSettings:
     """practice of one skill"""
 
     def of_round(self, number: int) -> InduceSettings:
-        """The settings of a round: 1 is on restored starts and can't be judged well, 3 comes after rehearsals."""
+        """The settings of a round: 1 has only restored starts and can't be judged well, 3 follows rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
         if number < min(self.rounds, LAST_ROUND):
@@ -77,7 +77,7 @@ class InduceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The clusters: k-means' own and after a second look at what the checks mean; `members` by cluster number."""
+    """The clusters, as k-means found them and as reviewed by what the checks mean; `members` by cluster number."""
 
     clustering: Clustering
     reviewed: Review
@@ -90,7 +90,7 @@ class Discovery:
 
     @property
     def doubt(self) -> str:
-        """What is to be said of k-means' clusters where they were let go; "" otherwise."""
+        """Why k-means' clusters were dropped, as a sentence; "" where they weren't."""
         if self.agreement >= LEAST_AGREEMENT:
             return ""
         return (
@@ -148,7 +148,7 @@ def discover(
 ) -> Discovery:
     """Cluster subgoals by meaning. Raises ValueError when there are none. `argument_kind` is the language's.
 
-    `kind_of` tells a subgoal's true kind where that is known: the clustering is then scored against it, nothing else.
+    `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering.
     """
     chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     if experiences and not chosen:

@@ -1,6 +1,6 @@
 """What a cycle inherits: which clusters are skills that an earlier cycle learned already.
 
-Clusters are made again from everything grounded so far, so that numbers mean nothing from one cycle to the next. A
+Each cycle clusters everything grounded so far from the beginning, so a cluster's number differs from cycle to cycle. A
 cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
 """
 
@@ -15,11 +15,11 @@ from sdg.skills.policy.network import Policy
 from sdg.skills.search.skill_calls import library_policy
 
 IN_COMMON = 0.5
-"""Share of the earlier skill's members, or of the cluster's, that has to be in both."""
+"""Members that must be in both skill and cluster, as a share of the smaller of the two."""
 WEAK = 0.9
 """Success below which an inherited skill is learned further in any case."""
 PATIENCE = 3
-"""Evaluations without a gain after which that ends: the earlier cycle was patient already."""
+"""Learning further ends after so many evaluations without a gain: the earlier cycle was patient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class InheritedSkill:
     policy: Policy
 
     def good_enough(self, enough: float) -> float:
-        """Success at which nothing is left to be learned: as good as it was among what is new, and not weak."""
+        """Success that needs no more learning: as high as it was before (its interval's lower end), at least WEAK."""
         return min(enough, max(self.skill.success_interval[0], WEAK))
 
     def point(self) -> Point:
-        """What the earlier cycle measured of it, as a point of a curve (half its horizon for its slow successes)."""
+        """The earlier cycle's measurement as a point of a curve (half its horizon as the steps of slow successes)."""
         skill = self.skill
         return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
 
@@ -46,7 +46,7 @@ def with_short_patience(settings: InduceSettings) -> InduceSettings:
 
 
 def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int, InheritedSkill]:
-    """Cluster number -> the earlier skill that it is; clusters that are new are absent."""
+    """Cluster number -> the earlier skill that it equals; new clusters are absent."""
     if earlier is None:
         return {}
     matches = {label: _match(found, label, earlier) for label in found.members}

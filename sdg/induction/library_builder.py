@@ -115,10 +115,10 @@ def without_a_skill(found: Discovery, learned: Collection[int], language: Langua
 
 
 def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
-    """The members' checks, commonest question first, as far as they name nothing of their mission but the argument.
+    """The members' checks, the most common first, without those that name anything of their mission but the argument.
 
-    Where every one does ("still carrying A"), the other things become any thing: so a kind of subgoal isn't
-    lost for what its author took care of.
+    Where all of them do ("still carrying A"), "any thing" replaces the other things, so that a kind of subgoal isn't
+    lost because its author was careful.
     """
     checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
     asked = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
@@ -130,7 +130,7 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
 def _ranked(
     asked: Sequence[CheckTemplate], language: Language, *, beside: frozenset[Any] = frozenset()
 ) -> tuple[CheckTemplate, ...]:
-    """They are compared with the language's example in place of their own arguments; `beside` them is let be."""
+    """Checks are compared with the language's example as argument; they may also name the things in `beside`."""
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
     for each in asked:
@@ -148,7 +148,7 @@ def _ranked(
 
 
 def _widen(asked: CheckTemplate, language: Language) -> CheckTemplate:
-    """The same check about any thing in place of what it names beside its argument."""
+    """The same check with "any thing" in place of the things it names beside its argument."""
     try:
         others = mentioned_things(asked.check, language) - {language.parse(asked.argument)}
         words = {language.text(other): language.anything for other in others if language.anything}

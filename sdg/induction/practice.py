@@ -1,4 +1,4 @@
-"""Practising one skill in up to three rounds: whose starts it learns on, and which starts judge it."""
+"""Practising one skill in up to three rounds: which starts it learns on, and which starts judge it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_
 from sdg.skills.practice.starts import Starts, join, perturb_starts
 
 WANDER = 6
-"""Random steps after which what planners asked for is asked from somewhere near."""
+"""Most random steps from where planners asked for a skill to a start nearby."""
 
 
 MOST_TRUSTED = 120
-"""Held-out starts that judge a skill alone; fewer are helped out by others."""
+"""Held-out starts of planners' calls to judge by; others fill up missing ones."""
 
 
 FEWEST_JUDGES = 8
-"""Held-out starts below which a skill is judged where it was practised, which its row says, and isn't measured."""
+"""With fewer held-out starts a skill is judged on its practice starts, which its row says, and isn't measured."""
 
 
 LEAST_HORIZON = 8
-"""Steps that an attempt may take at the least: a step or two is soon said of few held-out starts."""
+"""Smallest horizon of a skill, because few held-out starts may all succeed within a step or two."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class Practice:
     training_layouts: Mapping[str, Layouts]
     validation_layouts: Mapping[str, Layouts]
     asked: Starts | None = None
-    """Where planners asked for this skill, in the round after rehearsals; `asked_held_out` judges it."""
+    """Where planners asked for this skill; used in the round after rehearsals. `asked_held_out` judges it."""
     asked_held_out: Starts | None = None
     warm_start: Policy | None = None
-    """What a search that learns came to: a first round goes on from it."""
+    """Policy of a search that learns: a first round goes on from it."""
     good_enough: float | None = None
-    """Success at which the policy to go on from is kept as it is; None: it isn't judged before anything is learned."""
+    """Success at which the starting policy is kept as it is; None: it isn't judged before learning."""
 
     @property
     def unit(self) -> str:
-        """What it is called where shards are dealt out."""
+        """Its name where work is divided into shards."""
         return f"skill/{self.label}/{self.seed}"
 
     def on_lost(self, reason: str) -> str:
@@ -77,13 +77,13 @@ class Practice:
 
 
 def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
-    """Learn one skill; None when none of its starts leaves anything to be done."""
+    """Learn one skill; None when its check is true at every start already."""
     spent: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
     spent[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
     starts = _open([restore_starts(training, job.domain)])
     judged = _open([restore_starts(held_out, job.domain)]) if held_out else None
-    if job.earlier:  # The first round has nothing to reach fresh layouts with.
+    if job.earlier:  # The first round has no skills yet to reach starts on fresh layouts.
         reached = partial(
             fresh_starts,
             policies=job.earlier,
@@ -112,7 +112,7 @@ def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda p
         good_enough=job.good_enough,
         on_evaluation=on_evaluation,
     )
-    # Each start counts once: what is played again and again says nothing new of the skill.
+    # Each start counts once: playing it again says nothing new about the skill.
     trained = replace(trained, best=replace(trained.best, episodes=len(chosen_by)), judged_on=judged_on)
     spent.update(trained.other_steps)
     if others is None:
@@ -124,7 +124,7 @@ def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda p
 
 
 def horizon_of(best: Point, settings: TrainSettings) -> int:
-    """Steps that an attempt may take: twice those within which nearly all that succeeded did, of the starts that chose
+    """Steps that an attempt may take: twice those within which nearly all successes ended, from the starts that chose
     the policy."""
     return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
 
@@ -139,16 +139,16 @@ def _halves(judged: Starts, judged_on: str, job: Practice) -> tuple[Starts, Star
 
 
 def _in_its_place(job: Practice) -> TrainSettings:
-    """How a skill about no thing is practised that kept to its place when it was grounded.
+    """Settings of practice: a skill without argument keeps to its place if it did so when it was grounded.
 
-    Its check speaks of the place ("nothing unseen here") and is soon true elsewhere: that is not what it was for.
+    Its check speaks of the place ("nothing unseen here") and is soon true elsewhere, which isn't its purpose.
     """
     about_a_place = not any(member.stage.argument for member in job.members)
     return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
 
 
 def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
-    """The starts, and as many again of what planners asked for, here and a few steps away: it is what counts."""
+    """The starts, and as many again where planners asked for the skill, or a few steps away: these matter most."""
     if asked is None:
         return starts
     others = [starts] if starts is not None else []
@@ -157,9 +157,9 @@ def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) ->
 
 
 def _judges(others: Starts | None, job: Practice) -> Starts | None:
-    """Held-out starts: what planners asked for, and others as far as that is too little.
+    """Held-out starts: where planners asked for the skill, and others where those are too few.
 
-    They are played several times where they are few: actions are sampled, and one lucky evaluation decides nothing.
+    Few starts are played several times each, because actions are sampled and one lucky evaluation must decide nothing.
     """
     asked = job.asked_held_out
     missing = MOST_TRUSTED - (0 if asked is None else len(asked))

@@ -1,4 +1,4 @@
-"""What planners ask of skills: the states in which commands begin when programs run, as starts of practice."""
+"""What planners ask of skills: the states in which commands begin when programs run, as starts for practice."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class SkillRequest:
 def skill_requests(
     rows: Sequence[EpisodeRow], check_of: Callable[[Command], CheckFunction | None]
 ) -> list[SkillRequest]:
-    """The commands of these episodes, level by level. Raises ValueError for what is no row of an episode.
+    """The commands of these episodes, level by level. Raises ValueError for a row that isn't an episode's.
 
-    `check_of` says what a command aims at, or None for one that is of no interest.
+    `check_of` gives the check that a command aims at, or None to leave it out.
     """
     episodes = [Played.from_json(row) for row in rows]
     found = []
@@ -49,12 +49,12 @@ def skill_requests(
                 command = Command(call["name"], call["argument"])
                 check = check_of(command)
                 found += [SkillRequest(episode, call["began"], command, check)] if check is not None else []
-    # What is asked again before a step was made is the same start, and counts once.
+    # A command that is repeated before any step has the same start, which counts once.
     return list({(id(each.episode), each.began, each.command): each for each in found}.values())
 
 
 def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
-    """Where these commands (level by level, as in `skill_requests`) began, in their order; None of none."""
+    """Where these commands (level by level, as in `skill_requests`) began, in their order; None without any."""
     levels = dict.fromkeys(each.episode.level for each in asked)
     parts = [_starts_in(level, [each for each in asked if each.episode.level == level], domain) for level in levels]
     return join(parts) if parts else None
@@ -74,7 +74,7 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillReq
 
 
 def calls_until(row: EpisodeRow) -> int:
-    """Environment steps of replaying an episode once for each skill that it asked for, up to its last command."""
+    """Environment steps to replay an episode once for each skill that it called, up to that skill's last command."""
     last: dict[str, int] = {}
     for call in Played.from_json(row).calls():
         last[call["name"]] = max(call["began"], last.get(call["name"], 0))
@@ -112,7 +112,7 @@ HELD_OUT = 4
 
 @dataclass(frozen=True, eq=False)
 class Rehearsed:
-    """Where a skill was asked for something that wasn't done yet: to practise on, and held out to judge by."""
+    """Starts at which a skill was called with something left to do: some to practise on, some held out to judge it."""
 
     practised: Starts | None
     judged: Starts | None
@@ -121,7 +121,7 @@ class Rehearsed:
 def collect_requests(
     learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]
 ) -> dict[int, Rehearsed]:
-    """What these episodes asked of each skill of the library, by its cluster's number (`labels`, in their order)."""
+    """Where these episodes called each of the library's skills, by cluster number (`labels`, in the skills' order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
     held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
     parts = [row for row in episodes if row["seed"] not in held], [row for row in episodes if row["seed"] in held]

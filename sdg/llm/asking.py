@@ -1,4 +1,4 @@
-"""Many questions at a time: a model that takes a minute to answer isn't waited for one question after the other."""
+"""Many questions at a time, because a model may take a minute to answer each one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ B = TypeVar("B")
 
 
 def in_order(function: Callable[[A], B], items: Sequence[A], *, at_once: int) -> Iterator[B]:
-    """What `function` gives for the items, in their order, with at most `at_once` of them under way in threads.
+    """The results of `function` for the items, in their order, with at most `at_once` calls under way in threads.
 
-    The order of the results is that of one after the other, so what is written from them is the same byte for byte.
-    The first exception in that order is raised here; then items that weren't begun are dropped, and those under way
-    waited for: their replies are paid for, and a cache keeps them.
+    The order is the same as without threads, so that files written from the results are the same byte for byte. The
+    first exception in that order is raised here; then items that weren't begun are dropped, and calls under way are
+    waited for, because their replies are paid for and cached.
     """
     if at_once <= 1 or len(items) <= 1:
         yield from map(function, items)
@@ -47,19 +47,19 @@ def _work(function: Callable[[A], B], todo: Iterator[tuple[Future[B], A]]) -> No
     for future, item in todo:
         try:
             future.set_result(function(item))
-        except BaseException as error:  # it is raised where the result is asked for
+        except BaseException as error:  # raised where the result is read
             future.set_exception(error)
 
 
 FIRST_WAIT_SECONDS = 0.5
 MAX_WAIT_SECONDS = 60.0
-"""Longest pause before a retry; a server that asks for a longer one has said no."""
+"""Longest pause before a retry; a request for a longer one counts as a refusal."""
 
 
 class Retried:
     """A model that is asked again, at most `retries` times, when it is `Unavailable`; other errors go through.
 
-    Pauses double, or are what the server asks for. The jitter comes from the sampling's seed.
+    Pauses double, or are as long as the server asks. The jitter comes from the sampling's seed.
     """
 
     def __init__(self, model: LanguageModel, *, retries: int, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -71,7 +71,7 @@ class Retried:
         return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says in the end. Raises ModelError."""
+        """The model's reply in the end. Raises ModelError."""
         jitter = random.Random(sampling.seed)
         attempt = 0
         while True:

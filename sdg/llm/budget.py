@@ -1,7 +1,7 @@
 """A budget of tokens and money that stops a run before it is overdrawn by more than one reply.
 
-Many questions may be under way at once. Near the limit, where those under way might spend it all, the next one waits
-for them; with several processes each of them may overdraw it by a reply.
+Many questions may be under way at once. Near the limit, when those under way might spend all that is left, the next one
+waits for them. With several processes each may overdraw the budget by one reply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, Mo
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Money for a million tokens, in the budget's unit; `cached` for those that the server's prompt cache held."""
+    """Money for a million tokens, in the budget's unit; `cached` for tokens that the server's prompt cache held."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -37,7 +37,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """What may be spent; None is without limit. `minutes` count from when the model was made, in each process."""
+    """What may be spent; None means no limit. `minutes` count from when the model was made, in each process."""
 
     tokens: int | None = None
     money: float | None = None
@@ -78,7 +78,7 @@ class Budgeted:
         return self._spent if self._ledger is None else self._add(Spent())
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says. Raises BudgetExceeded instead of asking once a limit is reached."""
+        """The model's reply. Once a limit is reached, raises BudgetExceeded instead of asking."""
         asked, _ = exchange.tokens_of(messages, Completion("", ""))
         most = Spent(asked + sampling.max_tokens, self._prices.of(asked, sampling.max_tokens))
         with self._turn:
@@ -144,13 +144,13 @@ def _sum(lines: Sequence[bytes]) -> Spent:
             entry = json.loads(line)
             tokens, money = tokens + int(entry["tokens"]), money + float(entry["money"])
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-            continue  # a torn line: a kill between two writes
+            continue  # a torn line, left by a kill between two writes
     return Spent(tokens, money)
 
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """One kind of question as it usually is: tokens of prompt and completion, and questions for each unit of work."""
+    """The usual size of one kind of question: tokens of prompt and completion, and questions for each unit of work."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -160,13 +160,13 @@ class Typical:
 HYPOTHESIS = Typical(1500, 500, 1.5)
 """An instruction's subgoals, with retries and repairs."""
 TRANSLATION = Typical(2900, 1200, 0.1)
-"""A grounded subgoal's API name; some ten are asked for at once."""
+"""A grounded subgoal's API name; one question asks for some ten."""
 EPISODE = Typical(4000, 1800, 1.3)
 """An instruction's programs: the first one and its repairs."""
 CHAT_EPISODE = Typical(900, 150, 40.0)
-"""An episode in which every action is asked for."""
+"""An episode with a question for every action."""
 REPLY_SECONDS = 30.0
-"""Of a reasoning model; a fast one takes a tenth."""
+"""For a reasoning model; a fast one takes a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Estimate:
         )
 
     def describe(self, prices: Prices, *, concurrency: int) -> str:
-        """One line: questions, tokens, money where prices are known, and time at so many questions at once."""
+        """One line: questions, tokens, money where prices are known, and time at that concurrency."""
         tokens = (self.prompt_tokens + self.completion_tokens) / 1e6
         money = prices.of(self.prompt_tokens, self.completion_tokens)
         cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"

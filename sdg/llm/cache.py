@@ -1,4 +1,4 @@
-"""Replies kept in sqlite, so that a question that was answered isn't paid for twice."""
+"""Replies kept in sqlite, so that no answered question is paid for twice."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MOST_CHARACTERS = 1 << 22
 class Cached:
     """A model that remembers its replies by model, conversation and sampling; failures are not remembered.
 
-    The file may be shared by processes. One that can't be opened is a ModelError; one that can't be written to any more
-    (a full disk) only stops remembering.
+    The file may be shared by processes. A file that can't be opened raises ModelError; one that can't be written any
+    more (a full disk) only stops remembering.
     """
 
     def __init__(self, model: LanguageModel, path: Path) -> None:
@@ -59,7 +59,7 @@ class Cached:
         return completion
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection on which no query works for long: a file from elsewhere may hold anything."""
+        """A connection on which no query runs for long, because a file from elsewhere may hold anything."""
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
         connection.execute("PRAGMA trusted_schema = OFF")
         steps = iter(range(_MOST_STEPS // 1000))
@@ -77,8 +77,8 @@ class Cached:
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError for a file that holds more than our table, to the letter: views, triggers, checks
-    and columns that are worked out act."""
+    """Raises sqlite3.DatabaseError for a file that holds anything but exactly our table, because views, triggers,
+    checks and computed columns can act."""
     found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     strange = [f"{kind} {name}" for kind, name, sql in found if (kind, name, sql) not in _OURS]
     if strange:

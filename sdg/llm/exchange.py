@@ -1,4 +1,4 @@
-"""One exchange with a model as plain JSON, and the key by which equal questions are known again."""
+"""One exchange with a model as plain JSON, and the key by which equal questions are recognised."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The conversation as dicts with role and content; of images their SHA-256, by which equal ones are known."""
+    """The conversation as dicts with role and content; images are replaced by their SHA-256."""
     return [
         {"role": message.role, "content": message.content}
         | (
@@ -37,7 +37,7 @@ def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def plain_sampling(sampling: Sampling) -> dict[str, Any]:
-    """How the completion was drawn, as a dict; who asked for it changes nothing in that."""
+    """How the completion was drawn, as a dict, without the stage that asked for it."""
     return {name: value for name, value in asdict(sampling).items() if name != "stage"}
 
 

@@ -8,9 +8,9 @@ from sdg.llm.model import Completion, Message, Sampling
 
 
 class FakeModel:
-    """Answers with the texts of a list, in order and then the last one always, or by a function of the whole prompt.
+    """Answers with the texts of a list, in order and then always the last one, or by a function of the whole prompt.
 
-    `asked` keeps every conversation that it was asked with.
+    `asked` keeps every conversation that it was sent.
     """
 
     def __init__(self, answers: Callable[[str], str] | Iterable[str], *, name: str = "fake (scripted)") -> None:
@@ -20,7 +20,7 @@ class FakeModel:
 
     @property
     def name(self) -> str:
-        """It is labelled as a fake wherever it appears."""
+        """It says that it is a fake wherever it appears."""
         return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:

@@ -22,7 +22,7 @@ class Message:
 class Sampling:
     """How a completion is drawn. `seed` makes repeats differ and replays agree.
 
-    `stage` says who asks (hypothesize, induce, solve), for the transcript; it is no part of the question.
+    `stage` says who asks (hypothesize, induce, solve), for the transcript; it isn't part of the question.
     """
 
     temperature: float = 0.0
@@ -36,8 +36,8 @@ class Completion:
     """A reply and what it cost, in tokens as counted by the server (0 where it counts none).
 
     `cached_tokens` are those of the prompt that the server's own cache held, `reasoning_tokens` those of the completion
-    that were thought and not said. `finish_reason` is the server's word for why it ended: stop, length, tool_calls.
-    `cached` says that the reply was remembered and cost nothing.
+    that were thoughts, not text. `finish_reason` is the server's word for why it ended: stop, length, tool_calls.
+    `cached`: the reply comes from our cache and cost nothing.
     """
 
     text: str
@@ -62,13 +62,13 @@ class LanguageModel(Protocol):
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """Complete the conversation.
 
-        Raises `ModelError` when no reply can be had and `BudgetExceeded` when a budget forbids the call.
+        Raises `ModelError` when there is no reply and `BudgetExceeded` when a budget forbids the call.
         """
         ...
 
 
 class ModelError(SDGError, RuntimeError):
-    """No usable reply: says what was asked of whom, what came back and what to do about it."""
+    """No usable reply: says who was asked, for what, what came back and what to do about it."""
 
 
 class Unavailable(ModelError):
@@ -80,7 +80,7 @@ class Unavailable(ModelError):
 
 
 class NotRecorded(ModelError):
-    """A recording holds no reply to a question that came after others: learning ended otherwise than it did then."""
+    """A recording has no further reply for this episode, because learning ended otherwise than when it was recorded."""
 
 
 class BudgetExceeded(ModelError):

@@ -12,13 +12,13 @@ from sdg.llm.model import LanguageModel
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model, and what is put around it. Paths that are None leave their wrapper out.
+    """Which model, and which wrappers around it. A path that is None leaves out its wrapper.
 
-    `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is the longest silence of a
-    server, `reply_seconds` the most that a reply may take. `concurrency` is how many questions may be under way.
+    `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is a server's longest
+    silence, `reply_seconds` the longest time for a reply. `concurrency` is how many questions may be under way.
     `transcript` is what kind replay reads, `record` is where exchanges are written. `trusted` says that the user named
-    `base_url`: a key goes nowhere else. Keys stay in the environment. `privacy` is off, on, or a recogniser's
-    `module:attribute`: whether placeholders are sent in place of sensitive values.
+    `base_url`: a key is sent nowhere else. Keys stay in the environment. `privacy` is off, on, or a recogniser's
+    `module:attribute`: whether placeholders replace sensitive values in what is sent.
     """
 
     kind: str = "babylang"
@@ -42,10 +42,10 @@ class ModelSettings:
 class Provider:
     """A kind of model.
 
-    `needs` are the settings that must be given; in KIND:NAME the name is the first of them. `network`: it reaches a
-    server, so processes that ask it aren't cut off, replies are cached and questions asked many at a time.
-    `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it stands in
-    for a language model, and figures say so. `prices` hold where the settings name none.
+    `needs` are the settings that must be given; in KIND:NAME the name is the first of them. `network`: it needs a
+    server, so that processes that ask it keep their network, replies are cached and many questions are asked at a time.
+    `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it is no
+    language model, and figures say so. `prices` apply where the settings name none.
     """
 
     make: Callable[[ModelSettings], LanguageModel]

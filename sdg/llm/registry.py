@@ -1,7 +1,7 @@
-"""Models by name, and the wrappers around them: a new provider is one file, and one line here to ship it.
+"""Models by name, and the wrappers around them: a new provider is one file and one line here.
 
-A user's own is named `module:attribute`: a `Provider`, an object with `complete(messages)`, or a class or function
-that gives such an object when it is called without arguments.
+A user's own model is named `module:attribute`: a `Provider`, an object with `complete(messages)`, or a class or
+function that gives such an object when called without arguments.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PROVIDERS = Registry[object](
 WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
     "wrapper", {"privacy": "sdg.privacy.protector:protect"}
 )
-"""By name alone, for the gate knows models and not the other way round."""
+"""By name alone: the gate may import models, models may not import the gate."""
 
 
 def build(settings: ModelSettings) -> LanguageModel:
     """The model with its wrappers, from the inside out: retries, budget, cache, transcript, privacy.
 
-    The budget counts what reaches the model, so cached replies are free; the transcript records what callers were told.
+    The budget counts only what reaches the model, so cached replies are free; the transcript has what callers received.
     Raises ModelError for a kind that doesn't exist or settings that don't fit it.
     """
     try:
@@ -80,17 +80,17 @@ def provider_of(kind: str) -> Provider:
 
 
 def is_rule_based(kind: str) -> bool:
-    """Whether a kind is rule-based, no language model. A user's own isn't imported to find out."""
+    """Whether a kind is rule-based, no language model. A user's own kind isn't imported to find out."""
     return kind in PROVIDERS.entries and provider_of(kind).rule_based
 
 
 def prices_of(settings: ModelSettings) -> Prices:
-    """What the tokens of a model cost: as the settings say, or else its provider."""
+    """The prices of a model's tokens, from the settings or else from its provider."""
     return settings.prices if settings.prices != Prices() else provider_of(settings.kind).prices
 
 
 def concurrency_of(settings: ModelSettings) -> int:
-    """How many questions may be under way at once; 1 for a model that answers on this machine's own cores."""
+    """How many questions may be under way at once; 1 for a model that runs on the local cores."""
     return settings.concurrency if provider_of(settings.kind).network else 1
 
 
@@ -116,10 +116,10 @@ def _own(kind: str, found: Callable[[], object] | object, settings: ModelSetting
 
 
 class Adapted:
-    """Any object with `complete(messages)` as a `LanguageModel`; its name is its `name` or that of its class.
+    """Any object with `complete(messages)` as a `LanguageModel`; its name is its `name` or its class's.
 
     `complete` may take `sampling` by keyword, and may return text, a `Completion`, or anything with a text in `.text`.
-    A lost connection or a timeout is `Unavailable`, everything else that it raises a ModelError.
+    A lost connection or a timeout becomes `Unavailable`, any other exception a ModelError.
     """
 
     def __init__(self, model: object) -> None:
@@ -132,10 +132,10 @@ class Adapted:
         self._takes_sampling = _takes(complete, "sampling")
         named = getattr(model, "name", "")
         self.name = named if isinstance(named, str) and named else type(model).__name__
-        """What it is called in transcripts."""
+        """Its name in transcripts."""
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the object says. Raises ModelError for whatever it raises, and for a reply that is no text."""
+        """The object's reply. Raises ModelError for whatever it raises, and for a reply that isn't text."""
         told = {"sampling": sampling} if self._takes_sampling else {}
         try:
             said = self._complete(tuple(messages), **told)

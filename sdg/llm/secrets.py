@@ -1,4 +1,4 @@
-"""Keys are kept out of whatever is written, also where a server repeats one in disguise."""
+"""Keys are kept out of everything that is written, even if a server repeats one in disguise."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from urllib.parse import quote, unquote, urlsplit
 
 SHORTEST = 4
-"""Characters of a secret; hiding a shorter one would only spoil texts."""
+"""Fewest characters of a secret; hiding shorter ones would only spoil texts."""
 SHORTEST_DISGUISED = 8
 DIGITS = 7
 
 
 def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
-    """What puts `mark` in the place of each secret in a text.
+    """A function that replaces each secret in a text by `mark`.
 
-    It is found in any case, but for its last letter, backwards, spaced, percent-encoded, and as hex or base64.
+    It finds a secret in any case, without its last letter, backwards, spaced, percent-encoded, and as hex or base64.
     """
     return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST})
 
 
 def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[[str], str]:
-    """What puts a mark of its own in the place of each secret, in the same forms.
+    """A function that replaces each secret by its own mark, in the same forms.
 
-    Forms of fewer characters than `whole_below` are found as whole words alone; with `numbers` a secret of at least
-    `DIGITS` digits is found whatever blanks and signs stand between them.
+    Forms of fewer characters than `whole_below` are found only as whole words; with `numbers` a secret of at least
+    `DIGITS` digits is found with any blanks and signs between them.
     """
     forms: dict[str, str] = {}
     for secret, mark in marks.items():
@@ -40,7 +40,7 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     if not forms:
         return lambda text: text
     ordered = sorted(forms, key=len, reverse=True)
-    # Literals, but for a blank or two between digits: a text of any kind is searched in linear time.
+    # Only literals, except for a blank or two between digits, so that any text is searched in linear time.
     pattern = re.compile("|".join(f"({form})" for form in ordered), re.IGNORECASE)
     return lambda text: pattern.sub(lambda found: forms[ordered[(found.lastindex or 1) - 1]], text)
 
@@ -58,18 +58,18 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 TRUST_VARIABLE = "SDG_TRUST_URL"
-"""Addresses, separated by blanks, that a config file may name and that are sent OPENAI_API_KEY."""
+"""Addresses, separated by blanks, that a config file may name and that OPENAI_API_KEY may be sent to."""
 _BORDERS = re.compile(r"[/;,=:.]")
 _LIKE_A_KEY = re.compile(r"(?i)(sk|pk|key|token)-[a-z0-9_-]{8,}|[a-z0-9_]{24,}")
 
 
 def check_address(url: str | None) -> None:
-    """Raises ValueError, which doesn't show the address, for one that isn't http or that may hold a key."""
+    """Raises ValueError, without the address in it, for an address that isn't http or that may hold a key."""
     if url is None:
         return
     try:
         parts = urlsplit(url)
-        hostname = parts.hostname if parts.port is None or parts.port else None  # one above 65535 raises
+        hostname = parts.hostname if parts.port is None or parts.port else None  # a port above 65535 raises
     except ValueError:
         parts, hostname = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not hostname or not url.isprintable():
@@ -96,7 +96,7 @@ def is_loopback(url: str) -> bool:
 
 
 def untrusted_warning(url: str) -> str:
-    """What to say where a config file names an address that the user did not."""
+    """The warning about an address that a config file names and the user did not."""
     return (
         f"A config file says that the model is at {url}, and your OPENAI_API_KEY would be sent there. If you trust it: "
         f"--set model.base_url={url}, or {TRUST_VARIABLE}={url} in the environment. If not: unset OPENAI_API_KEY."

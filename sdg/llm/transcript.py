@@ -3,7 +3,7 @@
     {"schema": 3, "key": "...", "model": "...", "stage": "solve", "sampling": {...},
      "messages": [{"role": "user", "content": "## Task..."}], "reply": {"text": "def program():...", ...}}
 
-A large transcript is compressed when its run ends: `transcript.jsonl.xz`. Either is read under the name without ".xz".
+A large transcript is compressed when its run ends: `transcript.jsonl.xz`. Both are read under the name without ".xz".
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _BEGINNING = re.compile(rb'\{"schema": ?(\d{1,9})')
 
 
 class Recorded:
-    """A model whose exchanges are appended to a file; each line is on disk before the reply is handed on.
+    """A model whose exchanges are appended to a file; each line is on disk before the reply is returned.
 
-    Several threads and processes may append to one file. A torn last line, left by a kill, is cut off before the next
-    is written.
+    Several threads and processes may append to one file. A torn last line, left by a kill, is removed before the next
+    one is written.
     """
 
     def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
@@ -45,7 +45,7 @@ class Recorded:
         return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says; failures are recorded too. Raises ModelError as it does, or if this fails."""
+        """The model's reply; failures are recorded too. Raises ModelError where the model does or recording fails."""
         entry = {
             "schema": SCHEMA,
             "key": exchange.key(self.name, messages, sampling),
@@ -70,7 +70,7 @@ class Recorded:
             with lock_to_append(self._path) as file:
                 file.seek(0)
                 _check_schema(file.read(40), self._path)
-                while data:  # One write: only a full disk makes it more, and then the next cuts what is torn.
+                while data:  # One write, unless the disk is full; the next append then removes the torn line.
                     data = data[file.write(data) :]
                 os.fsync(file.fileno())
         except OSError as error:
@@ -78,7 +78,7 @@ class Recorded:
 
 
 class Replayed:
-    """A model that says again what a transcript holds, in the order in which equal questions were asked."""
+    """A model that repeats a transcript's replies; equal questions get theirs in the recorded order."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._turn, self._name = path, threading.Lock(), ""
@@ -90,7 +90,7 @@ class Replayed:
 
     @property
     def name(self) -> str:
-        """The name of the model that was recorded: questions are known again by it."""
+        """The name of the model that was recorded: it is part of a question's key."""
         return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
@@ -110,7 +110,7 @@ class Replayed:
         return exchange.key(self._name, messages, sampling)
 
     def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
-        """The last one stays where a question is asked oftener than it was."""
+        """The last reply is repeated where a question is asked more often."""
         if not replies:
             raise ModelError(
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
@@ -120,10 +120,10 @@ class Replayed:
 
 
 class RepliedInTurn(Replayed):
-    """A model that gives the n-th question of an episode the n-th reply that it had, whatever is asked now.
+    """A model that answers an episode's n-th question with its n-th recorded reply, whatever is asked now.
 
-    An episode is known by the stage and the seed of its questions. For a transcript whose prompts have changed since:
-    what was answered then is carried out by today's code.
+    The stage and the seed of its questions identify an episode. For a transcript whose prompts have changed since:
+    today's code carries out the recorded answers.
     """
 
     def _key_of(self, entry: Mapping[str, Any]) -> Hashable:
@@ -141,7 +141,7 @@ class RepliedInTurn(Replayed):
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The exchanges of a transcript, each with its `line`; a torn last line is passed over.
+    """The exchanges of a transcript, each with its `line`; a torn last line is skipped.
 
     Raises ModelError for any other line, and for a transcript of another schema.
     """
@@ -161,7 +161,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def first_answers(path: Path) -> bytes:
-    """A transcript's lines without failures and without what was said before to the same question, for keeping.
+    """A transcript's lines to keep: without failures, and without answers already given to the same question.
 
     Raises ModelError where it can't be read.
     """
@@ -190,7 +190,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _check_schema(beginning: bytes, path: Path) -> None:
-    """Raise ModelError for a transcript that another version wrote, which would otherwise be half understood."""
+    """Raise ModelError for a transcript of another version, which would otherwise be misread in part."""
     found = _BEGINNING.match(beginning)
     if found and int(found[1]) != SCHEMA:
         raise ModelError(

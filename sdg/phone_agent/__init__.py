@@ -1,1 +1,1 @@
-"""What the screen agent needs to work on a phone: the phone as its desktop, and what stands between it and others."""
+"""What the screen agent needs to work on a phone: the phone as its desktop, masked values, adapters to harnesses."""

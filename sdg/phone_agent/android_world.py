@@ -45,7 +45,7 @@ class ScreenAgent(EnvironmentInteractingAgent):
         self._work = None
 
     def step(self, goal: str) -> AgentInteractionResult:
-        """One answer of the model, carried out. The episode ends by finish, which AndroidWorld gets as the answer."""
+        """Carry out one answer of the model. Its action finish ends the episode and is AndroidWorld's answer."""
         if self._work is None:
             turns = getattr(self, "_max_steps", None) or MAX_TURNS
             self._desktop = PhoneDesktop(WorldPhone(self), goal, finished=self._finish, max_completions=turns)
@@ -65,8 +65,8 @@ class ScreenAgent(EnvironmentInteractingAgent):
 
 
 class WorldPhone:
-    """AndroidWorld's environment as a device (`sdg.envs.phone.device.Device`). A swipe becomes a scroll of the screen:
-    its ends aren't kept."""
+    """AndroidWorld's environment as a device (`sdg.envs.phone.device.Device`). A swipe becomes a scroll of the whole
+    screen, without start and end."""
 
     def __init__(self, agent: EnvironmentInteractingAgent) -> None:
         self._agent = agent
@@ -101,7 +101,7 @@ class WorldPhone:
         self._act("long_press", x=point[0], y=point[1])
 
     def swipe(self, start: Point, end: Point) -> None:
-        """Scroll: content comes from where the finger goes away from."""
+        """Scroll: new content comes from the side that the finger leaves."""
         across, down = end[0] - start[0], end[1] - start[1]
         if abs(across) > abs(down):
             self._act("scroll", direction="right" if across < 0 else "left")
@@ -109,7 +109,7 @@ class WorldPhone:
             self._act("scroll", direction="down" if down < 0 else "up")
 
     def type_text(self, text: str) -> None:
-        """Type into the focused field, and Enter, which AndroidWorld adds."""
+        """Type into the focused field; AndroidWorld adds Enter."""
         if self._state is not None and not any(
             each.is_focused and each.is_editable for each in self._state.ui_elements
         ):

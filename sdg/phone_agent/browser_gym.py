@@ -30,12 +30,12 @@ from sdg.screen_agent.agent import Work
 from sdg.screen_agent.modes import MODES
 
 INFEASIBLE = "impossible:"
-"""What a message of finish begins with to report the task as infeasible."""
+"""Beginning of a finish message that reports the task as infeasible."""
 
 
 @dataclass
 class ScreenAgentArgs(AbstractAgentArgs):
-    """What makes the agent, picklable: the model, the guards before each action, the mode."""
+    """How to make the agent, picklable: the model, the guards before each action, the mode."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
     guards: tuple[str, ...] = ("open",)
@@ -59,11 +59,11 @@ class ScreenAgent(Agent):
         self._work: Work | None = None
 
     def obs_preprocessor(self, obs: dict[str, Any]) -> dict[str, Any]:
-        """What is recorded: without the DOM, which is never read."""
+        """What is recorded, without the DOM, which is never read."""
         return {name: value for name, value in obs.items() if name != "dom_object"}
 
     def get_action(self, obs: Mapping[str, Any]) -> tuple[str, AgentInfo]:
-        """The next action as a call of BrowserGym's, several on lines of their own; noop() where an answer had none."""
+        """The next action as a BrowserGym call, several as one per line; noop() where an answer had none."""
         self._page.look(obs)
         if self._work is None:
             desktop = PhoneDesktop(self._page, str(obs["goal"]), finished=self._page.finish)
@@ -74,7 +74,7 @@ class ScreenAgent(Agent):
 
 
 class ObservedPage:
-    """One observation of a page as a device (`sdg.envs.phone.device.Device`); what is done is kept as calls."""
+    """One observation of a page as a device (`sdg.envs.phone.device.Device`); actions are kept as calls."""
 
     def __init__(self) -> None:
         self._obs: Mapping[str, Any] = {}
@@ -90,7 +90,7 @@ class ObservedPage:
         return calls
 
     def finish(self, message: str) -> bool:
-        """Report to the user, or that the task can't be done."""
+        """Report to the user, or report the task infeasible."""
         said = message.removeprefix(INFEASIBLE).strip()
         self._call("report_infeasible" if message.startswith(INFEASIBLE) else "send_msg_to_user", said)
         return True
@@ -102,7 +102,7 @@ class ObservedPage:
         return int(width), int(height)
 
     def dump(self) -> str:
-        """The accessibility tree's elements that are seen and have a place."""
+        """The accessibility tree's elements that are visible and have a place."""
         return write_dump(self._rows())
 
     def _rows(self) -> Iterator[tuple[str, str, Bounds, list[str]]]:
@@ -132,20 +132,20 @@ class ObservedPage:
         self._call("mouse_click", *point)
 
     def long_press(self, point: Point) -> None:
-        """A page knows no long press: the second button's menu is the nearest."""
+        """A page has no long press; a click of the right button comes nearest."""
         self._call("mouse_click", *point, "right")
 
     def swipe(self, start: Point, end: Point) -> None:
-        """Scroll by as much."""
+        """Scroll equally far."""
         self._call("scroll", start[0] - end[0], start[1] - end[1])
 
     def type_text(self, text: str) -> None:
-        """Select what is in the focused field, and type."""
+        """Select the focused field's content, and type."""
         self._call("keyboard_press", "ControlOrMeta+a")
         self._call("keyboard_type", text)
 
     def press(self, key: Key) -> None:
-        """Enter; Back is the page before; there is no Home."""
+        """Enter; Back is the previous page; there is no Home."""
         self._calls.append({"Enter": 'keyboard_press("Enter")', "Back": "go_back()", "Home": "noop()"}[key])
 
     def wait(self, seconds: int) -> None:

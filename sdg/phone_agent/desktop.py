@@ -1,4 +1,4 @@
-"""A phone as what the screen agent sits at (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
+"""A phone as the screen agent's body (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SAID = {
 
 
 class PhoneObservation(Observation):
-    """A screen: its tree, its dump as it was written, its picture as PNG (decoded where `image` is asked for)."""
+    """A screen: its tree, its original dump, and its picture as PNG (decoded when `image` is read)."""
 
     __slots__ = ("activity", "png", "tree", "xml")
     png: bytes
@@ -59,7 +59,7 @@ class PhoneObservation(Observation):
 
 @dataclass(frozen=True, slots=True)
 class PhoneStep:
-    """An action that was carried out, the screen that it was decided on, where it went, and what its model had said."""
+    """An action that was carried out, the screen on which it was decided, its place, and the model's words for it."""
 
     action: Action
     screen: PhoneObservation
@@ -69,10 +69,10 @@ class PhoneStep:
 
 
 class PhoneDesktop:
-    """A device and a task. `finished` is asked, with finish's message, whether the task is solved; without it, finish
-    counts as solved. `looked` is called with each new screen, `heard` for what the model said last, to record it.
+    """A device and a task. `finished` says, given finish's message, whether the task is solved; without it, any message
+    counts as solved. `looked` is called with each new screen; `heard` returns what the model said last, to record it.
 
-    Element numbers are resolved on the screen of the moment: what vanished since it was looked at is refused.
+    Element numbers are looked up on the current screen: an element that has vanished since is refused.
     """
 
     prompt = "phone"
@@ -109,7 +109,7 @@ class PhoneDesktop:
         return "\n".join(f'{name}: {said}, "args": {FORMS[name]}' for name, said in _SAID.items())
 
     def command(self, written: object) -> Command:
-        """An action as a model wrote it, its element's name beside its number. Raises IllegalCommand."""
+        """Read an action of a model, with its element's name beside its number. Raises IllegalCommand."""
         try:
             action = read_action(written)
             screen = self.observe()
@@ -122,7 +122,7 @@ class PhoneDesktop:
         return Command(action.name, spoken)
 
     def observe(self) -> PhoneObservation:
-        """The screen now. A dump that can't be read leaves the picture, and says so in place of the elements."""
+        """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
         if self._seen is None:
             try:
                 xml, png, activity = self._device.dump(), self._device.screenshot(), self._device.activity()
@@ -141,12 +141,12 @@ class PhoneDesktop:
         return numbered_lines(trees.marks(self.observe().tree)) or self.observe().text
 
     def picture(self, *, marks: bool) -> bytes:
-        """The screenshot as PNG, with numbers on the elements where they are asked for."""
+        """The screenshot as PNG, with numbers on the elements if `marks`."""
         seen = self.observe()
         return png_of(draw_marks(seen.image, trees.marks(seen.tree)), compression=1) if marks else seen.png
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry an action out. Raises IllegalCommand for what can't be, BrokenDesktop when the phone is gone."""
+        """Carry an action out. Raises IllegalCommand where it can't be, BrokenDesktop when the phone is gone."""
         if self._ending is not None:
             return SkillResult(False, 0, 1, "the task is over")
         screen = self.observe()

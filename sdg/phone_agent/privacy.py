@@ -1,6 +1,6 @@
-"""A phone whose private values stay on it: the tree, pictures and texts that leave it have placeholders in their place.
+"""A phone whose private values stay on it: placeholders replace them in the tree, pictures and texts that leave it.
 
-Everything that is shown, recorded or filmed comes through here, and commands get the values on their way in
+Everything that is shown, recorded or filmed passes through here, and commands get the values back on their way in
 (ResponsibleTA's security protector, `sdg.privacy`).
 """
 
@@ -17,8 +17,8 @@ from sdg.privacy.recognisers import PrivacyError
 
 
 class PrivateDevice:
-    """A device (`sdg.envs.phone.device.Device`) whose values are masked. Where its tree can't be read nothing of the
-    picture is shown: there is no telling what stands on it."""
+    """A device (`sdg.envs.phone.device.Device`) whose values are masked. Where its tree can't be read, the whole
+    picture is hidden, because nobody can know what is on it."""
 
     def __init__(self, device: Device, protector: Protector) -> None:
         self._device, self._protector = device, protector
@@ -39,7 +39,7 @@ class PrivateDevice:
         return ElementTree.tostring(top, "unicode")
 
     def screenshot(self) -> bytes:
-        """The picture with the places painted over whose text is masked."""
+        """The picture, painted over wherever text is masked."""
         picture, top = picture_of(self._device.screenshot()), self._tree()
         if top is None:
             return png_of(painted_over(picture, [(0, 0, *self.size)]))
@@ -64,7 +64,7 @@ class PrivateDevice:
         return self._protector.mask(self._device.activity())
 
     def type_text(self, text: str) -> None:
-        """Type with the values. Raises ActionError for a placeholder that stands for nothing."""
+        """Type the text with its values. Raises ActionError for a placeholder without a value."""
         try:
             filled = self._protector.fill(text)
         except PrivacyError as error:

@@ -1,7 +1,7 @@
-"""How a model is shown a screen and asked about it: as text, with numbered marks on the picture, in two steps.
+"""How a model is shown a screen and asked about it: as text, with numbered marks on the picture, or in two steps.
 
-`text` is the paper's own. SoM (set of marks) and SeeAct (describe first, ground then) are AndroidLab's, for models that
-see; a screenshot that is sent has the values that are kept here painted over (`ScreenBody.picture`).
+`text` is the paper's own. SoM (set of marks) and SeeAct (first describe, then ground) are AndroidLab's, for models that
+see; private values are painted over in every screenshot that is sent (`ScreenBody.picture`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdg.screen_agent.modes import TEXT, Mode, Shown
 
 MOST_COMMANDS = 30
 MOST_TRIES = 20
-"""Braces at which the object is looked for."""
+"""Most braces at which an object is tried."""
 
 
 class NoCommands(SDGError, ValueError):
@@ -31,7 +31,7 @@ class NoCommands(SDGError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's thoughts, by the paper's five names, and the commands that it wants, as it wrote them."""
+    """A model's thoughts, by the paper's five names, and its commands as it wrote them."""
 
     commands: tuple[Any, ...]
     thoughts: Mapping[str, str]
@@ -54,7 +54,7 @@ def read_answer(reply: str) -> Answer:
 
 
 def _objects(reply: str) -> list[dict[str, Any]]:
-    """JSON objects in a text, from the outermost braces; each character is looked at a bounded number of times."""
+    """JSON objects in a text, from the outermost braces; each character is read a bounded number of times."""
     decoder, found, at = json.JSONDecoder(strict=False), [], 0
     for _ in range(MOST_TRIES):
         at = reply.find("{", at)
@@ -73,19 +73,19 @@ def _objects(reply: str) -> list[dict[str, Any]]:
 MAX_COMPLETIONS = 10
 """The paper's limit of completions an episode; a desktop may have another."""
 MOST_THOUGHT = 300
-"""Characters of an answer's plan that the next questions remind the model of."""
+"""Characters of an answer's plan that the next questions repeat to the model."""
 MOST_DESCRIBED = 2000
 """Characters of a description that are kept."""
 SAMPLING = Sampling(stage="screen")
 
 ENDS = "When the task is done it ends by itself."
-"""How a task ends, as the prompt says it."""
+"""How a task ends, in the prompt's words."""
 
 End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
 
 
 class ScreenBody(Body, Protocol):
-    """A body with a screen: what it is asked to do, whether that is over, and how a model writes its commands."""
+    """A body with a screen: its task, whether that is over, and how a model writes its commands."""
 
     @property
     def instruction(self) -> str:
@@ -99,7 +99,7 @@ class ScreenBody(Body, Protocol):
 
     @property
     def max_completions(self) -> int:
-        """Answers after which an episode is over."""
+        """The most answers of an episode."""
         ...
 
     @property
@@ -121,11 +121,11 @@ class ScreenBody(Body, Protocol):
         ...
 
     def picture(self, *, marks: bool) -> bytes:
-        """The screenshot as PNG, values that are kept here painted over; with the elements' numbers drawn on it."""
+        """The screenshot as PNG with private values painted over; with `marks` it shows the elements' numbers."""
         ...
 
     def command(self, written: object) -> Command:
-        """A command as a model wrote it. Raises IllegalCommand with what there is instead."""
+        """Read a command of a model. Raises IllegalCommand that names valid ones instead."""
         ...
 
 
@@ -140,7 +140,7 @@ class BrokenDesktop(SDGError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that was asked for, as it is reported to the model afterwards, and the verdicts on it."""
+    """A requested command, as it is reported to the model afterwards, and the verdicts on it."""
 
     command: str
     outcome: str
@@ -166,10 +166,10 @@ class UIEpisode:
 
 
 class Work:
-    """One episode, turn by turn, for a caller with the model: `question`, then `answer` or `fail`, until there is no
-    question left; then `result`. Many may be under way while their models think.
+    """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `fail`, until there is
+    no question left; then `result`. Many episodes may be under way while their models think.
 
-    After `replans` refusals in a row, or one of a person's, the task ends as infeasible; None: it goes on.
+    After more than `replans` refusals in a row, or one by a person, the task ends as infeasible; None: it goes on.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Work:
             return None
 
     def answer(self, reply: Completion) -> None:
-        """Carry out what the model said; a description is kept for the question that grounds it."""
+        """Carry out what the model said; a description is kept for the next question, which grounds it."""
         self._prompt_tokens += reply.prompt_tokens
         self._completion_tokens += reply.completion_tokens
         if self._mode.describes and self._described is None:
@@ -231,8 +231,8 @@ class Work:
             self._stop("page", str(error))
 
     def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
-        """Ask for one answer, and for the description before it in modes that have one; False when the episode is
-        over. For harnesses that own the loop. Raises BudgetExceeded."""
+        """Ask for one answer, after a description in modes that have one; False when the episode is over. For harnesses
+        with their own loop. Raises BudgetExceeded."""
         before = self._completions
         while self._completions == before:
             messages = self.question()
@@ -279,7 +279,7 @@ class Work:
         return self._mode.first(shown) if self._described is None else self._mode.second(shown, self._described)
 
     def _do(self, written: object) -> bool:
-        """Carry out one command; False: the rest of the answer was meant for another screen."""
+        """Carry out one command; False: skip the rest of the answer, which expected another screen."""
         try:
             command = self._desktop.command(written)
         except IllegalCommand as error:

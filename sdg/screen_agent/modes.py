@@ -1,8 +1,8 @@
 """How a model is shown a screen and asked about it: AndroidLab's four modes, the same for web pages and phones.
 
-XML: the elements as text, an accessibility tree where there is one; on MiniWoB++ the paper's own lines. SoM (set of
-marks): numbered marks on the screenshot. ReAct: one question a turn. SeeAct: describe the action first, ground it then.
-A screenshot that is sent has the values that are kept here painted over (`ScreenBody.picture`).
+XML: the elements as text, an accessibility tree where there is one; on MiniWoB++ the lines of the paper. SoM (set of
+marks): numbered marks on the screenshot. ReAct: one question a turn. SeeAct: first describe the action, then ground it.
+Private values are painted over in every screenshot that is sent (`ScreenBody.picture`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLAIN = "The screenshot is attached."
 class Shown:
     """What a question is made of: the prompt's texts, the observation, and its picture (PNG), plain and marked.
 
-    `prompt` names the prompt file; the one that asks for a description has "_describe" after it.
+    `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
     """
 
     values: Mapping[str, str]
@@ -37,7 +37,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """`name` as `--mode` has it; whether pictures are sent, marks are on them, and a description comes first."""
+    """`name` as in `--mode`; whether pictures are sent, marks are on them, and a description comes first."""
 
     name: str
     sees: bool = False
@@ -76,6 +76,6 @@ MODES: Mapping[str, Mode] = {
         Mode("seeact", sees=True, describes=True),
     )
 }
-"""By name: AndroidLab's four, and pictures without marks, in one turn and in two."""
+"""By name: AndroidLab's four, and pictures without marks, asked in one step or two."""
 PHONE_MODES = tuple(MODES)[:4]
-"""AndroidLab's own."""
+"""AndroidLab's four."""

@@ -1,4 +1,4 @@
-"""Bounds of settings, as annotations: what a config file says is checked against them where it is read."""
+"""Bounds of settings, as annotations: a config file's values are checked against them when it is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le
 
 Count = Annotated[int, Ge(1), Le(10**9)]
 Size = Annotated[int, Ge(1), Le(2**16)]
-"""Of what is made at once: arrays, processes, layouts."""
+"""For things made at once: arrays, processes, layouts."""
 Natural = Annotated[int, Ge(0), Le(2**16)]
 LayoutSeed = Annotated[int, Ge(0), Le(2**31 - 1)]
 Share = Annotated[float, Ge(0), Le(1)]

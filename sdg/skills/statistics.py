@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals of success rates, and of scores over repeats.
+"""Uncertainty of figures: intervals of success rates, and of scores over repeats.
 
 Source: E. B. Wilson (1927), the score interval of a proportion. scipy does the work.
 """
@@ -24,13 +24,13 @@ class Interval:
     high: float
 
     def widen(self, other: Interval) -> Interval:
-        """The same estimate with ends that hold the other interval, too; an unknown end counts for nothing."""
+        """The same estimate with ends that include the other interval; an unknown end is ignored."""
         low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         return Interval(self.value, float(min(low, self.value)), float(max(high, self.value)))
 
 
 def wilson_interval(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval of a success rate. Without trials nothing is known: value nan, [0, 1].
+    """Wilson's score interval of a success rate. Without trials: value nan, [0, 1].
 
     Raises ValueError unless 0 <= successes <= trials and 0 < confidence < 1.
     """
@@ -61,8 +61,8 @@ def student_interval(scores: Sequence[float]) -> Interval:
 
 
 def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence[Hashable], *, seed: int) -> Interval:
-    """The mean of scores with its 95 % percentile interval where whole clusters are drawn: those of a cluster (who
-    answered, say) aren't independent. One cluster says nothing of how others differ: the ends are nan.
+    """The mean of scores with its 95 % percentile interval from draws of whole clusters: scores of one cluster (from
+    one respondent, say) aren't independent. One cluster says nothing about how others differ: the ends are nan.
 
     Raises ValueError for no scores.
     """

@@ -1,4 +1,4 @@
-"""Values to JSON and back without believing anything: frozen dataclasses by their annotations, nothing guessed."""
+"""Values to JSON and back, trusting nothing: frozen dataclasses by their annotations, without guesses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
-    """JSON in its one form: sorted keys, two spaces, a final newline. Raises ValueError for what JSON can't say."""
+    """JSON in its one form: sorted keys, two spaces, a final newline. Raises ValueError for what JSON can't express."""
     try:
         return (json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
     except (TypeError, RecursionError) as error:
@@ -22,7 +22,7 @@ def canonical(value: Mapping[str, Any]) -> bytes:
 
 
 def loads(data: bytes | str) -> Any:
-    """What the JSON says. Raises ValueError for anything else, however it is nested; NaN and 1e999 aren't JSON."""
+    """The value of JSON. Raises ValueError for anything else, however nested; NaN and 1e999 aren't JSON."""
     try:
         return json.loads(data, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
@@ -43,7 +43,7 @@ def validate(kind: type[T], value: object, *, extra: Literal["forbid", "ignore"]
 
 
 def decode(kind: type[T], value: object, *, place: str = "value", extra: Literal["forbid", "ignore"] = "forbid") -> T:
-    """As `validate`. Raises ValueError in one line that names the place for what is wrong first."""
+    """As `validate`. Raises ValueError in one line with the place of the first fault."""
     try:
         return validate(kind, value, extra=extra)
     except ValidationError as error:

@@ -11,7 +11,7 @@ from sdg.envs.world import ActionValue
 class CheckFunction:
     """f: S -> {0, 1} as Python *source* that defines the function `name` without arguments.
 
-    It travels as source and is compiled behind the guard where it runs.
+    It is sent as source and compiled behind the guard where it runs.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SkillCall:
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """A subgoal that was reached in the world, and how to stand where it began.
+    """A subgoal that was reached in the world, and how to get to where it began.
 
     `restore_actions` replayed from `reset(seed)` lead to the state in which the subgoal began; `actions` reach it from
     there (empty when it was true already). `confirmed` is False for subgoals of a hypothesis that failed later.

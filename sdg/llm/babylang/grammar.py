@@ -1,4 +1,4 @@
-"""Baby Language as rules read it: instructions of BabyAI's grammar become clauses in the order they are to be done.
+"""Baby Language, read by rules: instructions of BabyAI's grammar become clauses in the order of their execution.
 
 The grammar is BabyAI's (Chevalier-Boisvert et al. 2019, section 3.2): go to, pick up, open, put next to; "and",
 ", then", "after you"; a or the; optional colour; door, key, ball, box or object; optional place words.
@@ -153,7 +153,7 @@ def phrase(kind: str, rng: Random, *, x: str = "", carried: str = "it") -> str:
 
 
 def meaning(text: str) -> Meaning:
-    """Read a subgoal text; words that no phrase knows make the kind "" and an API name of their own."""
+    """Read a subgoal text; where no phrase matches, the kind is "" and the words make the API name."""
     plain = " ".join(re.sub(r"[^a-z0-9#' ]", " ", text.lower()).split())
     exits = {"discover": "find_exit", "goto": "goto_exit", "open": "open_exit"}
     for kind, verb, pattern in _patterns():
@@ -170,7 +170,7 @@ def meaning(text: str) -> Meaning:
 
 @cache
 def true_kind(description: str, argument: str) -> str:
-    """The kind that the rule-based planner means by a subgoal: clusterings are scored by it, and it decides nothing."""
+    """The kind that the rule-based planner means by a subgoal; it is only used to score clusterings."""
     kind = {"goto": "go next to", "unlock": "open"}.get(word := meaning(description).kind, word)
     of_doors = {"discover": "discover door", "go next to": "go to door"}
     return of_doors.get(kind, kind) if argument.endswith("door") else kind

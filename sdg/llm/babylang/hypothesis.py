@@ -12,12 +12,12 @@ from sdg.llm.babylang.grammar import colour_of, meaning, parse, phrase
 from sdg.llm.babylang.reading import PERCEPTION, block, cast, functions, section
 
 EXPLORE_FIRST = 0.5
-"""How often "open X" begins with another room when nothing is known of an earlier attempt."""
+"""How often "open X" begins by exploring another room when no earlier attempt is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One goal before it is phrased; `carried` has to stay in the hand until it is put to use ("" for nothing)."""
+    """One goal before it is phrased; `carried` has to stay in the hand until it is used ("" for nothing)."""
 
     kind: str
     argument: str = ""
@@ -25,10 +25,10 @@ class Goal:
 
 
 def split_task(text: str, *, seed: int) -> str:
-    """The reply to a hypothesis prompt. Raises NotBabyLanguage for instructions out of the grammar."""
+    """The reply to a hypothesis prompt. Raises NotBabyLanguage for instructions outside the grammar."""
     instruction = block(section(text, "Task to split"))
     names = cast(functions(section(text, "Perception functions")), PERCEPTION)
-    # The goals of the attempt that the prompt tells of, up to the one that the robot could not get past.
+    # The goals of the attempt that the prompt describes, up to the one that the robot could not reach.
     feedback = section(text, "What was tried")
     lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]
     number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
@@ -129,7 +129,7 @@ BODIES: Mapping[str, str] = {
     ),
     "enter": 'return any(door.passed_at > {start_steps}() for door in {find}("{argument}"))\n',
 }
-"""Kind -> body of its check. Events are recognised by their step: an act of this subgoal comes after its first step."""
+"""Kind -> body of its check. An event belongs to this subgoal if its step comes after the subgoal's first."""
 
 
 _IT = '"{argument}" in (it.name, it.type, it.name + " #" + str(it.id))'
@@ -159,13 +159,13 @@ RELATIVE: Mapping[str, str] = {
     "open_exit": _NEW.format(where="door.position == (0, 1) and ", status='== "open"'),
     "enter": BODIES["enter"],
 }
-"""The same where perception has no map: what is in view, relative to the robot. Events leave no trace there."""
+"""The same where perception has no map, only what is in view, relative to the robot, and no record of events."""
 
 
 def check(number: int, kind: str, names: Mapping[str, str], *, argument: str = "", carrying: bool = False) -> str:
-    """Source of `check_<number>`; with `carrying` it demands that what was carried when the subgoal began still is.
+    """Source of `check_<number>`; with `carrying` it also demands that what was carried at the beginning still is.
 
-    Raises KeyError with the part that no function of the prompt plays.
+    Raises KeyError with the part for which the prompt has no function.
     """
     if "in_view" in names:
         body = ("if {carried}() is None:\n    return False\n" if carrying else "") + RELATIVE[kind]

@@ -23,7 +23,7 @@ _JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
 class BabyLang:
     """Reads nothing but the conversation and answers in the formats that the prompts ask for.
 
-    Which job is asked is told by the prompt's headings. What it can't do it says in words, as a model would.
+    The prompt's headings say which job is asked for. What it can't do it says in words, as a model would.
     """
 
     @property

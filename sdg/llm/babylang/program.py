@@ -1,7 +1,7 @@
-"""The program job: a clause becomes a call of the hand-written planner, whose source is handed out with the program.
+"""The program job: a clause becomes a call of the hand-written planner, whose source goes with the program.
 
-What babylang knows of searching, clearing and fetching is Python in `sdg.llm.babylang.by_hand`. From a
-prompt it learns the instruction and which function plays which part, by what is said of it.
+How to search, clear the way and fetch is written in Python in `sdg.llm.babylang.by_hand`. The prompt gives the
+instruction, and by the descriptions of its functions which one plays which part.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sdg.llm.babylang.grammar import Clause, colour_of, parse, type_of
 from sdg.llm.babylang.reading import ARITY, DOOR, PERCEPTION, block, by_kind, cast, functions, primitives, section
 
 MAX_BYTES = 7_900
-"""Of a program; one that would be longer is indented by single blanks, and has none behind commas if need be."""
+"""Longest program; a longer one is indented by single blanks and, if need be, loses the blanks after commas."""
 
 SKILLS = {
     "discover": "look_for",
@@ -34,7 +34,7 @@ NEEDED = frozenset({"find", "carried", "facing", "position", "front_position", "
 """Parts of a prompt's perception (PERCEPTION) without which the planner can't work."""
 
 BESIDE_SKILLS = ("right", "lay")
-"""Parts of PRIMITIVES that the planner calls beside skills, where they are offered."""
+"""Parts of PRIMITIVES that the planner calls besides skills, where they are offered."""
 
 ACTIONS = frozenset({"left", "right", "forward", "grab", "lay", "toggle"})
 """Parts that primitive actions play."""
@@ -44,7 +44,7 @@ _CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up",
 
 
 def write_program(text: str) -> str:
-    """The reply to a program prompt. Raises NotBabyLanguage for instructions out of the grammar."""
+    """The reply to a program prompt. Raises NotBabyLanguage for instructions outside the grammar."""
     instruction = block(section(text, "Instruction to carry out"))
     return code_program(text, parse(instruction))
 
@@ -81,7 +81,7 @@ def _block(source: str) -> str:
 
 @cache
 def planner(name: str) -> str:
-    """The functions of a file of the hand-written planner as a program holds them, without docstrings."""
+    """The functions of a file of the hand-written planner, without docstrings, to put into a program."""
     text = (files("sdg.llm.babylang") / "by_hand" / f"{name}.py").read_text(encoding="utf-8")
     defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     for node in defined:
@@ -97,7 +97,7 @@ def _call(clause: Clause) -> str:
 def _over_skills(
     source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], taken: set[str], careful: bool
 ) -> str:
-    """The planner's source with the skills and perception of a prompt, and what is missing or doubled around them."""
+    """The planner's source with a prompt's skills and perception, and functions for missing or doubled skills."""
     renamed, own = {part: names[part] for part in NEEDED}, []
     for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
@@ -122,7 +122,7 @@ _DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
 def _fitted(source: str) -> str:
-    """The source, with as many blanks less as it takes not to be too long."""
+    """The source, with blanks removed as far as it would be too long."""
     if len(source.encode()) > MAX_BYTES:
         source = re.sub(r"^(?:    )+", lambda match: " " * (len(match.group()) // 4), source, flags=re.MULTILINE)
     return source if len(source.encode()) <= MAX_BYTES else source.replace(", ", ",")
@@ -152,7 +152,7 @@ def _missing(name: str, kind: str) -> str:
 
 
 def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str:
-    """A function that calls a skill, or the one of two that was learned on doors; `careful` makes errors False."""
+    """A function that calls a skill, or for doors the one learned on doors; with `careful` an error returns False."""
     ours, doors = skills
     argument = "thing" if ARITY[kind] == 1 else ""
     lines = [f"return {ours}({argument})"]
@@ -165,8 +165,8 @@ def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str
 
 
 def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
-    """The same planner as over skills, whose parts are walked out action by action."""
-    # Nothing is forgotten where no skill asks which rooms are new.
+    """The same planner as over skills, with its parts carried out action by action."""
+    # Nothing needs forgetting where no skill asks which rooms are new.
     own = "" if "forget" in names else "def forget():\n    return None"
     main = "\n".join(["def program():", f"    {_OPENING}", *(f"    {_call(clause)}" for clause in clauses)])
     return _used(_renamed("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
@@ -183,9 +183,9 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def relative_source(clauses: Iterable[Clause], kinds: Mapping[str, str], *, door: str) -> str:
-    """A program over the skills that are offered, by kind; KeyError for a kind that it can't do without.
+    """A program over the offered skills, by kind. Raises KeyError for a missing kind that it needs.
 
-    `door` is what the skill that enters is given: the nearest in view.
+    `door` is the argument of the skill that enters: the nearest door in view.
     """
     given = {"enter": door}
     explore = " and ".join(f"{kinds[kind]}({given.get(kind, '')})" for kind in _EXPLORE if kind in kinds) or "False"
@@ -219,7 +219,7 @@ _CALL_MADE = re.compile(r"(\w+)\((?:'([^'\n]*)'|\"([^\"\n]*)\")?\) -> (True|Fals
 
 
 def repair_program(text: str) -> str:
-    """The reply to a debug prompt: a program for what remains, in which a skill's error ends only that call."""
+    """The reply to a debug prompt: a program for what remains, in which an error of a skill ends only that call."""
     groups = parse(block(section(text, "Instruction to carry out")))
     calls = _CALL_MADE.findall(section(text, "Calls it made"))
     kinds = {name: kind for kind, name in by_kind(functions(section(text, "Skills"))).items()}
@@ -241,7 +241,7 @@ def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str
 
 
 def _end(clause: Clause, done: Sequence[tuple[str, str]], *, start: int) -> int | None:
-    """Where in `done` a clause was finished: its kind of call on something its description can mean."""
+    """Where in `done` a clause was finished: by a call of its kind on something that fits its description."""
     wanted = clause.goal or clause.thing
     for number in range(start, len(done)):
         kind, argument = done[number]
@@ -251,7 +251,7 @@ def _end(clause: Clause, done: Sequence[tuple[str, str]], *, start: int) -> int 
 
 
 def _may_mean(argument: str, description: str) -> bool:
-    """Whether "red ball #3" may be what "a red ball on your left" means: nothing that both name differs."""
+    """Whether "red ball #3" may be what "a red ball on your left" means: no property that both name differs."""
     types = {type_of(argument), type_of(description)} - {"object"}
     colours = {colour_of(argument), colour_of(description)} - {""}
     return len(types) < 2 and len(colours) < 2

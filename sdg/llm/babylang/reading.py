@@ -1,6 +1,6 @@
 """What the rule-based planner reads: the conversation's text and nothing else.
 
-Sections are Markdown headings, data are fenced blocks, functions are signatures followed by what they are said to do.
+Sections are Markdown headings, data are fenced blocks, functions are signatures followed by their descriptions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Function:
 
 
 def whole(messages: Sequence[Message]) -> str:
-    """All that was said to the model: every turn but its own."""
+    """All that the model was sent: every turn but its own."""
     return "\n\n".join(message.content for message in messages if message.role != "assistant")
 
 
@@ -81,7 +81,7 @@ def _function(match: re.Match[str], description: str) -> Function:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:
-    """Each line, the heading it is (None for others) and its depth; lines in fenced blocks are no headings."""
+    """Each line, its text as a heading (None for others) and its depth; lines in fenced blocks are no headings."""
     fence = ""
     for line in text.split("\n"):
         run = re.match(r"`{3,}", line)
@@ -96,7 +96,7 @@ def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part to be played: how many arguments, and cues (pattern -> weight) that its description gives."""
+    """A part that a function may play: how many arguments, and cues (pattern -> weight) in its description."""
 
     arity: int
     cues: Mapping[str, float]
@@ -147,7 +147,7 @@ PERCEPTION: Mapping[str, Part] = {
 
 
 def cast(functions: Iterable[Function], parts: Mapping[str, Part]) -> dict[str, str]:
-    """Part -> function name: best fits first, a function in one part at most. Parts that nobody fits are absent."""
+    """Part -> function name: best fits first, at most one part for a function. Parts without a function are absent."""
     offers = _referred(list(functions))
     fits = sorted(
         (
@@ -170,7 +170,7 @@ _ENOUGH = 3.0
 
 
 def _referred(functions: list[Function]) -> list[Function]:
-    """Descriptions that begin "What other() gave ..." get the other's description too."""
+    """Descriptions that begin "What other() gave ..." get that of other() too."""
     said = {function.name: function.description for function in functions}
     spoken = ((function, re.match(r"\W*What (\w+)\(\)", function.description)) for function in functions)
     return [
@@ -205,7 +205,7 @@ ARITY: Mapping[str, int] = {
 
 DOOR = " door"
 ON_DOORS = frozenset({"discover", "goto"})
-"""Kinds that a library may have learned apart for doors."""
+"""Kinds that a library may have learned separately for doors."""
 
 PRIMITIVES: Mapping[str, str] = {
     "left": r"turn\w* left",
@@ -215,13 +215,13 @@ PRIMITIVES: Mapping[str, str] = {
     "lay": r"put\w* .*down|drop",
     "toggle": r"open\w* or close|toggle",
 }
-"""How a primitive action is known by its description."""
+"""How a description shows which primitive action it is."""
 
 
 def by_kind(functions: Iterable[Function]) -> dict[str, str]:
     """Kind of subgoal -> the skill that reaches it: the one with the largest share of such subgoals among its own.
 
-    Kinds that are practised on doors apart are there a second time with DOOR behind them, such as "goto door".
+    Kinds with a separate skill for doors occur a second time with DOOR appended, such as "goto door".
     """
     best: dict[str, tuple[float, str]] = {}
     for function in functions:
@@ -236,7 +236,7 @@ def by_kind(functions: Iterable[Function]) -> dict[str, str]:
 
 
 def primitives(functions: Iterable[Function]) -> dict[str, str]:
-    """Primitive action -> the function without arguments whose description says that it does this."""
+    """Primitive action -> the function without arguments whose description says that it does it."""
     said = [(function.name, function.description.lower()) for function in functions if function.arity == 0]
     found = {part: [name for name, text in said if re.search(cue, text)] for part, cue in PRIMITIVES.items()}
     return {part: names[0] for part, names in found.items() if names}

@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat protocol: OpenAI itself, vLLM, llama.cpp, Ollama, with or without a key.
 
-The only file that knows the `openai` package. Its own retries are switched off: `sdg.llm.asking` asks again.
+The only file that knows the `openai` package. The package's retries are switched off: `sdg.llm.asking` retries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _OPTIONAL = ("stream_options", "stream", "max_completion_tokens", "max_tokens", "seed", "temperature")
-"""Parameters that some servers refuse: each is left out once a server has said so, longer names looked for first."""
+"""Parameters that some servers refuse: each is left out once a server refused it; longer names are searched first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Endpoint:
     """Where the server is and how patient we are with it, in seconds. `base_url` None is OpenAI's own.
 
     `timeout_seconds` is the longest silence: until an answer begins, and between its pieces. A reasoning model, or a
-    server that doesn't stream, says nothing for minutes. `reply_seconds` is the most that one answer may take.
+    server that doesn't stream, is silent for minutes. `reply_seconds` is the most that one answer may take.
     """
 
     model: str
@@ -95,14 +95,14 @@ class OpenAIModel:
         return {name: value for name, value in request.items() if name not in self._refused}
 
     def _leave_out(self, body: bytes, sent: Mapping[str, Any]) -> bool:
-        """Note which parameter a refusal names; whether there is one that was sent."""
+        """Note which parameter a refusal names; returns whether that one was sent."""
         said = body.decode("utf-8", "replace")
         named = [name for name in _OPTIONAL if name in sent and name in said]
         self._refused.update(named[:1])
         return bool(named)
 
     def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body, which `BoundedTransport` bounds. Raises Unavailable for what the network did."""
+        """Status, headers and body, whose size `BoundedTransport` limits. Raises Unavailable for network failures."""
         import openai
 
         try:
@@ -118,7 +118,7 @@ class OpenAIModel:
         except ModelError:
             raise
         except Exception as error:
-            # What the HTTP library raises while the body is read isn't translated by the client.
+            # The client doesn't translate what the HTTP library raises while the body is read.
             cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
             reason = self._hide(str(cause) or type(cause).__name__)
             if "timeout" in type(error).__name__.lower():
@@ -146,7 +146,7 @@ class OpenAIModel:
                     base_url=self.endpoint.base_url,
                     timeout=openai.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
                     max_retries=0,
-                    # A server that sends the question on would send it to anybody.
+                    # A server that redirects the question could send it to anybody.
                     http_client=openai.DefaultHttpxClient(
                         transport=BoundedTransport(self._limit()), follow_redirects=False
                     ),
@@ -160,7 +160,7 @@ class OpenAIModel:
             answer = read_answer(body)
         except Unreadable as error:
             raise Unavailable(self._hide(f"{self._who()} {error}: try again or another model.")) from None
-        # A server that repeats the key must not get it into journals and reports.
+        # If a server repeats the key, the key must not get into journals and reports.
         return replace(answer, text=self._hide(answer.text), model=self.endpoint.model)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
@@ -177,7 +177,7 @@ class OpenAIModel:
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
-    """The text alone, or, where there are images, its parts as the protocol has them."""
+    """The text alone or, with images, its parts in the protocol's form."""
     if not message.images:
         return message.content
     places = [f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in message.images]
@@ -207,7 +207,7 @@ def _body_of(error: Any) -> bytes:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that Retry-After asks for, as a number or a date; None when it doesn't say.
 
-    A date that is hours away speaks of a clock that jumped, the server's or ours, and says nothing.
+    A date that is hours away is ignored, because then the server's clock or ours must have jumped.
     """
     value = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
@@ -232,7 +232,7 @@ PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIA
 
 
 class Unreadable(SDGError, ValueError):
-    """The bytes hold no whole answer; the message says what is wrong, as the end of a sentence about the server."""
+    """The bytes hold no whole answer; the message says why, as the end of a sentence about the server."""
 
 
 _USAGE = {
@@ -241,11 +241,11 @@ _USAGE = {
     "cached_tokens": ("prompt_tokens_details", "cached_tokens"),
     "reasoning_tokens": ("completion_tokens_details", "reasoning_tokens"),
 }
-"""Counts of a completion, and where a server tells them."""
+"""Counts of a completion, and where a server reports them."""
 
 
 def read_answer(body: bytes) -> Completion:
-    """The first choice in a body of either form, whatever its Content-Type says; the text is "" for one without.
+    """The first choice in a body, streamed or whole, whatever its Content-Type; the text is "" where it has none.
 
     Raises Unreadable.
     """
@@ -275,8 +275,8 @@ def read_answer(body: bytes) -> Completion:
 
 
 def _pieces(said: str) -> Iterator[object]:
-    """The JSON values of a stream; what isn't JSON is what a lost connection leaves, and ends it."""
-    for line in said.split("\n"):  # not splitlines: U+2028 may stand in a text
+    """The JSON values of a stream; what isn't JSON was left by a lost connection, and ends it."""
+    for line in said.split("\n"):  # not splitlines, because U+2028 may occur in a text
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if data == "[DONE]":
             return
@@ -287,7 +287,7 @@ def _pieces(said: str) -> Iterator[object]:
 
 
 def _at(value: Any, *place: str | int) -> Any:
-    """What lies at a place of nested JSON, None where there is none."""
+    """The value at a place in nested JSON, None where there is none."""
     for key in place:
         try:
             value = value[key]
@@ -297,7 +297,7 @@ def _at(value: Any, *place: str | int) -> Any:
 
 
 def _text(message: object) -> str:
-    """What a message says: its content, the texts of its parts, or why the model won't."""
+    """A message's text: its content, the texts of its parts, or why the model refuses."""
     content = _at(message, "content")
     if isinstance(content, list):
         content = "".join(text for part in content if isinstance(text := _at(part, "text"), str))
@@ -305,7 +305,7 @@ def _text(message: object) -> str:
 
 
 def message_of(body: bytes) -> str:
-    """What a server says of its own error, on one line of at most 300 characters."""
+    """What a server says about its error, on one line of at most 300 characters."""
     said = body[:4000].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         error = json.loads(body)["error"]

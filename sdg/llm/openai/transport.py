@@ -1,4 +1,4 @@
-"""What a server may send: bounded in size and time, never unpacked, never from another address than it was asked at."""
+"""What a server may send: bounded in size and time, never unpacked, and only from the address that was asked."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sdg.llm.model import ModelError
 MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
 MAX_ERROR_BYTES = 2**16
-"""Of the body of a failure, whose rest isn't read."""
+"""Most of a failure's body that is read."""
 
 
 class BoundedTransport(httpx2.HTTPTransport):
-    """HTTP whose bodies end after `seconds` and after `MAX_BODY_BYTES`. A client reads the bodies of failures whole."""
+    """HTTP whose bodies end after `seconds` or `MAX_BODY_BYTES`, because a client reads bodies of failures whole."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class BoundedTransport(httpx2.HTTPTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         request.headers["Accept-Encoding"] = "identity"
         response = super().handle_request(request)
-        response.headers.pop("Content-Encoding", None)  # a small body unpacks to any size
+        response.headers.pop("Content-Encoding", None)  # a small body could unpack to any size
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = _Body(response.stream, failed=response.status_code != 200, seconds=self.seconds)
         return response

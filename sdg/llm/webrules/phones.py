@@ -1,7 +1,7 @@
-"""A rule-based planner for phones, no language model: it makes the whole system run offline, and is a baseline to beat.
+"""A rule-based planner for phones, no language model: with it the system runs offline, and it is a baseline to beat.
 
-It knows no task by name and no app: it reads the prompt `phone`, presses what the task's words name, fills fields by
-their labels, saves, and answers questions with what stands beside the words asked about.
+It knows no task and no app by name: it reads the prompt `phone`, presses what the task names, fills fields by their
+labels, saves, and answers questions with the text beside the words asked about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sdg.llm.webrules.situation import read_situation
 
 NAME = "phonerules (rule-based planner, no language model)"
 MAX_SWIPES = 3
-"""Times that a list is scrolled before it is given up."""
+"""Swipes in a row after which it stops scrolling."""
 _ELEMENT = re.compile(r"^\s*\[(\d{1,4})\] (.{0,500}): \[\d+, \d+, \d+, \d+\]$")
 _STATES = ("checked", "focused", "disabled", "selected", "scrollable", "password", "long-press")
 _FORMS: tuple[tuple[str, str], ...] = (
@@ -41,7 +41,7 @@ _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\b(create|add|set an?|record)\b", ("add", "new", "create")),
     (r"\bsave\b", ("save",)),
 )
-"""Verbs of a task, and how buttons that do such things begin."""
+"""Verbs of a task, and the first words of buttons for them."""
 _TOPICS: tuple[tuple[str, str], ...] = (
     ("clock", r"\balarms?\b|\btimer\b"),
     ("calendar", r"\bevents?\b|\breminder\b"),
@@ -53,12 +53,12 @@ _TOPICS: tuple[tuple[str, str], ...] = (
     ("music", r"\bsongs?\b|\bplaylists?\b"),
     ("expenses", r"\bexpenses?\b|\bincome\b|\bbudget\b|\bentry\b"),
 )
-"""What people do with an app of such a name, where the task doesn't name it."""
+"""Names of apps, and words of tasks that need such an app without naming it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An element of the prompt: number, kind, its own words, and for a field its label and what is in it."""
+    """An element of the prompt: number, kind, its words, and for a field its label and its content."""
 
     number: int
     kind: str
@@ -86,7 +86,7 @@ class Moment:
         return [each for each in self.elements if each.kind in ("button", "checkbox", "radio") and plain(each.label)]
 
     def was_pressed(self, each: Seen) -> bool:
-        """Whether something with this number was pressed already: to effect, or twice without one."""
+        """Whether something with this number was pressed already, with success or at least twice."""
         rows = [r for r in self.past if r.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in r]
         return len(rows) > 1 or any(row.endswith(": done") for row in rows)
 
@@ -134,7 +134,7 @@ Act = tuple[str, dict[str, Any]]
 
 
 def _rules(now: Moment) -> Iterator[Act]:
-    """Actions, the first to be taken; each rule yields where it knows what to do."""
+    """Actions, of which the first is taken; each rule yields one where it applies."""
     yield from _fill(now)
     yield from _loading(now)
     asks = now.task.rstrip().endswith("?")
@@ -169,7 +169,7 @@ def _fill(now: Moment) -> Iterator[Act]:
 
 
 def value_for(label: str, task: str) -> str:
-    """What a task wants in a field with this label; "" where it says nothing of it."""
+    """The value that a task wants in a field with this label; "" where it gives none."""
     words = plain(label)
     if words.startswith("search"):
         return ""
@@ -191,7 +191,7 @@ def _loading(now: Moment) -> Iterator[Act]:
 
 
 def _press_named(now: Moment) -> Iterator[Act]:
-    """What the task names, the longest name first; a switch only where it isn't as the task wants it."""
+    """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
     found = []
     for each in now.live:
@@ -208,7 +208,7 @@ def _press_named(now: Moment) -> Iterator[Act]:
 
 
 def _hold_named(now: Moment) -> Iterator[Act]:
-    """What can be pressed long has a menu of what can be done to it."""
+    """Press long on a named element, which opens its menu of actions."""
     task = f" {plain(now.task)} "
     for each in now.live:
         wanted = f" {plain(each.label)} " in task and "long-press" in each.states and not now.was_pressed(each)
@@ -223,7 +223,7 @@ def _open_topic(now: Moment) -> Iterator[Act]:
 
 
 def _press_beside(now: Moment) -> Iterator[Act]:
-    """What tells in its second line of something that the task names."""
+    """Press elements whose second line has a word of the task."""
     task = {word for word in plain(now.task).split() if len(word) > 3}
     found = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
     unpressed = [each for each in found if not now.was_pressed(each) and "·" not in each.beside]
@@ -244,7 +244,7 @@ def _press_verb(now: Moment) -> Iterator[Act]:
 
 
 def _answer(now: Moment, *, certain: bool) -> Iterator[Act]:
-    """A question's answer: what stands beside, or below, the words that it asks about."""
+    """A question's answer: the text beside or below the words that it asks about."""
     task = set(plain(now.task).split())
     rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
     texts = [each for each in now.elements if each.kind == "text"]
@@ -262,14 +262,14 @@ def _answer(now: Moment, *, certain: bool) -> Iterator[Act]:
 
 
 def plain(words: str) -> str:
-    """Letters and digits alone, small."""
+    """Lower-case letters and digits only."""
     return " ".join(re.findall(r"\w+", words.lower()))
 
 
 class RandomPresses:
     """A `sdg.llm.model.LanguageModel` that presses, swipes or goes back by chance: the baseline of every figure.
 
-    The chances are drawn from the prompt and the sampling's seed, so equal episodes are equal.
+    Its choices follow from the prompt and the sampling's seed, so that episodes can be repeated.
     """
 
     name = "phonerandom (random actions, no language model)"
@@ -285,11 +285,11 @@ class RandomPresses:
 
 
 class ClumsyPresses:
-    """A `sdg.llm.model.LanguageModel` that errs in a share `rate` of PhoneRules' actions, to measure a gate by.
+    """A `sdg.llm.model.LanguageModel` that spoils a share `rate` of PhoneRules' actions, to measure a gate.
 
-    A mistake follows from the seed, the task and the number of the action alone: a press on what only shows something,
-    on nothing, or on something else; a text without its last letter. The planner believes that it did what it meant,
-    unless it is told otherwise: what was meant is its plan, which stands in place of the action when it is reminded.
+    Only the seed, the task and the number of the action decide a mistake: a press on plain text, on nothing, or on
+    another element; a text without its last letter. The planner believes that it did what it meant unless it learns
+    otherwise: its plan has the action that was meant, which replaces the actual one when the prompt repeats it.
     """
 
     name = "phoneclumsy (rule-based planner that errs, no language model)"
@@ -298,7 +298,7 @@ class ClumsyPresses:
         self._rate, self._seed = rate, seed
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The first rule's action, or a mistake, with the action that was meant as the plan."""
+        """The first rule's action, or a mistake, with the intended action as the plan."""
         prompt = _MEANT.sub(r"\2. \1: ", messages[-1].content)
         now = read_moment(prompt)
         name, arguments = next(rule for rule in _rules(now))

@@ -1,7 +1,7 @@
 """The rules: named things are clicked, named checkboxes ticked, texts in quotation marks typed, then the form is sent.
 
-General by construction: each goes by the words of the task and the kinds and words of elements. What solves one task in
-disguise has no place here.
+General by construction: each uses the words of the task and the kinds and words of elements. Rules that really solve
+just one task have no place here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sdg.llm.webrules.situation import FIELDS, Seen, Situation, likeness, plain,
 ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", "forward": "forward", "reply": "reply",
          "retweet": "retweet", "share": "share", "more": "more", "search": "search", "star": "star",
          "trash": "trash", "close": "close"}  # fmt: skip
-"""What an icon that does this is called."""
+"""The name of the icon for this action."""
 
 
 def submit_form(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
-    """A form that is filled, sent off."""
+    """Send off a filled form."""
     button = now.submit()
     return Plan([*commands, *([click(button)] if button else [])], note)
 
@@ -80,7 +80,7 @@ def label_of(now: Situation, field: Seen) -> str:
 
 
 def wanted_values(task: str) -> list[tuple[str, str]]:
-    """What a task wants to stand where, as (word of the label, value): the username "juan"."""
+    """The values that a task wants, as (word of the label, value): the username "juan"."""
     return [(label, value) for label, value in re.findall(r'(\w+)\s+"([^"]+)"', task)]
 
 
@@ -160,7 +160,7 @@ def _exactly(now: Situation, words: str, *kinds: str) -> Seen | None:
 
 
 def only_button(now: Situation) -> Plan | None:
-    """Nothing else is known: the one button that there is."""
+    """When no other rule applies: click the only button."""
     button = now.submit()
     return Plan([click(button)], "the only button") if button and not now.done else None
 
@@ -177,7 +177,7 @@ def focused_field(now: Situation) -> Plan | None:
 RULES: tuple[Callable[[Situation], Plan | None], ...] = (
     tick, labelled_fields, focused_field, entered_text, clicked_in_order, only_button,
 )  # fmt: skip
-"""In the order in which they are asked; the first that knows what to do answers."""
+"""Rules in the order in which they are tried; the first that has a plan answers."""
 
 
 Written = dict[str, Any]
@@ -185,7 +185,7 @@ Written = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a rule wants done, and what it wants to be reminded of at the next answer."""
+    """The commands of a rule, and a note that the next question repeats to it."""
 
     commands: Sequence[Written]
     note: str = ""
@@ -197,7 +197,7 @@ def click(thing: Seen) -> Written:
 
 
 def fill(field: Seen, text: str) -> list[Written]:
-    """Put a text in place of what a field holds."""
+    """Replace a field's content by a text."""
     keys = ["C-a", "<Backspace>"] if field.text else []
     emptied: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
     return [click(field), *emptied, {"name": "TYPE_TEXT", "args": {"text": text}}]
@@ -215,7 +215,7 @@ class WebRules:
         """The first rule's commands as JSON; prose where no rule knows what to do."""
         now = read_situation(messages[-1].content)
         plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
-        if "FINISH:" in messages[0].content and (now.done or plan is None):  # a page of a user's own: nobody judges
+        if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
             stuck = (plan is None and not now.done) or (now.done[-1:] and ": refused" in now.done[-1])
             said = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
             plan = Plan([{"name": said[0], "args": {"text": said[1]}}])

@@ -13,12 +13,12 @@ FIELDS = ("textbox", "text area")
 _ELEMENT = re.compile(r"^(.{0,400}): \[(\d{1,4}), (\d{1,4}), (\d{1,4}), (\d{1,4})\]$")
 _CONFUSED = str.maketrans("0o1li|5s8b2z6g9q", "oollllssbbzzgggg")
 ALIKE = 0.8
-"""Likeness of two words from which one may be a misread other."""
+"""Likeness from which one word may be a misreading of another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An element of the screen: kind, words in it, place [x0, y0, x1, y1], and what was said of its looks."""
+    """An element of the screen: kind, its words, place [x0, y0, x1, y1], and the description of its looks."""
 
     kind: str
     text: str
@@ -62,12 +62,12 @@ class Situation:
 
     @property
     def quotations(self) -> tuple[str, ...]:
-        """What the task has in quotation marks."""
+        """The task's texts in quotation marks."""
         return tuple(re.findall(r'"([^"]{1,200})"', self.task))
 
     @property
     def lower(self) -> str:
-        """The task in small letters."""
+        """The task in lower case."""
         return self.task.lower()
 
     def of_kind(self, *kinds: str) -> list[Seen]:
@@ -100,13 +100,13 @@ class Situation:
 
 
 def plain(words: str) -> str:
-    """Letters and digits alone, small."""
+    """Lower-case letters and digits only."""
     return " ".join(re.sub(r"[^a-z0-9]+", " ", words.lower()).split())
 
 
 @functools.lru_cache(maxsize=4096)
 def likeness(one: str, other: str) -> float:
-    """How alike two texts are in [0, 1], letters that are misread for each other taken as the same."""
+    """How alike two texts are in [0, 1], with letters that are easily misread for each other taken as equal."""
     a, b = (plain(each).replace(" ", "").translate(_CONFUSED).replace("rn", "m") for each in (one, other))
     if not a or not b:
         return 0.0
@@ -114,7 +114,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def within(line: Seen, words: str) -> Seen | None:
-    """The part of a line of text in which some words stand: letters are taken to be equally wide."""
+    """The part of a line of text that holds some words, if all letters are equally wide."""
     wanted = words.split()
     have = [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+", line.text)]
     for first in range(len(have) - len(wanted) + 1):
@@ -127,7 +127,7 @@ def within(line: Seen, words: str) -> Seen | None:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two single words are the same but for punctuation and misread letters."""
+    """Whether two single words are equal up to punctuation and misread letters."""
     return plain(one) == plain(other) != "" or (min(len(one), len(other)) > 3 and likeness(one, other) > 0.9)
 
 

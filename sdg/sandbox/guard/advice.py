@@ -24,7 +24,7 @@ MODULES: dict[str, str] = {
     "json": "work with the values themselves",
 }
 HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
-"""What only type hints need."""
+"""Only type hints need these."""
 _WORDS: dict[str, str] = {
     "ClassDef": "Classes are not allowed: use plain functions and values.",
     "Global": "global is not allowed: pass values as arguments and return them.",
@@ -67,7 +67,7 @@ _ANSWERS: dict[str, str] = {
        for module in sorted(IMPORTABLE, reverse=True) for name in IMPORTABLE[module]},
     **{module: f"{module} has to be imported: write `import {module}` above" for module in IMPORTABLE},
 }  # fmt: skip
-"""What is said about names that there are not, those that come last first."""
+"""What is said about unknown names; of equal keys the last one counts."""
 
 
 def statement(node: ast.AST) -> str:
@@ -80,7 +80,7 @@ def statement(node: ast.AST) -> str:
 
 
 def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str]) -> str:
-    """What to write instead of an attribute that there is not."""
+    """What to write instead of an attribute that doesn't exist."""
     name, fields = node.attr, list(fields)
     if name in functions:
         is_named = isinstance(node.value, ast.Name | ast.Attribute)
@@ -92,7 +92,7 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:
-    """What to write instead of a name that there is not."""
+    """What to write instead of a name that doesn't exist."""
     near = [f"did you mean {near}? The" for near in difflib.get_close_matches(name, list(functions), 1, 0.75)]
     end = "builtins such as len, any, all, min, max, sorted and range work too"
     listed = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
@@ -100,7 +100,7 @@ def unknown(name: str, *, functions: Collection[str]) -> str:
 
 
 def syntax(error: SyntaxError) -> str:
-    """A fault of syntax, with the Python for what other languages write."""
+    """A syntax error, with the Python form of what other languages write."""
     line = error.text or ""
     hint = next((f": {hint}" for sign, hint in _FOREIGN.items() if sign in line), ".")
     return f"This is not valid Python: {error.msg}{hint}"

@@ -1,7 +1,7 @@
 """Where generated code and the host's functions and records meet: exact types go in, fresh plain data comes out.
 
-Exceptions of the host are remembered, so that they leave the generated code as the objects they were; control
-exceptions (those not derived from `Exception`) cannot be swallowed by it and end every further call.
+Exceptions of the host are remembered, so that they leave the generated code as the same objects; the code cannot
+swallow control exceptions (those not derived from `Exception`), which end every further call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Functions = Mapping[str, Callable[..., Any]]
 ANY, NUMBER = 0, 2
 """What a host function promises to return: anything, or a number or bool."""
 MAX_ARGUMENT_CHARACTERS = 2_000
-"""Of an argument as text; each of its parts counts for two more."""
+"""Longest argument as text; each of its parts counts for two more."""
 _GIVEN: frozenset[type] = frozenset({list, tuple, dict})
 _RETURNED: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
 _FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
@@ -48,7 +48,7 @@ class Signature:
     returns: int = ANY
     keywords: frozenset[str] = frozenset()
     weak: bool = False
-    """Whether a definition of the source's own under this name wins; other names cannot be bound."""
+    """Whether the source may define this name and its definition wins; other names cannot be bound."""
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> Signature:
@@ -90,14 +90,14 @@ class Border(Library):
     _stopped: BaseException | None
 
     def stop(self, error: BaseException) -> BaseException:
-        """The host ends the run: the budget is gone, so that no further call reaches it."""
+        """End the run for the host: no budget is left, so no further call reaches the host."""
         self._stopped, self.left = error, -1
         return error
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
         """The function under a signature's name, with its arguments and its value checked.
 
-        It costs a step, and therefore can't be called when the budget is spent.
+        Each call costs a step, so that none is possible when the budget is spent.
         """
         name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
         safe = NUMBERS if signature.returns == NUMBER else self.flat
@@ -115,9 +115,9 @@ class Border(Library):
             try:
                 value = self._functions[name](*values, **words_given)
             except (RecursionError, MemoryError):
-                raise  # generated code brings it about in any function: called too deep, or after memory was filled
+                raise  # generated code can cause these in any function, by deep calls or by filling memory
             except Exception as error:
-                self.tick(2 * UNITS_PER_STEP)  # it is kept with its frames
+                self.tick(2 * UNITS_PER_STEP)  # the error is kept with its frames
                 self._raised.append(error)
                 raise
             except BaseException as error:
@@ -129,7 +129,7 @@ class Border(Library):
         return call
 
     def _fresh(self, value: Any, name: str, safe: frozenset[type]) -> Any:
-        """A value that a function returned, as fresh plain data. Raises `HostFault` for anything that is not."""
+        """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
         try:
             is_flat = type(value) is list and safe.issuperset(map(type, value))
             return self.made(value.copy() if is_flat else self._copied(value, _RETURNED, safe))
@@ -137,7 +137,7 @@ class Border(Library):
             raise self.stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
     def given(self, value: Any) -> Any:
-        """An argument on its way to the host: plain types or records that came from it; containers are copied."""
+        """An argument on its way to the host: plain types, or records that it returned; containers are copied."""
         size = len(value) if type(value) is str else 0
         if type(value) not in self.flat:
             self.weigh(value)  # a value that holds itself in many places ends the run here

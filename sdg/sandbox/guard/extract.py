@@ -16,7 +16,7 @@ MAX_REPLY_CHARS = 64_000
 MAX_REPLY_LINES = 4_000
 MAX_BLOCKS = 400
 MAX_PARSED_CHARS = 20_000
-"""Longer code is no guard's: it is not looked at as Python."""
+"""Longer code is too long for any guard, so it isn't parsed."""
 _BLANKS = " \t"
 _DEFINES = ("def ", "async def ")
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon", "tool_code"})
@@ -37,7 +37,7 @@ class CodeBlock:
 
 
 def tidy(reply: str) -> str:
-    """A reply without what was thought aloud before it, zero bytes and byte order marks, its line ends LF.
+    """A reply without the thoughts before it, zero bytes and byte order marks, and with LF line ends.
 
     It is cut at MAX_REPLY_CHARS and MAX_REPLY_LINES.
     """
@@ -49,7 +49,7 @@ def tidy(reply: str) -> str:
 
 
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
-    """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with it."""
+    """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with the reply."""
     opened: tuple[str, str] | None = None
     begin, offset, lines, blocks = 0, 0, list[str](), list[CodeBlock]()
     for line in reply.split("\n"):
@@ -68,7 +68,7 @@ def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
 
 
 def fence_of(line: str) -> tuple[str, str] | None:
-    """The fence (``` or ~~~, as long as it is) and the language that a line opens or closes a block with."""
+    """The fence (``` or ~~~, in its full length) and the language of a line that opens or closes a block."""
     if "```" not in line and "~~~" not in line:
         return None
     rest = line.lstrip(" \t>")
@@ -92,8 +92,8 @@ def functions_in(source: str) -> tuple[str, ...]:
 def extract_code(reply: str) -> str:
     """The Python source in a reply: its one fenced block (closed or not, indented or not), or the bare code.
 
-    Prose around the code and what a model thought aloud before it are dropped; line ends become LF. Raises `Refused`
-    when there is no code or more than one block defines a function: guessing which was meant would hide a mistake.
+    Prose around the code and a model's thoughts before it are dropped; line ends become LF. Raises `Refused` when there
+    is no code or more than one block defines a function: guessing which was meant would hide a mistake.
     """
     if len(reply) > 4 * MAX_REPLY_CHARS:
         raise Refused(f"The reply has {len(reply)} characters; at most {4 * MAX_REPLY_CHARS} are read.")
@@ -132,7 +132,7 @@ def _unprompted(code: str) -> str:
 def _bare(text: str) -> str:
     """The code of a reply without fences: all of it when it parses, else its functions without the prose.
 
-    Functions stand at one margin, the first one's. Raises `Refused` for prose without any.
+    All functions must be indented like the first. Raises `Refused` for prose without any.
     """
     code = _unprompted(_dedented(text.split("\n")) + "\n")
     first, _, rest = code.partition("\n")
@@ -159,7 +159,7 @@ def _bare(text: str) -> str:
 
 
 def parse_code(code: str) -> ast.Module | None:
-    """The tree of what is Python of a length that anybody reads, None for the rest."""
+    """The tree of Python code of at most MAX_PARSED_CHARS, None for anything else."""
     try:
         return parse(code, at_most=MAX_PARSED_CHARS)
     except Refused:

@@ -4,10 +4,10 @@
     check = guard.load(extract_code(reply), entry="check")       # raises Refused
     reached = check(functions)                                   # raises BudgetSpent, GeneratedError
 
-A whitelist of syntax and names decides what is accepted; what is accepted runs without builtins, under a budget of
-steps that is woven into it (deterministic: no clock), with operations that look at sizes first. The guard knows the
-functions and record types it is given and nothing of any world. Compiled code never travels: source does
-(`Guarded.source`).
+A whitelist of syntax and names decides what is accepted; accepted code runs without builtins, under a budget of steps
+that is woven into it (deterministic: no clock), with operations that check sizes first. The guard knows the functions
+and record types that it is given and nothing about any world. Only source is sent elsewhere (`Guarded.source`), never
+compiled code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
 _ADDRESS = " at 0x"
-"""Where something lies in memory, as an error about a function tells it: it differs from run to run."""
+"""Begins a memory address in an error about a function; addresses differ from run to run."""
 
 
 _HINTS = {
@@ -45,7 +45,7 @@ _HINTS = {
 
 
 def reserved_names(records: Collection[type] = ()) -> frozenset[str]:
-    """Names that no function of the host may have: a program that uses one means something else.
+    """Names that no function of the host may have: a program means something else by them.
 
     Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
     """
@@ -105,8 +105,8 @@ class Guarded(Border):
 
     Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or
     `GeneratedError` for faults of the code; exceptions of the host's functions pass through unchanged unless the code
-    caught them, except a plain `ValueError` or `TypeError`, which is how a function refuses an argument and therefore
-    becomes a `GeneratedError` with a line.
+    caught them. Only a plain `ValueError` or `TypeError`, by which a function refuses an argument, becomes a
+    `GeneratedError` with a line.
     """
 
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
@@ -127,7 +127,7 @@ class Guarded(Border):
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
         self._raised, self._stopped = [], None
         try:
-            if not self._is_made:  # nothing lasts: lists, dicts and sets of the module are made anew
+            if not self._is_made:  # nothing lasts between calls: the module's lists, dicts and sets are made again
                 exec(self._code, self._names)
                 self._is_made = self._is_static
             value = self._names[self.entry]()
@@ -157,10 +157,10 @@ class Guarded(Border):
         return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 
     def _message(self, error: BaseException) -> str:
-        """An exception's text, shortened and free of control characters: it goes into prompts and logs. It is made
-        under what is left of the budget.
+        """An exception's text, shortened and free of control characters: it goes into prompts and logs. Making it is
+        charged to what is left of the budget.
 
-        Records are asked as if they were dicts by many a model, and functions used without being called.
+        A hint is added, because many models use records like dicts, or functions without calling them.
         """
         try:
             text = self.text(error).partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]

@@ -38,8 +38,8 @@ _MISSING: Any = object()
 
 
 class Library(Meter):
-    """The meter of one piece of generated code with all that the code can call: `calls` has it by the names that woven
-    code uses. `library[value, index]` stands for `value[index]`, wherever that stands.
+    """The meter of one piece of generated code, and in `calls` everything that the code can call, by the names that
+    woven code uses. `library[value, index]` replaces every `value[index]`.
     """
 
     def __init__(self, records: frozenset[type]) -> None:
@@ -73,13 +73,13 @@ class Library(Meter):
                 for name in names.split():
                     methods.setdefault(name, {})[kind] = self._look(getattr(kind, name), letters)
         named = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
-        for name, function in named:  # errors about a call's arguments tell it
+        for name, function in named:  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
         self.calls |= {f".m_{name}": _dispatch(name, row) for name, row in methods.items()}
 
     def _look(self, function: Method, letters: str) -> Method:
-        """A function of C with its arguments looked at as its letters say."""
+        """A C function whose arguments are checked as its letters say."""
         rest, looks = self._looks[letters[-1]], [self._looks[letter] for letter in letters]
         is_lazy = letters[-1] in "lc" or function is repeat
 
@@ -125,7 +125,7 @@ class Library(Meter):
         return made
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
-        """An operator: on numbers it is bounded, on everything else looked at and charged."""
+        """An operator: bounded on numbers, checked and charged on everything else."""
         grows = GROWTH.get(name)
 
         def apply(left: Any, right: Any) -> Any:
@@ -148,7 +148,7 @@ class Library(Meter):
         return apply
 
     def _charge(self, name: str, left: Any, right: Any) -> None:
-        """What an operator does with two values of which one is no number."""
+        """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
         size = sum(len(side) for side in (left, right) if type(side) in SIZED)
         if kinds & HASHED:
@@ -158,7 +158,7 @@ class Library(Meter):
             self.weigh(self.keys(left), self.keys(right))
         elif name == "mul" and kinds & NUMBERS:
             size *= max(0, int(left if type(left) in NUMBERS else right))
-        fit(size, what)  # before it is made: a text of two letters, a billion times, fills the machine
+        fit(size, what)  # before the value is made: a text of two letters times a billion would fill the memory
         self.tick(size >> (4 if what is str else 2))
 
     def _comparison(self, function: Method) -> Method:
@@ -221,7 +221,7 @@ class Library(Meter):
     # Builtins -------------------------------------------------------------------------------------------------------
 
     def _builtins(self) -> dict[str, Method]:
-        """Those that no row describes."""
+        """Builtins without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
             "dict": lambda *items, **named: self.built({}, *items, **named),
@@ -291,7 +291,7 @@ class Library(Meter):
         return extreme
 
     def field(self, value: Any, name: Any, default: Any = None) -> Any:
-        """`getattr(value, "name", default)`, and `record.get("name")`: models take records for dicts."""
+        """`getattr(value, "name", default)`, and `record.get("name")`: models use records like dicts."""
         is_field = type(value) in self.records and type(name) is str and name in type(value).__dataclass_fields__
         return getattr(value, name) if is_field else default
 
@@ -356,7 +356,7 @@ class Library(Meter):
         items.update(given, **words)
 
     def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
-        """A new dict, Counter or defaultdict with what it is made of."""
+        """A new dict, Counter or defaultdict with its first items."""
         self.update(made, *items, **named)
         return self.made(made)
 
@@ -372,7 +372,7 @@ class Library(Meter):
 
 
 def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
-    """Where it is. The errors of list and deque would write out what was wanted, whatever it is."""
+    """The index of `wanted`. list's and deque's own errors would print the wanted value, whatever it is."""
     begin, end, _ = slice(start, stop).indices(len(items))
     return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
 

@@ -1,7 +1,7 @@
 """The budget of generated code, the walks that charge it before C code runs over a value, and texts made of values.
 
-A budget is counted in units of which a step has 24: about a node of the syntax tree, half a microsecond of work or
-twenty bytes. What every helper does is charged by the sizes of what it is given and of what it makes.
+A budget is counted in units, 24 to a step. A unit is about a node of the syntax tree, half a microsecond of work or
+twenty bytes. Every helper charges its work by the sizes of its arguments and of its result.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MAX_DEPTH = 100
 MAX_CALL_DEPTH = 60
 
 TooDeep: type[RecursionError] = type("RecursionError", (RecursionError,), {})
-"""More calls inside one another than generated code may make: unlike the interpreter's own limit, which depends on who
-called, it is the same in each run."""
+"""Generated code nested more calls than it may: unlike the interpreter's own limit, which depends on the caller's
+depth, this one is the same in each run."""
 Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__slots__": ()})
-"""Chains of these can be freed, however long: those of the class of C run out of stack."""
+"""Chains of these can be freed however long they are; chains of C's own class run out of stack."""
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
@@ -43,7 +43,7 @@ LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "ite
 }  # fmt: skip
 """How large one operation may make a value."""
 _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
-"""What an item costs that is made while one walks over a value, and its place in a list: half units."""
+"""Cost in half units of an item that is made while walking over a value, with its place in a list."""
 
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
@@ -67,7 +67,7 @@ class Meter:
         return True
 
     def enter(self, units: int) -> int:
-        """One more call inside the others; how many there were, for `leave`."""
+        """Enter one more nested call; returns how many there were, for `leave`."""
         self.left -= units
         if self.left < 0:
             raise BudgetStop
@@ -81,7 +81,7 @@ class Meter:
         self.depth = depth
 
     def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A lambda or a function with `yield`: each call costs `units`, and is one inside the others."""
+        """A lambda or a function with `yield`: each call costs `units` and counts as nested."""
 
         def call(*given: Any, **named: Any) -> Any:
             depth = self.enter(units)
@@ -94,11 +94,11 @@ class Meter:
         return call
 
     def caught(self, error: Exception) -> None:
-        """What generated code handles loses its history, which could grow without end. Where the interpreter itself
-        has no stack or memory left, that depends on who called: nothing that the code may handle."""
+        """An exception that generated code handles loses its history, which could grow without end. The code must not
+        handle the interpreter running out of stack or memory, because that depends on the caller."""
         error.__context__ = None
         if error.__traceback__ is not None:
-            error.__traceback__.tb_next = None  # frames of helpers would keep what these were given
+            error.__traceback__.tb_next = None  # frames of helpers would keep their arguments
         self.tick(sum(map(getsizeof, error.args)) >> 4)
         if isinstance(error, RecursionError | MemoryError) and type(error) is not TooDeep:
             self.left = -1
@@ -113,11 +113,12 @@ class Meter:
         return value
 
     def weigh(self, *values: Any, shown: bool = False) -> int:
-        """Charge every node of nested values, shared ones as often as C code would meet them; their size in characters.
+        """Charge every node of nested values, shared ones as often as C code visits them; returns their size in
+        characters.
 
-        Without it a chain of sixty pairs of itself hangs ==, hash and repr, and a deep tuple ends the process. Where
-        the value is to be `shown` as text it must be plain and short: functions and iterators would tell addresses.
-        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for what has no text.
+        Without it a chain of sixty pairs, each twice in the next, hangs ==, hash and repr, and a deep tuple ends the
+        process. A value to be `shown` as text must be plain and short: functions and iterators would reveal addresses.
+        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text.
         """
         size, level = 0, list(values)
         for _ in range(MAX_DEPTH + 1):
@@ -140,11 +141,11 @@ class Meter:
                 raise TypeError(f"a {kind.__name__} cannot be turned into text")
 
     def key(self, value: Any, among: int = 0) -> Any:
-        """The value, charged for being looked up `among` so many keys. Raises `TooLarge` for a number that is too long
-        and where there are too many.
+        """The value, charged for a look-up `among` so many keys. Raises `TooLarge` for a number that is too long and
+        for too many keys.
 
-        Numbers up to 60 bits and texts have hashes of their own. Tuples and sets can be given equal ones, be it only
-        because hash(-1) == hash(-2): then every key of the dict may be compared.
+        Numbers up to 60 bits and texts have hashes of their own. Tuples and sets can be made with equal ones, if only
+        because hash(-1) == hash(-2); a look-up may then compare every key of the dict.
         """
         fit(among)
         if type(value) is int:
@@ -155,21 +156,21 @@ class Meter:
         return value
 
     def keys(self, items: Any) -> Any:
-        """The items, each charged for being a key among the others. Members of a dict's table take memory."""
+        """The items, each charged as a key among the others. Entries of a dict's table take memory."""
         self.tick(5 * len(items))
         for item in items:
             self.key(item, len(items))
         return items
 
     def thin(self, value: Any) -> None:
-        """Give back the places of a set's or dict's members that are gone: each walk over it would go by them."""
+        """Free the slots of a set's or dict's removed members, because each walk over it would visit them."""
         if type(value) in EMPTIED and value.__sizeof__() >> 9 > 8 + len(value):
             kept = value.copy()
             value.clear()
             (dict if type(value) in DICTS else set).update(value, kept)
 
     def bulk(self, items: Iterable[Any]) -> list[Any]:
-        """A new list of the items, as many as one operation may have, four times that where each was counted."""
+        """A new list of the items, as many as one operation may have; four times that if each was counted before."""
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
@@ -218,15 +219,15 @@ class Meter:
 
 
 class Lazy:
-    """The only iterator that generated code can hold: each item is counted, and how deep they lie in one another.
+    """The only iterator that generated code can hold: it counts each item, and how deeply iterators are nested.
 
-    Without it a chain of 50,000 generators ends the process, and any() over one that is long by now costs nothing.
+    Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
     """
 
     __slots__ = ("_items", "_meter", "_units")
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
-        """`width` is how many iterables C code takes something of for each item."""
+        """`width` is how many iterables C code takes an element from for each item."""
         self._items, self._meter, self._units = iter(items), meter, 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
@@ -246,11 +247,11 @@ class Lazy:
 
 
 def _written(part: Any) -> int:
-    """About how many characters a node has as text, those of its parts aside."""
+    """About how many characters a node has as text, without its parts."""
     kind = type(part)
     if kind is int or kind is str:
         return 2 + (len(part) if kind is str else part.bit_length() >> 2)
-    return 18 if kind is float else 2 if kind is list or kind is tuple else 10  # parts of others are got by calls
+    return 18 if kind is float else 2 if kind is list or kind is tuple else 10  # others need calls to get their parts
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -271,14 +272,14 @@ def fit(size: int, kind: type = list) -> None:
 
 
 def few(number: Any, most: int = 1000) -> Any:
-    """A number for C code that works as long as it is large. Raises `TooLarge`."""
+    """A number for C code whose work grows with it. Raises `TooLarge` beyond `most`."""
     if type(number) is int and not -most <= number <= most:
         raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
     return number
 
 
 def size_of(part: Any) -> int:
-    """What going over a value once costs, 0 for what counts itself."""
+    """Cost of one walk over a value; 0 where the walk counts itself."""
     if type(part) in CONTAINERS | {range}:
         fit(len(part))
         return len(part)
@@ -286,8 +287,8 @@ def size_of(part: Any) -> int:
 
 
 def search_cost(text: Any, part: Any) -> int:
-    """What looking for a text in another costs at worst: the product of their lengths; a width must fit."""
-    if type(part) is tuple:  # texts to choose from; what else lies in it is refused, and not walked through
+    """Worst-case cost of searching for a text in another: the product of their lengths; a width must fit."""
+    if type(part) is tuple:  # alternative texts; anything else in it is refused later, so it isn't walked
         return len(part) + sum(search_cost(text, each) for each in part if type(each) is str)
     if type(part) is int:
         fit(part, str)
@@ -296,7 +297,7 @@ def search_cost(text: Any, part: Any) -> int:
 
 
 def is_short_format(spec: str) -> bool:
-    """A width and a precision of two digits at most; a character to fill with may stand first."""
+    """Whether width and precision have two digits at most; a fill character may come first."""
     body = spec[1:] if spec[1:2] in tuple("<>^=") else spec
     digits = "".join(sign if sign.isdecimal() else " " for sign in body).split()
     return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)

@@ -1,4 +1,4 @@
-"""What stands at the top of a source: functions, docstrings and constants, and which function is the entry."""
+"""What a source has at its top level: functions, docstrings and constants, and which function is the entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LITERAL = (*_CONSTANT, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Add, ast.Sub
 _MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
 _DEFINITION = (ast.FunctionDef, ast.ClassDef)
 _JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-"""Statements that the whitelist of syntax says more about."""
+"""Statements that the syntax whitelist judges in more detail."""
 _BINDS: dict[type[ast.AST], str] = {
     ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.ClassDef: "name", ast.ExceptHandler: "name"
 }  # fmt: skip
@@ -33,7 +33,7 @@ def names_bound(tree: ast.AST) -> dict[str, ast.AST]:
 
 
 def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
-    """All names that a function reads, those included that what it reads needs."""
+    """All names that a function reads, directly or through definitions that it needs."""
     named = {name: set(loads(node)) for node in definitions for name in names_at_top(node)}
     reached, new = set[str](), {entry}
     while new:
@@ -43,7 +43,7 @@ def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
 
 
 def names_at_top(node: ast.stmt) -> list[str]:
-    """What a statement of a module binds."""
+    """Names that a module statement binds."""
     if isinstance(node, _DEFINITION):
         return [node.name]
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
@@ -60,9 +60,9 @@ def starts(node: ast.stmt) -> str:
 
 
 def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = False) -> str:
-    """The entry function's name, "" where there is none; what it doesn't need and what would only start it is taken out
-    of `tree`, in which nothing but functions and constants may be left, each bound once. Where `is_truth` what it
-    returns by `and` and `or` means its truth."""
+    """The entry function's name, "" where there is none. Removes from `tree` what the function doesn't need and lines
+    that only call it; only functions and constants may be left, each bound once. With `is_truth` a value that it
+    returns by `and` or `or` becomes True or False."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     entry = entry or next(reversed(functions), "")
     if entry in functions:
@@ -83,7 +83,7 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
 
 
 def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
-    """Definitions that nothing needs, docstrings, and the line that would start the entry; no spelling of internals."""
+    """Whether to remove it: an unneeded definition without "__", a docstring, or the line that calls the entry."""
     if isinstance(node, _DEFINITION) and node.name not in needed:
         return "__" not in ast.unparse(node)
     return starts(node) == entry or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
@@ -112,12 +112,12 @@ def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
 
 
 def is_constant(node: ast.AST | None) -> bool:
-    """A value that nothing can change: it is made once."""
+    """Whether this value can never change."""
     return node is not None and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
 
 
 def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
-    """Constants bound to names: displays of constants, arithmetic on `known` ones, `float("inf")`, empty containers."""
+    """Whether it binds constants: displays of them, arithmetic on `known` ones, `float("inf")`, empty containers."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
         parts = ast.walk(value)
@@ -126,7 +126,7 @@ def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
 
 
 def is_static(tree: ast.Module) -> bool:
-    """Whether nothing that a module makes when it is run can be changed: then it is run once for all calls."""
+    """Whether nothing that running the module makes can be changed; then it runs once for all calls."""
     defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
                 for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
     values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]

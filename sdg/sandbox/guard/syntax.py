@@ -1,7 +1,7 @@
-"""What generated source may contain, as tables: the nodes and their fields, what is refused of a node for its own sake,
-and what a node becomes once its parts are woven.
+"""What generated source may contain, as tables: the nodes and their fields, which forms of a node are refused, and what
+a node becomes once its parts are woven.
 
-Everything that is not listed is refused with a message for the model that wrote it, all of it at once.
+Everything that is not listed is refused with a message for the model that wrote it; all refusals come at once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
 from sdg.sandbox.guard.table import BINARY, COMPARE, UNARY
 
 MAX_SOURCE_BYTES = 8 * 1024
-"""Unless a guard gets another."""
+"""The default of a guard."""
 MAX_NESTING = 60
 MAX_BLOCKS = 16
-"""Loops, comprehensions and handlers inside one another: the compilers of Python 3.12 and 3.13 crash where a
-comprehension is the 21st block that is open."""
+"""Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
+comprehension is the 21st open block."""
 _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.With: 2,
     ast.Try: 3,
@@ -117,7 +117,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
 
 
 def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
-    """What Python makes of a text or a tree. Raises `Refused` for what it makes nothing of."""
+    """Compile a text or a tree. Raises `Refused` where Python can't compile it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -221,7 +221,7 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: sum(isinstance(part, ast.FormattedValue) for part in node.values) > MAX_FORMATTED,
         f"more than {MAX_FORMATTED} values in one f-string: join a list of texts",
     ),
-    (  # one that is computed is looked at when it is there
+    (  # a computed format is checked at run time
         ast.FormattedValue,
         lambda node: (
             node.format_spec is not None
@@ -270,7 +270,7 @@ REFUSED: tuple[Rule, ...] = (
         "del is allowed for variables and items of your own lists and dicts only",
     ),
 )
-"""Kinds of nodes, what must not be true of them, and what is said when it is."""
+"""Kinds of nodes, what must not hold for them, and the message when it does."""
 
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
 """Fields with type hints, judged, never compiled."""
@@ -315,11 +315,11 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Assert: lambda node: ast.Assert(test=node.test, msg=call(".text", node.msg) if node.msg else None),
     ast.Expr: lambda node: ast.Pass() if isinstance(node.value, ast.Constant) else node,
 }  # fmt: skip
-"""What stands for a node whose parts are woven."""
+"""What replaces a node once its parts are woven."""
 
 
 def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
-    """`x is "red"` is meant as ==, and whether it happens to be true is up to the interpreter."""
+    """`x is "red"` is meant as ==; whether `is` holds there depends on the interpreter."""
     is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in (left, right))
     if isinstance(op, ast.Is | ast.IsNot) and not is_text:
         return ast.Compare(left=left, ops=[op], comparators=[right])
@@ -327,5 +327,5 @@ def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def is_starred(target: ast.expr) -> bool:
-    """Whether C code would take all there is apart."""
+    """Whether C code would unpack everything there."""
     return any(isinstance(part, ast.Starred) for part in ast.walk(target))

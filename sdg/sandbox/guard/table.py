@@ -1,7 +1,7 @@
-"""The rows of what generated code can call: functions of C, made safe by letters.
+"""The rows of what generated code can call: C functions, made safe by letters.
 
-One letter for each argument says how it is looked at and charged before
-the function runs (the last letter holds for all that follow); what is made is charged by its size.
+One letter for each argument says how it is checked and charged before the function runs (the last letter holds for all
+further arguments); results are charged by their size.
 
     .  as it is: no more than a pointer is touched        s  by its size
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
@@ -62,7 +62,7 @@ FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
     }},
     ".x_heapq.": {heapq: {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"}},
 }  # fmt: skip
-"""Functions by what their names begin with, module and letters."""
+"""Functions by prefix of their names, module and letters."""
 
 _DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}
@@ -94,4 +94,4 @@ GROWTH: dict[str, Callable[[int, int], int]] = {
     "lshift": lambda left, right: left.bit_length() + right,
     "pow": lambda left, right: max(left.bit_length() - 1, right.bit_length() >> 6) * right,
 }
-"""Bits of a whole number that an operator makes of two."""
+"""Bits of the whole number that an operator makes from two."""

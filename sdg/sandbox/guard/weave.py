@@ -1,13 +1,13 @@
 """Judges and rewrites a tree in one walk: what isn't listed is refused, and every operator, subscript, method, loop and
-text becomes a call that looks at sizes first.
+text becomes a call that checks sizes first.
 
     for o in things:                          for o in things:
         if o.x < 3: near[o.name] += 1   ->        .tick(72)
                                                   if .lt(o.x, 3):
                                                       .items[.t1] = .iadd(.items[.t1 := (near, o.name)], 1)
 
-Names of the guard's own functions begin with a dot, which no source can spell: builtins and functions of the host that
-are rebound are the source's own business, what modules hold lies under `.x_MODULE.NAME`, methods under `.m_NAME`.
+Names of the guard's own functions begin with a dot, which no source can spell, so that a source that rebinds builtins
+or functions of the host affects only itself. Members of modules are named `.x_MODULE.NAME`, methods `.m_NAME`.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from sdg.sandbox.guard.syntax import (
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
 MAX_TOLD = 8
-"""Refusals told at once."""
+"""Refusals in one message."""
 _WEIGHTS: dict[type, int] = {
     ast.Call: 24, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
     ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
-"""How much work a node stands for, 1 for others; a call may be one of the host's, a display takes memory."""
+"""How much work a node means, 1 for other nodes: a call may call the host, a display takes memory."""
 _SUPPRESS = ".x_contextlib.suppress"
 _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() for name in names)
 _IMPORTS = _MEMBERS | {_SUPPRESS} | {f".x_{module}" for module in MODULES}
 _TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
 """Methods of str that may be passed on as functions: `key=str.lower`."""
 _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"})
-"""Builtins that are done with an iterator when they return."""
+"""Builtins that keep no iterator after they return."""
 _REFLECTION = {"type": (1,), "getattr": (2, 3), "hasattr": (2,)}
 
 
@@ -61,7 +61,7 @@ _PAIR = ast.arguments(posonlyargs=[], args=[ast.arg(".a"), ast.arg(".b")], kwonl
 class Weaver(ast.NodeTransformer):
     """Weaves one source and notes all that is wrong with it.
 
-    `bound` has the names that the source binds and where, `kept` those of the host that it must not bind.
+    `bound` maps names that the source binds to their nodes, `kept` are host names that it must not bind.
     """
 
     def __init__(self, tree: ast.Module, *, fields: Collection[str], functions: Collection[str],
@@ -90,7 +90,7 @@ class Weaver(ast.NodeTransformer):
     # Judging --------------------------------------------------------------------------------------------------------
 
     def visit(self, node: ast.AST) -> Any:
-        """Judge and weave one node; what replaces it stands on its line."""
+        """Judge and weave one node; its replacement keeps its line number."""
         known = FIELDS.get(type(node))
         if isinstance(node, ast.Import | ast.ImportFrom) and self._names_of(node) is not None:
             return ast.copy_location(ast.Pass(), node)
@@ -110,9 +110,9 @@ class Weaver(ast.NodeTransformer):
         return ast.copy_location(woven, node) if isinstance(woven, ast.expr | ast.stmt) else woven
 
     def _names_of(self, node: ast.AST) -> dict[str, str] | None:
-        """What the names of an import stand for, None where it is no import that this guard can do without.
+        """What the names of an import stand for, None where it is no import or isn't allowed.
 
-        Those can be of what there is, of what only type hints need, and of known modules that nothing uses.
+        Allowed are imports of available members, of what only type hints need, and of known modules that nothing uses.
         """
         if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "level", False):
             return None
@@ -154,7 +154,7 @@ class Weaver(ast.NodeTransformer):
     visit_While = visit_For
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """`with suppress(...)`, the only one that is listed, as a try statement."""
+        """Turn `with suppress(...)`, the only `with` allowed, into a try statement."""
         match node.items:
             case [ast.withitem(ast.Call(ast.Name(name), kinds, []), None)] if self._imported.get(name) == _SUPPRESS:
                 handler = ast.ExceptHandler(type=ast.Tuple(elts=kinds, ctx=ast.Load()), body=[ast.Pass()])
@@ -185,7 +185,7 @@ class Weaver(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
-        """The new value is made by a function, and put where the old one was: an item's place is evaluated once."""
+        """A function makes the new value, which replaces the old one; an item's subscript is evaluated only once."""
         held = target = self.visit(node.target)
         if isinstance(target, ast.Subscript):
             name = next(self._temporaries)
@@ -212,11 +212,11 @@ class Weaver(ast.NodeTransformer):
         return ast.Name(id=name, ctx=node.ctx)
 
     def _given(self, node: ast.expr) -> str:
-        """The name that an expression is, "" for any other and for one that the source binds."""
+        """An expression's name, "" where it isn't a name or the source binds it."""
         return node.id if isinstance(node, ast.Name) and node.id not in self._bound else ""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """A field as it is; a method, which nothing calls here, as a function of its own."""
+        """Keep a field as it is; turn a method that isn't called here into a function."""
         owner = self._given(node.value)
         member = f"{self._imported.get(owner)}.{node.attr}"
         if member in _MEMBERS or (owner == "str" and node.attr in _TEXT_FUNCTIONS):
@@ -267,7 +267,7 @@ class Weaver(ast.NodeTransformer):
     def visit_ListComp(self, node: Any) -> Any:
         parts = [getattr(node, part) for part in ("elt", "key", "value") if hasattr(node, part)]
         tests = [test for generator in node.generators for test in generator.ifs]
-        inner = [[generator.iter] for generator in node.generators[1:]]  # it is evaluated anew for each item outside
+        inner = [[generator.iter] for generator in node.generators[1:]]  # evaluated again for each outer item
         ticks = [call(".tick", units(*parts, *tests, *iters)) for iters in (*inner, [])]
         self.generic_visit(node)
         for generator, tick in zip(node.generators, ticks, strict=True):
@@ -293,6 +293,6 @@ class Weaver(ast.NodeTransformer):
 
 
 def units(*nodes: ast.AST) -> ast.expr:
-    """What so many nodes cost: whole steps."""
+    """The cost of these nodes, in whole steps."""
     size = sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node))
     return ast.Constant(value=UNITS_PER_STEP * (1 + size // UNITS_PER_STEP))

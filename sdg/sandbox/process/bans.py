@@ -19,7 +19,7 @@ class BansError(SDGError, RuntimeError):
 
 
 class Bans:
-    """Sources by digest and why each is banned. With a path they are kept there, one JSON file, written atomically.
+    """Sources by digest and why each is banned. With a path they are kept there, in one JSON file written atomically.
 
     Raises BansError for a file that is no such list.
     """

@@ -1,8 +1,8 @@
-"""What generated code a worker is in, on a page of memory that it shares with its parent.
+"""Which generated code a worker is running, on a page of memory that it shares with its parent.
 
-A worker writes the digest of a source there before it begins, and takes it away when that ended. So the parent knows
-whose code ran when a process dies, hangs in C or fills its memory, with no message sent for the thousands of checks of
-a second. A worker that was taken over can blame another's code; it can't do more with the page.
+A worker writes the digest of a source there before the source runs, and removes it afterwards. So the parent knows
+which code ran when a process dies, hangs in C or fills its memory, without a message for each of thousands of checks a
+second. A worker that was taken over can blame another source, but can't do more with the page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 _DIGEST = 32
 MOST = 60
-"""How deep sources are noted inside one another: a program that calls a function that runs another source is at 2."""
+"""Deepest nesting of sources that is noted: when a program calls a function that runs another source, it is 2."""
 SIZE = mmap.PAGESIZE
 
 
@@ -63,9 +63,9 @@ class Board:
         os.close(self.descriptor)
 
     def watch(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A method that runs its object's `source`, noted here while it does.
+        """Wrap a method that runs its object's `source`, to note the source here meanwhile.
 
-        One that ran out of memory stays noted: what fills the memory is to blame, and by then it has ended.
+        One that ran out of memory stays noted: it is to blame, and has ended by the time the parent looks.
         """
 
         def run_noted(guarded: Any, *arguments: Any, **named: Any) -> Any:

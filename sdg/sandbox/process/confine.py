@@ -1,7 +1,7 @@
 """Walls around a process that may run what should not be trusted: limits, no network, no new programs, no writing.
 
-Linux only, through plain system calls. Every layer says whether it stands: a kernel or a container may forbid some, and
-what is not there is reported, not assumed.
+Linux only, through plain system calls. Every layer reports whether it is active: a kernel or a container may forbid
+some, and none is assumed to be there.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use. It may write below the folders of `writes_below` (no landlock in the kernel: anywhere),
-    nowhere when none is named."""
+    """What a worker may use. It may write below the folders of `writes_below` (anywhere, if the kernel has no
+    landlock), nowhere when none is named."""
 
     memory_bytes: int = 2048 * MEGABYTE
     file_bytes: int = 64 * MEGABYTE
@@ -88,7 +88,7 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 def limit(limits: Limits) -> dict[str, str]:
-    """Resource limits, the death signal and namespaces: before anything is imported, while there is one thread."""
+    """Set resource limits, the death signal and namespaces, before anything is imported, with only one thread."""
     report = {
         "limits": _try(lambda: _set_limits(limits)),
         "dies with parent": die_with_parent(),
@@ -103,7 +103,7 @@ def limit(limits: Limits) -> dict[str, str]:
 
 
 def seal(limits: Limits) -> dict[str, str]:
-    """The filter of system calls: after everything is imported. It can't be taken off again."""
+    """Filter system calls, after everything is imported. The filter can't be removed again."""
     return {
         "writes below its folders, other processes hidden (landlock)": _try(
             lambda: _fence([*limits.writes_below, os.devnull])
@@ -136,7 +136,7 @@ def _set_limits(limits: Limits) -> None:
 
 
 def _call(name: str, *arguments: Any) -> int:
-    """What a function of the C library returns. Raises OSError where it says that it failed."""
+    """Call a function of the C library. Raises OSError where it reports that it failed."""
     result: int = getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments)
     if result < 0:
         number = ctypes.get_errno()
@@ -145,13 +145,13 @@ def _call(name: str, *arguments: Any) -> int:
 
 
 def _drop_capabilities() -> None:
-    """What root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
+    """Drop what root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
     header, none = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
     _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(none))
 
 
 def die_with_parent() -> str:
-    """Let this process be killed when its parent ends, however that ends: "on", or "off: why" the system can't."""
+    """Have the system kill this process when its parent ends in any way: "on", or "off: why" it can't."""
     return _try(lambda: _call("prctl", _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
 
 
@@ -182,7 +182,7 @@ def _filter(limits: Limits) -> bytes:
 
 
 def _step(instruction: int, value: int, yes: int = 0, no: int = 0) -> bytes:
-    """An instruction of a filter; `yes` and `no` are how many to skip behind a comparison that holds, or doesn't."""
+    """An instruction of a filter; `yes` and `no` are how many to skip after a comparison that holds, or doesn't."""
     return struct.pack("HBBI", instruction, yes, no, value)
 
 
@@ -214,7 +214,7 @@ def _fence(paths: Iterable[str]) -> None:
     attributes = struct.pack("<Q", handled)
     rules = _call("syscall", _CREATE_RULES, ctypes.c_char_p(attributes), len(attributes), 0)
     try:
-        for path in filter(os.path.exists, paths):  # one that is not there needs no rule
+        for path in filter(os.path.exists, paths):  # a missing path needs no rule
             _allow(rules, path, handled)
         _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _call("syscall", _RESTRICT, rules, 0)
@@ -223,7 +223,7 @@ def _fence(paths: Iterable[str]) -> None:
 
 
 def _allow(rules: int, path: str, handled: int) -> None:
-    """Let what lies below a path be written."""
+    """Allow writing below a path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         access = handled if os.path.isdir(path) else handled & (1 << 1 | _TRUNCATE)

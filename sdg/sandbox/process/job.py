@@ -1,7 +1,7 @@
 """The inside of a worker: one job at a time, what it asks its parent meanwhile, and a heartbeat.
 
 Started by `sdg.sandbox.process.pool` in a fresh interpreter, with the limits and walls of
-`sdg.sandbox.process.confine`. Nothing that it says is trusted on the other side.
+`sdg.sandbox.process.confine`. The parent trusts nothing that it says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_ERROR_CHARACTERS = 4000
 
 
 class _Channel:
-    """Requests and answers of the parent come on one descriptor; what is said goes out on another, in turns."""
+    """The parent's requests and answers come in on one descriptor; messages go out on another, one at a time."""
 
     def __init__(self, incoming: Any, outgoing: int) -> None:
         self.incoming = incoming
@@ -60,7 +60,7 @@ def main(board: int) -> None:
             if request["main"]:
                 prepare(request["main"])
             function, job = pickle.loads(request["call"])
-            channel.send({"began": number})  # what its modules take to import is not the job's time
+            channel.send({"began": number})  # importing its modules doesn't count as the job's time
             channel.send({"id": number, "value": function(job)})
         except MemoryError:
             channel.send({"id": number, "full": True})
@@ -76,7 +76,7 @@ def _begin(board: int) -> _Channel:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts a run ends its workers himself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a run that is interrupted ends its workers itself
     setup = read(channel.incoming)
     limits: Limits = setup["limits"]
     page = Board(board)
@@ -84,10 +84,10 @@ def _begin(board: int) -> _Channel:
     from sdg.sandbox.guard import Guarded
 
     Guarded.__call__ = page.watch(Guarded.__call__)  # type: ignore[method-assign]
-    # Torch asks for the name as it is imported, and looking for a place that can be written fails behind the walls.
+    # Torch asks for this folder when it is imported, and searching for a writable one fails behind the walls.
     tempfile.tempdir = tempfile.gettempdir()
     report = limit(limits) | seal(limits)
-    if os.getppid() != setup["parent"]:  # it died before it could be watched
+    if os.getppid() != setup["parent"]:  # the parent died before it could be watched
         os._exit(1)
     open_line(channel.ask)
     threading.Thread(target=_beat, args=(channel, setup["parent"], page), daemon=True).start()
@@ -96,9 +96,9 @@ def _begin(board: int) -> _Channel:
 
 
 def _beat(channel: _Channel, parent: int, page: Board) -> None:
-    """Say twice a second that the interpreter turns, and how long it has been in the same call of generated code.
+    """Report twice a second that the interpreter runs, and how long it has been in the same call of generated code.
 
-    While C code holds the interpreter's lock it can't: that silence is what shows such a hang.
+    While C code holds the interpreter's lock no report is possible: that silence shows such a hang.
     """
     seen, since = 0, time.process_time()
     while True:

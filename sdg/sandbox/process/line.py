@@ -1,4 +1,4 @@
-"""The narrow line on which a worker asks its parent: plain data out, an answer back, one question at a time.
+"""The narrow channel on which a worker asks its parent: plain data out, an answer back, one question at a time.
 
 So the process that runs generated code needs no network and no key to ask a language model.
 """
@@ -18,12 +18,12 @@ def open_line(ask: Callable[[Any], Any]) -> None:
 
 
 def is_open() -> bool:
-    """Whether this process is a worker, whose parent can be asked."""
+    """Whether this process is a worker, and can ask its parent."""
     return _ask is not None
 
 
 def ask(request: Any) -> Any:
-    """The parent's answer to plain data. Raises what answering raised there, RuntimeError outside of workers."""
+    """The parent's answer to plain data. Raises the error raised in answering, RuntimeError outside of workers."""
     if _ask is None:
         raise RuntimeError("there is no parent to ask: this process is no worker")
     return _ask(request)

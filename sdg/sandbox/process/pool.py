@@ -3,9 +3,9 @@
     with Pool(2) as pool:
         for number, result in pool.run(function, jobs):       # in any order; result may be a `Lost`
 
-The parent knows which job each worker has in hand and, from a page that they share, which generated code it is in. A
-worker that hangs is killed and its job given up; where one dies or fills its memory, its job is tried once more before
-that. What a job asks its parent (`line.ask`) is answered here, in a thread beside the one that supervises.
+The parent knows which job each worker is doing and, from a page that they share, which generated code it is running. A
+worker that hangs is killed and its job given up; when one dies or fills its memory, its job is tried once more first.
+Questions of a job to its parent (`line.ask`) are answered here, in a thread beside the supervising one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from sdg.sandbox.process.values import BadFrame, Reader, frame, frames
 
 POOL_LIMITS = Limits(memory_bytes=8192 * MEGABYTE, open_files=256)
 TRIES = 2
-"""How often a job is begun whose worker died: a machine that was short of memory is no fault of the job."""
+"""How often a job is begun when its workers die, because a machine short of memory isn't the job's fault."""
 ASLEEP = 5.0
-"""Seconds between two looks at the workers, a fifth of a second apart, from which on the machine itself stood still."""
+"""If two looks at the workers, meant to be 0.2 s apart, are this many seconds apart, the machine stood still."""
 MAX_ERROR_CHARACTERS = 4000
 READ_ONLY = "SDG_READ_ONLY"
-"""Set for workers: what is compiled there is kept nowhere (`sdg.envs.kernels`)."""
+"""Set for workers: code compiled there isn't kept (`sdg.envs.kernels`)."""
 _KEPT = (
     *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONPATH", "PYTHONWARNINGS"),
     *("XDG_CACHE_HOME", "SDG_CACHE_DIR", "SDG_DEBUG", "LD_LIBRARY_PATH"),
@@ -52,9 +52,9 @@ _KEPT_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
 class Patience:
     """When a worker counts as hung, in seconds.
 
-    `silence`: no beat, because C code holds the interpreter's lock (the first beat of all may take `start`); `code`:
-    processor time inside one call of generated code; `job`: one job in all. Time in which nobody looked, because the
-    machine stood still, counts for none.
+    `silence`: no heartbeat, because C code holds the interpreter's lock (the first beat may take `start`); `code`:
+    processor time inside one call of generated code; `job`: one whole job. Time during which the machine stood still
+    doesn't count.
     """
 
     start: float = 120.0
@@ -66,7 +66,7 @@ class Patience:
 @dataclass(frozen=True, slots=True)
 class Lost:
     """A job that was given up: why, the digest of the generated code that was running ("" when none was), and whether
-    its worker was killed because it hung, or had ended."""
+    its worker was killed because it hung or had ended by itself."""
 
     reason: str
     code: str = ""
@@ -75,7 +75,7 @@ class Lost:
 
 @dataclass(eq=False)
 class _Member:
-    """One process and what it has in hand."""
+    """One process and its current job."""
 
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
@@ -93,8 +93,8 @@ class _Member:
 class Pool:
     """Up to `processes` workers, started when there are jobs for them and kept until `close`.
 
-    `results` names the dataclasses and exceptions that jobs may give back ("module:class"), `environment` is added to
-    the cleaned one, `folder` is where workers run, `tries` how often a job is begun whose worker died. `reports` says
+    `results` names the dataclasses and exceptions that jobs may return ("module:class"), `environment` is added to the
+    cleaned one, `folder` is where workers run, `tries` is how often a job is begun when its workers die. `reports` says
     which walls each worker has. From its first worker on, other processes can't read this one's memory and environment.
     """
 
@@ -143,8 +143,8 @@ class Pool:
     ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result) as they finish; `Lost` for jobs that were given up.
 
-        `answer(job, request)` answers what a job asks; it runs in a thread of its own. What a job raises ends the
-        others and is raised here.
+        `answer(job, request)` answers a job's question, in a thread of its own. An exception of a job ends the other
+        jobs and is raised here.
         """
         waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
         self._runs, self._looked = self._runs + 1, time.monotonic()
@@ -175,7 +175,7 @@ class Pool:
             )
 
     def _look(self, run: _Run) -> Iterator[tuple[int, Any]]:
-        """Hear what the workers say for a moment, and judge those that say nothing."""
+        """Read the workers' messages for a moment, and judge workers that are silent."""
         streams = {self._stream(member): member for member in self._members}
         for stream in select.select([*streams, self._bell], [], [], 0.2)[0]:
             if stream == self._bell:
@@ -189,7 +189,7 @@ class Pool:
                 yield from self._lose(member, reason)
 
     def _leave_out_sleep(self) -> None:
-        """Count no time against the workers in which their machine stood still, as this process did."""
+        """Don't count time against the workers during which the machine, and so this process, stood still."""
         now = time.monotonic()
         slept, self._looked = now - self._looked, now
         for member in self._members if slept > ASLEEP else ():
@@ -213,7 +213,7 @@ class Pool:
             yield from self._died(member, run)
 
     def _take(self, member: _Member, message: dict[str, Any], run: _Run) -> tuple[int, Any] | None:
-        """What a message says; the answer, when it is one."""
+        """Handle a message; the result, when it is one."""
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
         elif "began" in message:
@@ -234,7 +234,7 @@ class Pool:
         return None
 
     def _ask(self, member: _Member, request: Any, run: _Run) -> None:
-        """Have a question answered by a thread, which rings when it is done: a model may take minutes."""
+        """Let a thread answer a question and ring when it is done, because a model may take minutes."""
         if member.asking or run.answer is None or member.job is None:
             raise BadFrame("a question that nobody asked for")
         answer, job = run.answer, run.jobs[member.job]
@@ -308,7 +308,7 @@ class Pool:
     def _send(self, member: _Member, message: dict[str, Any]) -> None:
         assert member.process.stdin is not None
         view = memoryview(frame(pickle.dumps(message, protocol=5)))
-        with contextlib.suppress(BrokenPipeError):  # its end is heard on the other pipe
+        with contextlib.suppress(BrokenPipeError):  # the worker's end shows on the other pipe
             while view:
                 view = view[member.process.stdin.write(view) or 0 :]
 
@@ -331,7 +331,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Jobs under way: who answers what they ask, which wait, and how often each was begun."""
+    """Jobs under way: what answers their questions, which wait, and how often each was begun."""
 
     jobs: Sequence[Any]
     answer: Callable[[Any, Any], Any] | None
@@ -360,7 +360,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def make_sendable(error: Exception) -> Exception:
-    """The exception, or a plain one that says the same where it can't travel."""
+    """The exception, or a plain one with the same text where it can't be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

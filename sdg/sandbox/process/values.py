@@ -1,8 +1,8 @@
 """Messages between a pool and its workers: a length, then the message.
 
-What goes to a worker is ours, a pickle. What comes back is data and can't be anything else, so that a worker that
-generated code has taken over can say untrue things and not run anything here: a tree of JSON in which a list begins
-with a word for what it is, and behind it the bytes of its arrays. `(1, np.zeros(2, np.float32))` is sent as
+Messages to a worker are ours, and pickled. Messages from a worker can only be data, so that a worker taken over by
+generated code can lie but can't run anything here: a tree of JSON in which a list begins with a word for its kind, and
+after the tree the bytes of its arrays. `(1, np.zeros(2, np.float32))` is sent as
 
     ["tuple", 1, ["array", "<f4", [2], 0]]   and 8 bytes, which begin at 0
 
@@ -29,10 +29,10 @@ MAX_FRAME_BYTES = 1 << 28
 """Longest message to a worker."""
 MAX_ANSWER_BYTES = 1 << 26
 MAX_TREE_BYTES = 1 << 23
-"""Longest message from a worker, and its longest tree: what is built of it stays below some 300 MB."""
+"""Longest message from a worker, and its longest tree: objects built from it stay below some 300 MB."""
 MAX_AXES = 8
 MAX_KEYS = 256
-"""Keys of one dict that a liar could give equal hashes, so that each is compared with all the others."""
+"""Most keys of one dict to which a lying worker could give equal hashes: each is compared with all others."""
 
 _HEADER = struct.Struct("<Q")
 _PLAIN = (bool, int, float, str)
@@ -70,7 +70,7 @@ def read(stream: Any) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """A worker's message. Raises BadFrame for what is no data and for what is too long."""
+    """A worker's message. Raises BadFrame for a value that isn't data or is too long."""
     arrays: list[bytes] = []
     tree = json.dumps(_tree(value, arrays), separators=(",", ":")).encode()
     if len(tree) > MAX_TREE_BYTES:
@@ -101,7 +101,7 @@ def _tree(value: Any, arrays: list[bytes]) -> Any:
 
 
 class Reader:
-    """Reads what workers say. `classes` are the names of the dataclasses and exceptions that they may say."""
+    """Reads workers' messages. `classes` are the names of the dataclasses and exceptions allowed in them."""
 
     def __init__(self, classes: Collection[str] = ()) -> None:
         self._names = frozenset(classes)
@@ -109,7 +109,7 @@ class Reader:
         self._taken = 0
 
     def value(self, data: bytes) -> Any:
-        """What a message holds. Raises BadFrame for whatever isn't made of data, and for values that can't be."""
+        """A message's value. Raises BadFrame for anything that isn't data, and for impossible values."""
         try:
             (size,) = _HEADER.unpack_from(data)
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
@@ -118,7 +118,7 @@ class Reader:
             return self._rebuild(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
-        except Exception as error:  # whatever a class of ours says of fields that aren't its own
+        except Exception as error:  # whatever our class raises for fields that it doesn't have
             raise BadFrame(f"a message that can't be read: {type(error).__name__}") from None
 
     def error(self, name: str, text: str) -> Exception:
@@ -142,7 +142,7 @@ class Reader:
             return self._kind(name)(**{key: self._rebuild(each, arrays) for key, each in told.items()})
         if kind in ("array", "scalar"):
             found = _array(*rest, arrays=arrays)
-            if rest[2] != self._taken:  # each byte is used once: an array of 64 MB could be asked for 100,000 times
+            if rest[2] != self._taken:  # use each byte once: an array of 64 MB could be repeated 100,000 times
                 raise BadFrame("a message whose arrays overlap")
             self._taken += found.nbytes
             return found if kind == "array" else found[()]
@@ -162,7 +162,7 @@ class Reader:
 
 
 def _is_own_key(key: Any) -> bool:
-    """Whether nobody can make many keys of the same hash of its kind."""
+    """Whether its kind of key can't be made with many equal hashes."""
     return type(key) is str or (type(key) is int and -(1 << 60) < key < 1 << 60)
 
 
@@ -170,7 +170,7 @@ _BUILDERS: Mapping[str, Callable[[Iterator[Any]], Any]] = {"list": list, "tuple"
 
 
 def _array(code: str, shape: list[int], at: int, *, arrays: memoryview) -> np.ndarray:
-    """An array of its own: copied, so that it may be written to."""
+    """A copied array, so that it may be written to."""
     if code not in _DTYPES or len(shape) > MAX_AXES or not all(type(n) is int and n >= 0 for n in (*shape, at)):
         raise BadFrame(f"a message with an array of {code!r:.20} {shape!r:.40}")
     dtype = np.dtype(code)

@@ -1,4 +1,4 @@
-"""A check that fires for several reasons, cut down to those that held when its subgoal was reached.
+"""A check that fires for several reasons, reduced to those that held when its subgoal was reached.
 
 Models write goals that are only sometimes needed ("unless a green lamp is known, look into the drawer"),
 and checks that are lenient ("it faces the lamp or holds it"):
@@ -9,8 +9,8 @@ and checks that are lenient ("it faces the lamp or holds it"):
         seen = looked_into()                             seen = looked_into()
         return "drawer" in seen                          return "drawer" in seen
 
-A skill that was practised and asked with the left one would be done before it began wherever a green lamp is known.
-The world has said what the subgoal was reached by: alternatives that didn't hold then are left out.
+A skill practised and called with the left check would be done before it began wherever a green lamp is known. The world
+has shown how the subgoal was reached, so alternatives that didn't hold then are left out.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sdg.skills.checks.template import is_answer, parsed_check
 from sdg.skills.subgoal import CheckFunction
 
 MOST = 12
-"""Alternatives of a check that are asked about; one with more stays as it is."""
+"""Most alternatives of a check that are tested; a check with more stays as it is."""
 
 
 def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> CheckFunction:
-    """The check without the alternatives that don't fire where it fires: `fires` asks about the moment it was reached.
+    """The check without alternatives that don't fire where it fires; `fires` asks about the moment it was reached.
 
-    Those are ways to `return True` and operands of an `or` that makes the answer true. The check itself is given back
-    where it has but one, doesn't parse, doesn't fire, or nothing is left out.
+    Alternatives are ways to `return True` and operands of an `or` that makes the answer true. The check itself is
+    returned where it has only one, doesn't parse, doesn't fire, or nothing is left out.
     """
     whole = tree = parsed_check(check.source)
     if tree is None:
@@ -49,13 +49,13 @@ def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> 
         held = [n for n in range(count) if fires(_as_check(check, _with_operands(tree, check.name, place, [n])))]
         if 0 < len(held) < count:
             tree = _with_operands(tree, check.name, place, held)
-        place += len(held) != 1  # what is left of an `or` of which one held is looked at in its place
+        place += len(held) != 1  # where one operand held, it replaces the `or`, and this place is tested again
     reduced = _as_check(check, tree)
     return check if tree is whole or not fires(reduced) else reduced
 
 
 def _with_operands(tree: ast.Module, name: str, place: int, kept: Sequence[int]) -> ast.Module:
-    """The tree with some operands alone of the `or` at a place."""
+    """The tree with only some operands of the `or` at a place."""
     tree = copy.deepcopy(tree)
     choice = list(_choices(_function(tree, name)))[place]
     values = [choice.values[n] for n in kept]
@@ -63,7 +63,7 @@ def _with_operands(tree: ast.Module, name: str, place: int, kept: Sequence[int])
 
 
 def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
-    """The statements by which a function comes to answer yes, in their order."""
+    """The statements by which a function can answer yes, in their order."""
     for statement in body:
         if isinstance(statement, ast.Return):
             if statement.value is not None and not isinstance(statement.value, ast.Constant):
@@ -77,7 +77,7 @@ def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
 
 
 def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Module:
-    """The tree without some ways to say yes: a test is passed over, an answer is no."""
+    """The tree without some ways to say yes: a test is skipped, an answer becomes no."""
     known: dict[int, ast.AST] = {}
     tree = copy.deepcopy(tree, known)  # type: ignore[arg-type]
     no = {
@@ -87,7 +87,7 @@ def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Modul
 
 
 class _Replacer(ast.NodeTransformer):
-    """Puts others in place of some nodes."""
+    """Replaces some nodes by others."""
 
     def __init__(self, others: Mapping[ast.AST, Any]) -> None:
         self.others = others
@@ -97,7 +97,7 @@ class _Replacer(ast.NodeTransformer):
 
 
 def _choices(function: ast.FunctionDef) -> Iterator[ast.BoolOp]:
-    """The `or`s that make an answer true: those under `not` or in a call but any(...) don't."""
+    """The `or`s that make an answer true, so none under `not` or in a call other than any(...)."""
     for way in _ways(function.body):
         asked = way.test if isinstance(way, ast.If) else way.value
         if asked is not None:

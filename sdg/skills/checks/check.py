@@ -1,7 +1,7 @@
 """Check functions behind the guard: compiled once, asked about snapshots, tested for health (SDG, section 4.2).
 
-The paper never tests a generated check for anything but that it fires. Here one that raises or that answers differently
-to the same question is found before anything is trained on it.
+The paper tests only whether a generated check fires. Here a check that raises, or that answers the same question
+differently, is found before anything is trained on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def guard_of(domain: Domain) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class GuardedCheck:
-    """A check function that was accepted, ready to be asked. Not for two threads at once."""
+    """An accepted check function, ready to be asked. Not for two threads at once."""
 
     check: CheckFunction
     guarded: Guarded
@@ -38,7 +38,7 @@ class GuardedCheck:
         return self.guarded(self.perceivable.code_view(perception).functions())
 
     def fires(self, perception: Perception) -> bool:
-        """As asking it, but false where it fails on what it sees (an empty list, say), as in training."""
+        """Like a call, but false where the check fails on what it sees (an empty list, say), as in training."""
         try:
             return self(perception)
         except GuardError:
@@ -54,7 +54,7 @@ def compile_check(check: CheckFunction, domain: Domain) -> GuardedCheck:
 def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
     """The first of a skill's checks that can be asked about an argument. Raises ValueError where none can.
 
-    Where actions are real numbers those about its kind come first: how near is near differs between a thing and a pair.
+    Where actions are real numbers, checks about its kind come first: how near is near depends on thing or pair.
     """
     problem: ValueError | None = None
     language, kind = domain.language, domain.language.kind(argument)
@@ -71,10 +71,10 @@ def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
 
 
 def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
-    """The check with what else it names, by more than its kind, widened to anything.
+    """The check with the other things that it names by more than their kind widened to anything.
 
-    A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill
-    takes one. Whatever is carried when it is called, a question about the red one would never be answered with yes.
+    A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill takes
+    one. Without this, the check would be false in any call of the skill that doesn't carry the red one.
     """
     if not language.anything or not is_description(argument, language):
         return check
@@ -88,9 +88,9 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
 
 
 def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
-    """Why a check can't be trusted, "" where nothing speaks against it: it is asked twice about each snapshot.
+    """Why a check can't be trusted, "" where it can: it is asked twice about each snapshot.
 
-    It stops at the first state in which the check fails. One that is true everywhere is no fault here.
+    The test stops at the first state in which the check fails. Being true everywhere is no fault here.
     """
     states = changed = 0
     for snapshot in snapshots:
@@ -103,11 +103,11 @@ def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
-    """The same question about something else: what spells `old` in the check's source now spells `new`.
+    """The same question about something else: texts `old` in the check's source become `new`.
 
-    Descriptions are compared by what they mean ("a red key" is "the red key") and their lone words follow them, see
-    `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that can't
-    be.
+    Descriptions are compared by what they mean ("a red key" is "the red key") and their single words are replaced too,
+    see `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that is
+    impossible.
     """
     return rewrite(check, {old: new}, language) if is_description(old, language) else _replaced(check, old, new)
 

@@ -1,7 +1,7 @@
 """An interpreter of check functions whose values are arrays over rows.
 
-A check that pays a reward is asked millions of times. What models write is short and alike: quantifiers and loops over
-things, comparisons of fields and positions. That much is evaluated with numpy; anything else is `Unsupported` and is
+A check that gives the reward is asked millions of times. Models write short, similar checks: quantifiers and loops over
+things, comparisons of fields and positions. These are evaluated with numpy; any other check is `Unsupported` and is
 asked row by row behind the guard. Every array has three axes (row, thing of the outer loop, thing of the inner loop),
 of length 1 where a value doesn't depend on it. For example, with n rows that know m things at most,
 
@@ -9,9 +9,9 @@ of length 1 where a value doesn't depend on it. For example, with n rows that kn
         if thing.distance == 1:                active &= bool (n, m, 1)
             return True                        rows in which anything is active here return True
 
-A row in which the interpreted check raises (a field of None, the first of an empty list) is false. In a loop it depends
-on the order of things whether it comes to that: such rows are uncertain, and the guard is asked about these alone. So
-both ways agree in every state.
+A row in which the interpreted check raises (a field of None, the first of an empty list) is false. In a loop the order
+of things decides whether it raises: such rows are uncertain, and only they are asked behind the guard. So both ways
+agree in every state.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from sdg.skills.checks.vectorized import VectorizedCheck
 
 TEXT, THINGS = "text", "things"
-"""Kinds of values here alone: the number of one of a check's texts, and a list of things."""
+"""Kinds of values used only here: the number of one of a check's texts, and a list of things."""
 
 MAX_DEPTH = 2
 MAX_INNER_NODES = 60
-"""Nodes of what runs for every pair of things: more could spend the budget that the guard gives a check."""
+"""Most nodes of code run for every pair of things: more could exceed the budget that the guard gives a check."""
 MAX_NUMBER = 1_000_000
 _MOST_NUMBERS = 31  # bits of a NUMBERS
 _NOWHERE = np.zeros((1, 1, 1), bool)
@@ -50,11 +50,11 @@ _ORDERS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 class Unsupported(Exception):
-    """A check isn't evaluated over arrays; it is asked row by row."""
+    """A check can't be evaluated over arrays and is asked row by row."""
 
 
 class Text(int):
-    """Which of a check's texts stands here."""
+    """Which of a check's texts is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +84,23 @@ class Evaluation:
         self.result = np.zeros((len(rows), 1, 1), bool)
         self.failed, self.uncertain = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
         self.active = np.ones((len(rows), 1, 1), bool)
-        """Where the code that is evaluated now runs; values mean nothing elsewhere."""
+        """Where the current code runs; values mean nothing elsewhere."""
         self.stopped = _NOWHERE
         """Where a `return` was met, in this turn of the loop or in the function."""
         self.loop_answer: bool | None = None
-        """What all returns of a loop say: then it doesn't matter which thing meets one first."""
+        """The answer of all returns of a loop, so that it doesn't matter which thing returns first."""
         self.variables: dict[str, Value] = {}
 
     @contextmanager
     def where(self, here: np.ndarray) -> Iterator[None]:
-        """What is evaluated in this block runs only `here`; what it assigns is gone afterwards."""
+        """Code evaluated in this block runs only `here`; its assignments are dropped afterwards."""
         active, variables = self.active, self.variables
         self.active, self.variables = active & here, dict(variables)
         yield
         self.active, self.variables = active, variables
 
     def fail(self, here: np.ndarray) -> None:
-        """The interpreted check raises where this is active: in a loop, if it comes so far before it answers."""
+        """Note that the interpreted check raises `here`; in a loop, only if it gets there before it answers."""
         found = self.uncertain if self.depth else self.failed
         found |= (self.active & here).any(axis=(1, 2)) & ~self.uncertain
 
@@ -115,7 +115,7 @@ class Evaluation:
                     if self.depth == 0:
                         is_choice = isinstance(
                             expression, ast.BoolOp
-                        )  # the guard takes the truth of those, and of nothing else
+                        )  # the guard takes the truth value of these and of nothing else
                         answer = self.truth(expression) if is_choice else self.array(expression, BOOL)
                         self.result = np.where(self.active, answer, self.result)
                     elif not isinstance(expression, ast.Constant) or self.loop_answer is (expression.value is False):
@@ -144,7 +144,7 @@ class Evaluation:
 
     @contextmanager
     def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
-        """What is evaluated in this block runs for each of some things at once, along one more axis."""
+        """Code evaluated in this block runs for each of some things at once, along one more axis."""
         is_long = self.depth and sum(1 for part in body for _ in ast.walk(part)) > MAX_INNER_NODES
         found = self.value(source)
         if self.depth == MAX_DEPTH or is_long or found.kind != THINGS:
@@ -168,7 +168,7 @@ class Evaluation:
     # Expressions -----------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Value:
-        """What an expression is where `active`."""
+        """An expression's value where `active`."""
         match node:
             case ast.Constant(value=Text() as text):
                 return Value(TEXT, int(text))
@@ -211,7 +211,7 @@ class Evaluation:
         raise Unsupported(type(node).__name__)
 
     def array(self, node: ast.expr, kind: str) -> np.ndarray:
-        """The array of an expression that has to be of this kind."""
+        """The array of an expression that must be of this kind."""
         value = self.value(node)
         if value.kind != kind:
             raise Unsupported(f"{value.kind} in place of {kind}")
@@ -234,7 +234,7 @@ class Evaluation:
         raise Unsupported(f"the truth of {value.kind}")
 
     def _look_up(self, column: np.ndarray, thing: Value) -> np.ndarray:
-        """What an array (n, m) has at the place of a thing; what a loop runs over needn't be looked up."""
+        """The value of an array (n, m) at a thing's place; a loop's thing needs no look-up."""
         if thing.axis:
             return column[:, :, None] if thing.axis == 1 else column[:, None, :]
         places = np.broadcast_to(thing.data, (len(column), *thing.data.shape[1:]))
@@ -341,7 +341,7 @@ class Evaluation:
         return _of_kind(kind, parts)
 
     def _yielded(self, node: ast.GeneratorExp | ast.ListComp, read: Callable[[ast.expr], Any]) -> tuple[Any, Any]:
-        """Where something is yielded, and what `read` makes of it, along one more axis for each generator."""
+        """Where an element is yielded, and its value by `read`, along one more axis for each generator."""
         with ExitStack() as blocks:
             for number, part in enumerate(node.generators):
                 rest = [*part.ifs, *node.generators[number + 1 :], node.elt]

@@ -1,10 +1,10 @@
-"""A check function that a user wrote in Python, as the source that everything else here takes.
+"""A check function that a user wrote in Python, turned into the source that the other modules take.
 
     def facing(thing):
         return get_facing() in find_objects(thing)
 
-The names in it are a domain's perception functions. It isn't called: its source is read, its one parameter (if it has
-one) becomes the argument of the skill, and the guard loads it as it loads what a model wrote.
+It may use a domain's perception functions. It isn't called: its source is read, its one parameter (if it has one)
+becomes the skill's argument, and the guard loads it like a model's check.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     """The check as a template over its parameter, or without argument where it has none.
 
     `check` is a function or its source. Raises CheckError for a lambda, a closure, a method, a function whose source
-    can't be had, descriptions that describe nothing and whatever the guard refuses.
+    can't be read, descriptions of nothing and code that the guard refuses.
     """
     try:
         found = [
@@ -84,7 +84,7 @@ def _source(check: object) -> str:
 
 
 def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:
-    """A description that describes nothing makes a check that is always false: it is said before anything learns."""
+    """Refuse a description of nothing before anything learns, because its check would always be false."""
     for text in _descriptions(definition, domain):
         try:
             domain.language.parse(text)
@@ -99,7 +99,7 @@ def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:
 
 
 def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
-    """Texts handed to perception functions where these take a description."""
+    """Texts given to perception functions as descriptions."""
     for call in (node for node in ast.walk(definition) if isinstance(node, ast.Call)):
         function = domain.perceivable.functions.get(getattr(call.func, "id", ""))
         names = [name for name in inspect.signature(function).parameters if name != "self"] if function else []
@@ -110,7 +110,7 @@ def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
 
 
 def _compared(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[str, str]]:
-    """(part, text) where a field that holds a part of descriptions is compared with a text: thing.color == "rad"."""
+    """(part, text) where a field that is also a part of descriptions is compared with a text: thing.color == "rad"."""
     for node in (node for node in ast.walk(definition) if isinstance(node, ast.Compare)):
         sides = [node.left, *node.comparators]
         parts = [each.attr for each in sides if isinstance(each, ast.Attribute) and each.attr in domain.language.parts]
@@ -120,7 +120,7 @@ def _compared(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[str
 
 
 class _Filled(ast.NodeTransformer):
-    """A parameter replaced by the text of an example."""
+    """Replaces a parameter by the text of an example."""
 
     def __init__(self, parameter: str, text: str) -> None:
         self.parameter, self.text = parameter, text

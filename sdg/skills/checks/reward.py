@@ -1,4 +1,4 @@
-"""Many checks as one batched boolean reward: asked about all rows at once where that can be, row by row elsewhere."""
+"""Many checks as one batched boolean reward: asked about all rows at once where possible, row by row elsewhere."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sdg.skills.checks.vectorized import Unsupported, VectorizedCheck, vectorize
 from sdg.skills.subgoal import CheckFunction
 
 MIN_ROWS = 8
-"""Fewer rows of one form are sooner asked one by one: a call over arrays has a price, however few there are."""
+"""Fewer rows of one form are asked one by one, because a call over arrays costs something even for few rows."""
 
 
 class BatchReward:
     """Evaluates check `check_of[i]` on memory row i.
 
-    Raises `Refused` for a check that the guard doesn't admit; one that fails while it runs is false there.
+    Raises `Refused` for a check that the guard doesn't admit; a check that fails while it runs is false there.
     """
 
     def __init__(self, checks: Sequence[CheckFunction], domain: Domain) -> None:
@@ -28,7 +28,7 @@ class BatchReward:
         self._forms: list[VectorizedCheck] = []
         self._form_of = np.full(len(self.checks), -1)
         self._place = np.zeros(len(self.checks), np.int64)
-        """Of each check among those of its form."""
+        """Each check's number within its form."""
         numbers: dict[str, int] = {}
         for number, check in enumerate(self.checks):
             compile_check(check, domain)
@@ -43,7 +43,7 @@ class BatchReward:
                 self._forms[own].texts.append(texts)
 
     def __call__(self, memory: Any, check_of: np.ndarray) -> np.ndarray:
-        """bool (n,): whether each row's check is true of what its robot has seen."""
+        """bool (n,): whether each row's check is true by what its robot has seen."""
         fired, certain = np.zeros(len(check_of), bool), np.zeros(len(check_of), bool)
         forms, reader = self._form_of[check_of], self.domain.column_reader
         counts = np.bincount(forms[forms >= 0], minlength=len(self._forms))
@@ -55,7 +55,7 @@ class BatchReward:
                 try:
                     which = self._place[check_of[rows]]
                     fired[rows], certain[rows] = self._forms[number].evaluate(memory, columns, rows, which)
-                except Unsupported:  # the next calls leave it alone
+                except Unsupported:  # later calls don't try this form again
                     self._form_of[self._form_of == number] = -1
         for i in np.flatnonzero(~certain).tolist():
             fired[i] = ask(self.checks[check_of[i]], self.domain, memory=memory, row=i)

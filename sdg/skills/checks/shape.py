@@ -1,4 +1,4 @@
-"""What a check function tests once its argument is taken out: an honest, already verified sign of what a subgoal means.
+"""What a check function tests, apart from its argument: an honest, already verified sign of what a subgoal means.
 
 Two subgoals of one skill ("discover the red key", "locate a green lamp") have check functions of one shape. Only text
 is read here; nothing is compiled or run, and source that does not parse has a shape of its own instead of an error.
@@ -15,9 +15,9 @@ from sdg.skills.checks.template import MAX_SOURCE, is_answer, parse_source, pars
 from sdg.skills.subgoal import CheckFunction
 
 ARGUMENT = "ARGUMENT"
-"""What stands for the literals that spell the skill's argument."""
+"""What replaces the literals that spell the skill's argument."""
 OTHER = "OTHER"
-"""What stands for literals that the subgoal names besides its argument, as A in "put A next to B" where B is it."""
+"""What replaces literals that the subgoal names besides its argument, as A in "put A next to B" where B is it."""
 
 _REMEMBERED = 4096  # a review compares every check with many others
 _WORD = re.compile(r"[a-z]+|#\d+")
@@ -31,7 +31,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
 
     `argument`, `description` and `api` are the subgoal's parameter, its text and its API name: a literal is the
     argument when all its words are words of the argument, and OTHER when they are words of the description that
-    are not part of the API name. Everything else ("open", numbers) is meaning and stays.
+    are not part of the API name. Everything else ("open", numbers) has a meaning and stays.
     """
     tree = parse_source(source)
     if tree is None:
@@ -45,7 +45,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
 
 @lru_cache(maxsize=_REMEMBERED)
 def signature(canonical: str) -> frozenset[str]:
-    """What the canonical source asks the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
+    """What canonical source asks of the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
 
     Control flow, order, numbers and the spelling of locals are left out, so that a loop and a generator expression that
     ask the same have one signature. Source that doesn't parse has itself as its only element.
@@ -59,7 +59,7 @@ def core(canonical: str) -> str:
     """The canonical source without leading protective clauses such as "still carrying A".
 
     Those are `if ...: return False` statements before the first mention of the argument, and assignments that nothing
-    else needs. Source that is nothing but such clauses, or never names an argument, is returned as it is.
+    else needs. Source with only such clauses, or that never names an argument, is returned as it is.
     """
     tree = parse_source(canonical)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
@@ -85,7 +85,7 @@ def _is_needed(assignment: ast.Assign, body: list[ast.stmt]) -> bool:
 def is_tied_to_its_layout(source: str) -> bool:
     """Whether a check names places by numbers ("it stands at (-4, 0)", "in place 3"), which mean nothing elsewhere.
 
-    Whole numbers other than 0 and 1 are taken for such; a check that doesn't parse isn't tied to anything.
+    Whole numbers other than 0 and 1 count as places; a check that doesn't parse isn't tied to anything.
     """
     tree = parsed_check(source)
     numbers = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)) if tree is not None else ()
@@ -93,7 +93,7 @@ def is_tied_to_its_layout(source: str) -> bool:
 
 
 def asked_by(check: CheckFunction, argument: str) -> frozenset[str]:
-    """What a check that was written for an argument asks the world, without its protective clauses."""
+    """What a check written for an argument asks of the world, without its protective clauses."""
     return signature(core(canonical_source(check.source, argument=argument)))
 
 
@@ -108,7 +108,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _local_names(tree: ast.AST) -> dict[str, str]:
-    """Names that the source itself binds -> v0, v1, ...; functions it defines -> `f`. What remains is the world's."""
+    """Names that the source itself binds -> v0, v1, ...; functions it defines -> `f`. Other names are the world's."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -121,7 +121,7 @@ def _local_names(tree: ast.AST) -> dict[str, str]:
 
 
 class _Slots(ast.NodeTransformer):
-    """Renames locals and puts slots in place of literals; quadratic in nothing, so hostile length stays harmless."""
+    """Renames locals and puts slots in place of literals; nothing in it is quadratic, so hostile length is harmless."""
 
     def __init__(self, argument: frozenset[str], other: frozenset[str], names: dict[str, str]) -> None:
         self._argument = argument

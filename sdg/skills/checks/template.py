@@ -1,8 +1,8 @@
 """A check as a template: the same question about something else.
 
-What is verified for "red key" holds as a question for any other description: the literals that spell the old one are
-replaced in the syntax tree. This is how a skill gets its termination check for a new argument, and how it is practised
-on layouts that no hypothesis was made for.
+A check verified for "red key" can be asked about any other description: the literals that spell the old one are
+replaced in the syntax tree. So a skill gets its termination check for a new argument, and can be practised on layouts
+without a hypothesis.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from sdg.errors import SDGError
 from sdg.skills.subgoal import CheckFunction
 
 MAX_SOURCE = 16_384
-"""Characters of source that are looked at; the guard admits no more than 8 KB of code."""
+"""Most characters of source that are read; the guard admits at most 8 KB of code."""
 
 
 @lru_cache(maxsize=4096)
 def parsed_check(source: str) -> ast.Module | None:
-    """The tree of a check's source that all who only read it share; None as in `parse_source`."""
+    """The tree of a check's source, shared by all who only read it; None as in `parse_source`."""
     return parse_source(source)
 
 
 def parse_source(source: str) -> ast.Module | None:
-    """A new tree, for the caller to change; None for what is too long or doesn't parse.
+    """A new tree, for the caller to change; None for source that is too long or doesn't parse.
 
-    It isn't cached because to copy a tree takes longer than to parse its source again; readers share `parsed_check`.
+    It isn't cached, because copying a tree takes longer than parsing its source again; readers share `parsed_check`.
     """
     if len(source) > MAX_SOURCE:
         return None
@@ -41,7 +41,7 @@ def parse_source(source: str) -> ast.Module | None:
 
 @lru_cache(maxsize=4096)
 def string_constants(source: str) -> tuple[str, ...]:
-    """The string constants of some source, in the order in which they stand; () when it doesn't parse."""
+    """The string constants of some source, in the order of the text; () when it doesn't parse."""
     tree = parsed_check(source)
     nodes = ast.walk(tree) if tree is not None else ()
     found = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -49,20 +49,20 @@ def string_constants(source: str) -> tuple[str, ...]:
 
 
 def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
-    """Whether all that statements do is to return this constant."""
+    """Whether all that the statements do is return this constant."""
     only = body[0] if len(body) == 1 else None
     return isinstance(only, ast.Return) and isinstance(only.value, ast.Constant) and only.value.value is answer
 
 
 class Unfit(SDGError, ValueError):
-    """The check can't be asked about that: it compares a colour or type that the new description leaves open."""
+    """The check can't be asked about something: it compares a colour or type that the new description leaves open."""
 
 
 def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Language) -> CheckFunction:
     """The check with each description (a key) replaced by another (its value), all at once.
 
-    Literals that are a description, and lone words of one ("key"), are replaced. Raises Unfit where a word has no
-    counterpart, or two different ones; a check that doesn't parse is Unfit too.
+    Literals that are a description, and single words of one ("key"), are replaced. Raises Unfit where a word has no
+    counterpart or two different ones, and for a check that doesn't parse.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
     named = _mentioned_or_any(check, language)
@@ -78,7 +78,7 @@ def _rewritten(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], langu
 
 @lru_cache(maxsize=10_000)
 def _mentioned_or_any(check: CheckFunction, language: Language) -> frozenset[Any] | None:
-    """What a check names by description; None when it compares lone words, so that every replacement may matter."""
+    """What a check names by description; None when it compares single words, as then every replacement may matter."""
     words = {text.strip().lower() for text in string_constants(check.source)}
     lone = {word for part in language.parts.values() for word in part}
     return None if words & lone else mentioned_things(check, language)
@@ -109,7 +109,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, targets: Mapping[Any, Any], language: Language) -> None:
         self.targets, self.language = targets, language
         parts = list(language.parts.items())
-        # A lone word of the last part (the kind of thing) is a description, too: that reading comes first.
+        # A single word of the last part (the kind of thing) is also a description: that reading comes first.
         self.before, self.after = parts[:-1], parts[-1:]
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:

@@ -1,4 +1,4 @@
-"""Checks asked about all rows at once; those that differ in the things that they name are evaluated together."""
+"""Checks asked about all rows at once; checks that differ only in the things they name are evaluated together."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _UNKNOWN = -9  # a text that no thing has
 
 @dataclass
 class VectorizedCheck:
-    """Checks that differ in their texts alone, as one function over rows."""
+    """Checks that differ only in their texts, as one function over rows."""
 
     body: Sequence[ast.stmt]
     reader: ColumnReader
     texts: list[tuple[str, ...]] = field(default_factory=list)
-    """Of each check that was added."""
+    """Those of each added check."""
     _encoded: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
 
     def evaluate(self, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray) -> tuple[Any, Any]:
@@ -38,8 +38,8 @@ class VectorizedCheck:
         return run.result[:, 0, 0] & ~run.failed, ~run.uncertain | run.failed
 
     def encode(self, text: int, kind: str) -> np.ndarray:
-        """A text of every check as the number that a field of this kind has, i64 (checks,), or (THINGS) as a target and
-        whether it is one, i64 (checks, w + 1)."""
+        """A text of every check as its number in a field of this kind, i64 (checks,), or (THINGS) as a target and
+        whether it is a valid one, i64 (checks, w + 1)."""
         found = self._encoded.get((text, kind))
         if found is None or len(found) < len(self.texts):
             own = [texts[text] for texts in self.texts]
@@ -56,7 +56,7 @@ class VectorizedCheck:
 
 
 def vectorize(check: CheckFunction, reader: ColumnReader) -> tuple[str, tuple[str, ...], VectorizedCheck]:
-    """What checks have in common that differ in their texts alone, a check's own texts, and a form for all of them.
+    """A key shared by all checks that differ only in their texts, this check's texts, and a form for all of them.
 
     Raises Unsupported; a form may still turn out to be unsupported when it is first evaluated.
     """

@@ -1,10 +1,10 @@
-"""Turning subgoals into points, so that those of one skill lie together (SDG, section 4.4).
+"""Turn subgoals into points, so that those of one skill are close together (SDG, section 4.4).
 
 The paper embeds the API text alone (`text="api"`). A name says little about synonyms ("locate", "spot"), but the check
 function of a subgoal says what reaching it means, and it has been verified in the world. So the default stays with the
 paper's unit, one point for each distinct API name, and lets that point say what its subgoals' checks ask of the world
-and what kind of thing they are about, averaged over all subgoals translated to that name. Two ways of writing one
-check meet where one name has both. Weights were chosen on the sets of tests/shared/subgoal_corpora.py.
+and what kind of thing they are about, averaged over all subgoals translated to that name. Two ways to write one check
+come together where one name has both. Weights were chosen on the sets of tests/shared/subgoal_corpora.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ClusterItem:
 
 
 def normalise(points: np.ndarray) -> np.ndarray:
-    """Rows scaled to length 1, zero rows left alone: k-means is Euclidean, the paper's similarity is the cosine."""
+    """Rows scaled to length 1, except zero rows: k-means is Euclidean, but the paper's similarity is the cosine."""
     points = np.asarray(points, np.float64)
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     return np.divide(points, lengths, out=np.zeros_like(points), where=lengths > 0)
@@ -128,7 +128,7 @@ def api_text(item: ClusterItem) -> str:
 
 
 def check_text(item: ClusterItem) -> str:
-    """What the check asks the world, as sorted words; argument, locals and the style of writing are left out."""
+    """What the check asks of the world, as sorted words, without argument, locals and writing style."""
     return " ".join(sorted(re.sub(r"\W+", "_", word).strip("_") for word in signature(canonical_check(item))))
 
 
@@ -150,7 +150,7 @@ def canonical_check(item: ClusterItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One view of an item, who embeds it and its share (> 0) of the cosine similarity."""
+    """One view of an item, its embedder and its share (> 0) of the cosine similarity."""
 
     text: Callable[[ClusterItem], str]
     embedder: Embedder
@@ -174,7 +174,7 @@ REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
         "minilm": (Part(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
     }
 )
-"""What can be chosen by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
+"""Representations by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
 
 
 def representation(text: str = "mix") -> tuple[Part, ...]:

@@ -1,7 +1,7 @@
 """k-means over subgoals, k by the Calinski-Harabasz score (SDG, section 4.4 and Figs 8, 9).
 
-What is clustered and scored are the distinct texts (API names): equal texts make the within-cluster variance vanish and
-the score meaningless. How far a clustering can be trusted is recorded beside it: its stability over restarts and
+Only distinct texts (API names) are clustered and scored, because equal texts would make the within-cluster variance
+vanish and the score meaningless. Measures of trust are recorded with a clustering: its stability over restarts and
 resamples, and the adjusted Rand index against the true kinds where they are known.
 """
 
@@ -20,7 +20,7 @@ from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, embed_i
 REJECTED = -1
 """Label of items that belong to no skill."""
 MAX_SCORE = 1e12
-"""A Calinski-Harabasz score beyond this only says that the clusters have no width at all."""
+"""A Calinski-Harabasz score beyond this only means that the clusters have no width at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Which cluster each item is in (0 to k - 1 by first appearance, -1 rejected), and what speaks for it.
+    """Which cluster each item is in (0 to k - 1 by first appearance, -1 rejected), with measures of trust.
 
     `resample_stability` is the mean adjusted Rand index between this clustering and those of random 80 % of the texts;
     `points` are 2-d positions of the items for a figure, `reason` says why this k.
@@ -64,7 +64,7 @@ def cluster(
     max_k: int = 16,
     kinds: Sequence[str] | None = None,
 ) -> Clustering:
-    """Cluster items with the k in 2..max_k (and below the number of distinct texts) of the best score.
+    """Cluster items with the k of the best score, in 2..max_k and below the number of distinct texts.
 
     With fewer than three distinct texts, or when every k is degenerate, each text is a cluster (max_k at most).
     `kinds` are the true kinds of the items, if they are known. Raises ValueError without items.
@@ -153,7 +153,7 @@ def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():  # fewer distinct points than clusters: `_score` records it
+    with warnings.catch_warnings():  # fewer distinct points than clusters, which `_score` records
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(min(k, len(rows)), n_init=n_init, random_state=seed).fit(rows)
 

@@ -1,7 +1,7 @@
-"""A second look at clusters by what their members' checks mean, and what to do about it: split, merge, reject.
+"""A review of clusters by the meaning of their members' checks: split, merge or reject them.
 
-k-means only knows distances. A skill is trained on its members' check functions, so members whose checks ask for
-different things make it unlearnable, and two clusters whose checks ask the same waste a skill.
+k-means only knows distances. A skill is trained on its members' check functions, so a cluster whose checks ask for
+different things can't be learned, and two clusters whose checks ask the same waste a skill.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from sdg.skills.clustering.embedding import ClusterItem, argument_text, canonica
 from sdg.skills.clustering.kmeans import REJECTED
 
 ALIKE = 2 / 3
-"""Signatures at least this similar aren't reason enough to split; only equal ones are reason enough to merge.
+"""Members with signatures at least this similar aren't split; only clusters with equal ones are merged.
 
 Jaccard: a check of two parts that gains a third scores 2/3, and so do two checks of five parts that differ in one.
-So a check may gain a clause, or a long one exchange a clause, and still means the same."""
+So a check that gains a clause, or a long one that exchanges a clause, still means the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done about a cluster: its number before, how many items it concerns, and the reason in words."""
+    """What was done to a cluster: its number before, how many items it concerns, and the reason in words."""
 
     action: Literal["split", "merge", "reject"]
     cluster: int
@@ -50,7 +50,7 @@ class Review:
 
 
 def _similarity(first: ClusterItem, second: ClusterItem) -> float:
-    """In [0, 1]; protective clauses ("still carrying A") count where they make two checks more alike only."""
+    """In [0, 1]; protective clauses ("still carrying A") count only where they make two checks more alike."""
     a, b = canonical_check(first), canonical_check(second)
     return max(similarity(signature(a), signature(b)), similarity(signature(core(a)), signature(core(b))))
 
@@ -64,7 +64,7 @@ def review(
 ) -> Review:
     """Split clusters whose checks aren't alike (`ALIKE`), merge those with the same checks, reject what is too small.
 
-    `argument_kind` is the language's: how near a thing is and how near a pair is are one check but two skills.
+    `argument_kind` is the language's: the distances of a thing and of a pair have one check but are two skills.
     Raises ValueError when items and labels differ in number.
     """
     if len(items) != len(labels):
@@ -73,7 +73,7 @@ def review(
     groups = _split(_grouped(labels), items, decisions=decisions)
     merged: list[_Group] = []
     for group in groups:
-        # Their most common checks are the same and both are about the same kinds of things.
+        # A twin has the same most common check and is about the same kinds of things.
         twin = next(
             (
                 n
@@ -120,11 +120,11 @@ def _split(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: lis
 
 
 def meanings(items: Sequence[ClusterItem]) -> list[list[int]]:
-    """Item numbers grouped by meaning: one API name means one thing, and so do checks that are alike.
+    """Item numbers grouped by meaning: items with one API name, or with similar checks, mean the same.
 
-    Single linkage: on a chain in which A is like B and B like C, all three are one group even where A isn't like C.
-    That is meant: a clause more or less at each link is how a model varies one check, and a skill that is practised on
-    a group too wide is caught by its validation, while a skill torn in two has half the examples.
+    Single linkage: if A is like B and B like C, all three are one group even where A isn't like C. That is intended: a
+    model varies one check by a clause at each link. Validation finds a skill that is practised on too wide a group,
+    while a skill torn in two has half the examples.
     """
     kinds: dict[tuple[str, str], list[int]] = {}
     for n, item in enumerate(items):
@@ -147,7 +147,7 @@ def _typical(group: _Group, items: Sequence[ClusterItem]) -> ClusterItem:
 def _same_things(
     first: _Group, second: _Group, *, items: Sequence[ClusterItem], kind: Callable[[str], Hashable]
 ) -> bool:
-    """Whether at least half of the arguments of the group with fewer distinct ones occur in the other, too."""
+    """Whether at least half of the arguments of the group with fewer distinct ones also occur in the other."""
     a, b = (
         {(argument_text(items[n]), kind(items[n].call.argument)) for n in group.members} for group in (first, second)
     )

@@ -1,6 +1,6 @@
-"""Learners of skills by name: PPO over binary inputs, stable-baselines3's for everything else, or a user's own.
+"""Learners of skills by name: our PPO over binary inputs, stable-baselines3's for everything else, or a user's own.
 
-What stands above registers its own in `LEARNERS` (`sdg.experiments`: the paper's model).
+Higher layers register theirs in `LEARNERS` (`sdg.experiments`: the paper's model).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Counts(Protocol):
-    """Attempts that ended since they were last set to 0, and those of them that succeeded."""
+    """Attempts that ended, and those that succeeded, since both were last set to 0."""
 
     episodes: int
     successes: int
 
 
 class Practice(Protocol):
-    """One skill while it is learned."""
+    """One skill while it learns."""
 
     @property
     def env(self) -> Counts:
@@ -35,8 +35,8 @@ class Practice(Protocol):
         ...
 
     def learn(self, total_timesteps: int, *, callback: Callable[[Practice, int], bool]) -> int:
-        """Train for so many environment steps, in whole rollouts; returns their number. A callback gets the practice
-        and the steps so far after each rollout, and returns False to end it."""
+        """Train for so many environment steps, in whole rollouts; returns the number of steps. After each rollout a
+        callback gets the practice and the steps so far, and returns False to end it."""
         ...
 
     def policy(self) -> Policy:
@@ -48,11 +48,11 @@ class Learner(Protocol):
     """A way to learn one skill."""
 
     def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> Practice:
-        """Practice on `starts` with `settings`, going on from `init_policy`."""
+        """Practice on `starts` with `settings`, beginning from `init_policy`."""
         ...
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
-        """The policy that stored arrays are of. Raises ValueError for arrays that are none of this learner's."""
+        """The policy of stored arrays. Raises ValueError for arrays that this learner didn't make."""
         ...
 
 
@@ -62,5 +62,5 @@ LEARNERS = Registry[Learner](
 
 
 def policy_of(weights: Mapping[str, np.ndarray], domain: Domain, learner: str = "ppo") -> Policy:
-    """The policy that a learner's stored arrays are of. Raises ValueError where they are none."""
+    """The policy of a learner's stored arrays. Raises ValueError where they aren't a policy."""
     return LEARNERS.get(learner).policy(weights, domain)

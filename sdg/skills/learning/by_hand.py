@@ -3,8 +3,8 @@
     specs = [SkillSpec("touch", "touch the thing", TOUCHED), SkillSpec("push", "push it on", PUSHED, after=("touch",))]
     library = learn_library(domain, "Push", specs, settings=TrainSettings(learner="sb3"), seed=0)
 
-A skill is practised where those leave the world that come before it (`after`), is judged on other seeds while it
-learns, and its success rate is measured on seeds that nothing was decided by.
+A skill is practised from where the skills before it (`after`) leave the world, and is judged on other seeds while it
+learns. Its success rate is measured on seeds that decided nothing.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MEASURED = 400
 class SkillSpec:
     """A skill to be learned: `horizon` is in steps, `after` are skills played before it.
 
-    A skill with an argument has a check that was written for the first of `arguments`; starts are about each in turn.
-    `init` is a skill whose policy is gone on from.
+    A skill with an argument has a check written for the first of `arguments`; starts use each of them in turn. `init`
+    is a skill whose policy it begins with.
     """
 
     name: str
@@ -50,13 +50,13 @@ class SkillSpec:
     init: str = ""
 
     def about_each(self, language: Language) -> tuple[CheckFunction, ...]:
-        """The check about each of the arguments; itself where there are none."""
+        """The check about each of the arguments; the check itself without any."""
         asked = (with_argument(self.check, self.arguments[0], each, language=language) for each in self.arguments)
         return tuple(asked) or (self.check,)
 
 
 def check_that(expression: str) -> CheckFunction:
-    """The check function that is one expression over perception functions: 'distance("a", "b") <= 0.1'."""
+    """A check function from one expression over perception functions: 'distance("a", "b") <= 0.1'."""
     return CheckFunction("reached", f"def reached():\n    return {expression}\n")
 
 
@@ -70,9 +70,9 @@ def learn_library(
     training_starts: int = 1000,
     on_evaluation: Callable[[str, Point], None] = lambda name, point: None,
 ) -> SkillLibrary:
-    """Learn the skills in their order, with the horizon and the steps of each in place of the settings'.
+    """Learn the skills in order, each with its own horizon and steps instead of the settings'.
 
-    Raises ValueError for a skill whose earlier skills aren't there or leave nothing to be done.
+    Raises ValueError for a skill whose earlier skills are missing or leave nothing to do.
     """
     pools = {
         "training": seeds("training", count=training_starts, seed=seed),
@@ -121,7 +121,7 @@ def starts_after(
     spec: SkillSpec,
     seed: int,
 ) -> Starts:
-    """Where a skill is to be reached: layouts of these seeds after the skills `before`, where all of those succeeded.
+    """Starts of a skill: layouts of these seeds after the skills `before`, where all of them succeeded.
 
     Starts at which its check is true already are left out.
     """
@@ -134,7 +134,7 @@ def starts_after(
 
 
 def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
-    """The rows as starts of a skill, about each of its arguments in turn that means something there."""
+    """The rows as starts of a skill, with its arguments in turn, as far as they are possible there."""
     language, sense = rows.domain.language, rows.domain.persistence
     about, seen = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
     turns = [[(row + n) % len(about) for n in range(len(about))] for row in range(len(rows))]
@@ -158,9 +158,9 @@ def learn_skill(
     training_starts: int = 1000,
     on_evaluation: Callable[[Point], None] = lambda point: None,
 ) -> LearnedSkill:
-    """Learn one skill from the beginnings of a level; where its check has an argument, about what each mission names.
+    """Learn one skill from a level's first states; if its check has an argument, about the thing each mission names.
 
-    Raises ValueError where the check is true of all that a level begins with, or no mission names anything.
+    Raises ValueError where the check is true in every first state, or no mission names anything.
     """
     counts = {"training": training_starts, "validation": settings.validation_starts}
     starts = {
@@ -196,10 +196,10 @@ def measure_skill(
 
 
 def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: CheckTemplate) -> Starts:
-    """Layouts of these seeds as they begin, each with the check about the thing that its mission names first.
+    """First states of layouts of these seeds, each with the check about the thing that its mission names first.
 
-    Starts at which it is true already, and those whose mission names nothing that the check can be asked about, are
-    left out. Raises ValueError where that leaves no layout.
+    Starts at which the check is true already, or whose mission names nothing that it can be asked about, are left out.
+    Raises ValueError where that leaves no layout.
     """
     layouts = domain.layouts(level, chosen)
     checks: dict[CheckFunction, int] = {}

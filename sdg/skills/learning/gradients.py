@@ -1,12 +1,12 @@
-"""Actor and critic for binary inputs, with gradients by hand: what PPO spends its time on, in three compiled loops.
+"""Actor and critic for binary inputs, with hand-written gradients: the slow part of PPO, in three compiled loops.
 
 Inputs are kept as lists of the bits that differ from the usual (`Inputs.mostly_on` are usually 1, all others 0): of
 1003 bits about 200 are on and about 85 differ. The first layer adds rows of its matrix instead of multiplying by it.
-Rows of bits that are usually on are kept negated: what is added for such a bit is what its being off takes away (Adam
-is indifferent to the sign). For example, with four bits of which bit 3 is usually on, the input 0 1 0 0 is the list
-[1, 3] and its first sums are b1 - w1[3] (the usual input's, where w1[3] is stored negated) + w1[1] + w1[3]. The
-gradients are those of PPO's loss (Schulman et al., 2017, equation 9) with normalised advantages; a test compares them
-with torch's.
+Rows of bits that are usually on are stored negated: for such a bit the row is added when the bit is off, which
+subtracts its weight (the sign makes no difference to Adam). For example, with four bits of which bit 3 is usually on,
+the input 0 1 0 0 is the list [1, 3], and its first sums are b1 - w1[3] (the usual input's, where w1[3] is stored
+negated) + w1[1] + w1[3]. The gradients are those of PPO's loss (Schulman et al., 2017, equation 9) with normalised
+advantages; a test compares them with torch's.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
 _GAP = 256
-"""Floats between arrays that are worked on together: more than any loop takes at a time."""
+"""Floats between arrays that are processed together: more than any loop takes at a time."""
 
 
 class BitRows:
-    """Samples as lists of bits: of sample i, `bits[starts[i]:starts[i + 1]]` differ from the usual ones."""
+    """Samples as lists of bits: in sample i, `bits[starts[i]:starts[i + 1]]` differ from their usual values."""
 
     def __init__(self, kind: Inputs, samples: int) -> None:
         self.usual = kind.mostly_on.start, kind.mostly_on.stop
@@ -40,7 +40,7 @@ class BitRows:
         self.used = 0
 
     def append(self, observations: np.ndarray) -> slice:
-        """Add observations u8 (n, size) of zeros and ones; where they are among the samples."""
+        """Add observations u8 (n, size) of zeros and ones; returns their slice of the samples."""
         first, n = self.used, len(observations)
         need = int(self.starts[first]) + n * observations.shape[1]
         if need > len(self.bits):
@@ -52,7 +52,7 @@ class BitRows:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a sample's gradient depends on beside its inputs; every array has one entry a sample."""
+    """What a sample's gradient depends on besides its inputs; every array has one entry per sample."""
 
     actions: np.ndarray  # i64
     log_probabilities: np.ndarray  # f32, under the policy that acted
@@ -163,8 +163,8 @@ class Network:
 
 
 def _apart(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Arrays f32 of zeros in one block, each `_GAP` behind the one before. A compiled loop takes its sums in another
-    order where two arrays lie closer than it is wide, so that where the heap puts them would decide the last bit."""
+    """Arrays f32 of zeros in one block, `_GAP` apart. Where two arrays are closer than a compiled loop is wide, the
+    loop sums in another order, so that their places on the heap would decide the last bit."""
     ends = np.cumsum([width + _GAP for width in widths])
     block = np.zeros(int(ends[-1]), np.float32)
     return tuple(block[end - width - _GAP : end - _GAP] for end, width in zip(ends.tolist(), widths, strict=True))
@@ -214,7 +214,7 @@ def _clear(out):  # type: ignore[no-untyped-def]
 
 @number_kernel
 def _baseline_input(w1, b1, usual, out):  # type: ignore[no-untyped-def]
-    """The first layer's sums for an input whose bits are the usual ones."""
+    """The first layer's sums for an input with the usual bits."""
     _copy(b1, out)
     for j in range(usual[0], usual[1]):
         for u in range(len(out)):
@@ -223,7 +223,7 @@ def _baseline_input(w1, b1, usual, out):  # type: ignore[no-untyped-def]
 
 @number_kernel
 def _layer1_relu(bits, w1, baseline, out):  # type: ignore[no-untyped-def]
-    """ReLU of the first layer's sums; four rows at a time: the sums are then read and written a quarter as often."""
+    """ReLU of the first layer's sums; four rows at a time, so that the sums are read and written a quarter as often."""
     n, width = len(bits), len(out)
     _copy(baseline, out)
     for c in range(0, n - 3, 4):
@@ -313,7 +313,7 @@ def _backward(inputs, chosen, batch, loss, weights, w2_transposed, gradients, wo
         g2 += y e^T          h2 += e        e = [z > 0] * (w3 d)
         g1[j] += f           h1 += f        f = [y > 0] * (w2 e), for each of its bits j
 
-    `w2_transposed` is w2 copied the other way round, so that w2 e is summed along rows that lie together in memory.
+    `w2_transposed` is a transposed copy of w2, so that w2 e is summed along rows that are contiguous in memory.
     """
     bits, starts, on = inputs
     actions, before, advantages, returns = batch
@@ -359,8 +359,8 @@ def _backward(inputs, chosen, batch, loss, weights, w2_transposed, gradients, wo
                 g1[j, u] += grad_first[u]
         for u in range(len(first)):
             h1[u] += grad_first[u]
-    # A bit that is usually on is 1 - x[j] with its row negated: the 1 is in every sample (`_baseline_input`), so that
-    # its row's gradient gets minus the sum over all samples of f, which is h1; lists of bits added x[j]'s part above.
+    # A bit that is usually on counts as 1 - x[j] with its row negated. The 1 is in every sample (`_baseline_input`), so
+    # its row's gradient gets minus the sum of f over all samples, which is h1; the loop above added x[j]'s part.
     for j in range(on[0], on[1]):
         for u in range(len(h1)):
             g1[j, u] -= h1[u]

@@ -1,7 +1,7 @@
 """PPO for one skill on the batched engine (SDG, section 4.4 and appendix; Schulman et al., 2017).
 
 The algorithm, its order of work and its settings are stable-baselines3's; the network is
-`skills/learning/gradients.py`, which makes use of inputs being bits.
+`skills/learning/gradients.py`, which exploits that inputs are bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sdg.skills.settings import PPOSettings
 
 
 class Environments(Protocol):
-    """n environments that begin again by themselves, as stable-baselines3's VecEnv has them; observations are bits."""
+    """n environments that restart by themselves, like stable-baselines3's VecEnv; observations are bits."""
 
     num_envs: int
     inputs: Inputs
@@ -29,7 +29,7 @@ class Environments(Protocol):
         ...
 
     def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations, rewards, dones, infos; where `TimeLimit.truncated` there is a `terminal_observation`, too."""
+        """Observations, rewards, dones, infos; with `TimeLimit.truncated` there is a `terminal_observation`, too."""
         ...
 
 
@@ -61,7 +61,7 @@ class PPOLearner:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
 
         After each rollout, before the network learns from it, `callback(self, steps)` is asked whether to go on;
-        after each step `should_stop()` may end everything: what was collected until then is still learned from.
+        after each step `should_stop()` may end training; the network still learns from what was collected until then.
         """
         last = self.steps + total_timesteps
         if not len(self._observations):
@@ -87,7 +87,7 @@ class PPOLearner:
         return self._draw(logits)
 
     def bias_actions(self, logits: np.ndarray) -> None:
-        """Set the actor's first preferences over actions; an untrained network adds next to nothing to them."""
+        """Set the actor's first preferences over actions, to which an untrained network adds next to nothing."""
         self.network.views(self.network.parameters)[5][:-1] = logits
 
     def policy(self) -> BitsPolicy:
@@ -118,7 +118,7 @@ class PPOLearner:
         return going
 
     def _truncation_bootstrap(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
-        """What an episode that only the clock ended would still have been worth: f32 (n,)."""
+        """The remaining value of episodes that only the time limit ended: f32 (n,)."""
         worth = np.zeros(len(dones), np.float32)
         cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
         if cut:

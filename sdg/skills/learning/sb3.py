@@ -1,7 +1,7 @@
 """stable-baselines3's PPO as a learner of skills: for any inputs, for numbered and for continuous actions.
 
-It is how worlds are practised in that step one at a time (`sdg.envs.world_rows`). Two things are added to the original,
-both because checks pay rarely: nothing is learned from a rollout without any reward (`SparsePPO`), and after a success
+Worlds that step one at a time are practised with it (`sdg.envs.world_rows`). Two things are added to the original,
+because checks rarely give a reward: nothing is learned from a rollout without any (`SparsePPO`), and after a success
 the next attempt may begin where it ended (`ContinuedPractice`).
 """
 
@@ -28,15 +28,15 @@ from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 
 CONTINUED = 0.5
-"""Share of successes after which the row goes on from where it is."""
+"""Share of successes after which the row continues from its state."""
 
 
 @dataclass(frozen=True, slots=True)
 class SB3Settings:
-    """Names and meaning are stable-baselines3's, but for these: `hidden` are the widths of the layers of actor and of
-    critic. With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and
-    `redraw` is how often another one follows; 0: every attempt is an episode. `lost_cost` is what losing the body takes
-    from the reward there. `device` is torch's; an accelerator can't be used behind a worker's walls."""
+    """Names and meanings are stable-baselines3's, except for these: `hidden` are the layer widths of actor and critic.
+    With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and `redraw` is how
+    often a different one follows; 0: every attempt is an episode. `lost_cost` is subtracted from the reward for losing
+    the body there. `device` is torch's; an accelerator can't be used behind a worker's walls."""
 
     n_steps: int = 128
     batch_size: int = 512
@@ -56,13 +56,13 @@ class SB3Settings:
 
 
 class ArraysVecEnv(VecEnv):
-    """A VecEnv whose environments are rows of arrays: there are no single ones to be asked anything."""
+    """A VecEnv whose environments are rows of arrays: no single environment can be asked anything."""
 
     def close(self) -> None:
         """Nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Rows have no attribute but this."""
+        """The only attribute of rows."""
         return [{"render_mode": None}.get(attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -79,9 +79,9 @@ class ArraysVecEnv(VecEnv):
 
 
 class SB3Rows(ArraysVecEnv):
-    """Rows that are arrays, with all that stable-baselines3 asks of a VecEnv.
+    """Rows that are arrays, with all methods that stable-baselines3 needs of a VecEnv.
 
-    `observed` is the space of what is seen where that isn't the rows' inputs.
+    `observed` is the observation space where that isn't the rows' inputs.
     """
 
     def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
@@ -100,10 +100,10 @@ class SB3Rows(ArraysVecEnv):
 
 
 class ContinuedPractice(PracticeEnv):
-    """Practice in which half of the successes are gone on from: the next subgoal begins there.
+    """Practice in which after half of the successes the next subgoal begins where the last one ended.
 
-    A program that calls a skill again and again (`while not there: push_nearer()`) meets it in those moments, which no
-    pool of starts has. A row whose check is still true begins anew, as one does that has failed.
+    A program that calls a skill again and again (`while not there: push_nearer()`) calls it in those moments, which no
+    pool of starts has. A row whose check is still true begins again from the pool, like one that failed.
     """
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -117,7 +117,7 @@ class ContinuedPractice(PracticeEnv):
         return fired, over, succeeded
 
     def restore_random(self, rows: np.ndarray) -> None:
-        """Begin `rows` again: where they are, or in moments drawn from the pool."""
+        """Begin `rows` again, where they are or in moments from the pool."""
         stay = rows[self._reached[rows] & (self.rng.random(len(rows)) < CONTINUED)]
         if len(stay):
             self.rows.begin_subgoals(stay)
@@ -131,8 +131,8 @@ class ContinuedPractice(PracticeEnv):
 class SparsePPO(PPO):
     """PPO that learns nothing from a rollout without any reward.
 
-    All advantages are the value network's own noise there; normalising makes it as loud as a success, and a policy
-    that starts out as an even spread of actions has lost it before its first success.
+    All advantages there are only the value network's noise. Normalising makes it as strong as a success, so a policy
+    that begins with an even spread of actions would lose it before its first success.
     """
 
     def train(self) -> None:
@@ -157,7 +157,7 @@ class RolloutCallback(BaseCallback):
 
 
 def keywords(settings: Any) -> dict[str, Any]:
-    """Settings as stable-baselines3's PPO takes them; the others are of the network or of practice."""
+    """The settings that stable-baselines3's PPO takes; the others belong to the network or to practice."""
     others = {"hidden", "log_std_init", "chain", "redraw", "lost_cost"}
     return {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in others}
 
@@ -191,7 +191,7 @@ class SB3Learner:
             },
             seed=seed,
         )
-        self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
+        self.ppo.set_logger(Logger(None, []))  # its default one makes a folder, and workers may write nothing
         if init_policy is not None:
             with torch.no_grad():
                 for name, parameter in self._parameters().items():
@@ -207,9 +207,9 @@ class SB3Learner:
         callback: Callable[[SB3Learner, int], bool],
         should_stop: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Train for `total_timesteps`, in whole rollouts; returns their steps. `callback` returns False to end it.
+        """Train for `total_timesteps`, in whole rollouts; returns the steps taken. `callback` returns False to end it.
 
-        `should_stop` is asked after every step: a rollout that it cuts off is learned nothing from.
+        `should_stop` is asked after every step: nothing is learned from a rollout that it cuts off.
         """
         asked = RolloutCallback(lambda steps: callback(self, steps), should_stop)
         self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
@@ -225,9 +225,9 @@ class SB3Learner:
 
 
 def parameters_of(policy: Any) -> dict[str, Any]:
-    """All of a policy that decides actions, by its name in `MLPPolicy` (which transposes it: torch has outputs first).
+    """The parameters of a policy that decide actions, by name in `MLPPolicy` (transposed, as torch has outputs first).
 
-    Raises ValueError for a policy with layers that `MLPPolicy` hasn't.
+    Raises ValueError for a policy with layers that `MLPPolicy` lacks.
     """
     layers = list(policy.mlp_extractor.policy_net)
     if any(not isinstance(each, torch.nn.Linear | torch.nn.Tanh) for each in layers):

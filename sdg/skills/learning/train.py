@@ -17,7 +17,7 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.settings import Count, NotNegative, Size
 
 VALIDATION, ROLL_INS, REPLAYS = "validation", "roll-ins", "replays"
-"""What environment steps are spent on beside practice."""
+"""Uses of environment steps besides practice."""
 
 HELD_OUT, PRACTICE = "held out", "practice"
 """Which starts chose a policy."""
@@ -31,7 +31,7 @@ class TrainSettings:
     total_timesteps: Count = 60_000
     """most environment steps (of round 2, where there are rounds)"""
     n_envs: Size = 256
-    """environments a skill learns in side by side"""
+    """environments in which a skill learns at once"""
     horizon: Size = 40
     """steps of one attempt at a skill"""
     evaluate_every: Count = 20_000
@@ -45,11 +45,11 @@ class TrainSettings:
     validation_starts: Size = 400
     """held-out starts of an evaluation"""
     side_effect_cost: NotNegative = 0.3
-    """taken from the reward for each thing that changes by the way"""
+    """subtracted from the reward for each thing that changes on the way"""
     require_same_place: bool = False
     """whether a check counts only in the part of the world in which the attempt began"""
     learner: str = "ppo"
-    """who learns skills: a key of sdg.skills.learning.LEARNERS, or module:attribute"""
+    """learner of skills: a key of sdg.skills.learning.LEARNERS, or module:attribute"""
     ppo: dict[str, Any] = field(default_factory=dict)
     """the learner's own settings that differ from its defaults, such as {batch_size: 256}"""
     network: dict[str, Any] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a learning curve: rates in [0, 1], the mean steps of held-out episodes and the steps within which
-    99 % of those that succeeded did."""
+    """One point of a learning curve: rates in [0, 1], the mean steps of held-out episodes and the steps that sufficed
+    for 99 % of their successes."""
 
     environment_steps: int
     train_success: float
@@ -72,10 +72,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a finished policy does within `horizon` steps from `episodes` starts that chose nothing, each played once.
+    """A finished policy's results within `horizon` steps from `episodes` starts that decided nothing, each played once.
 
-    `success_known` is the rate in [0, 1] where what was perceived doesn't rule the subgoal out, with the count
-    `left_out`; None where it does everywhere.
+    `success_known` is the rate in [0, 1] over starts where what was perceived doesn't rule the subgoal out, without the
+    `left_out` others; None where none is left.
     """
 
     success_rate: float
@@ -89,8 +89,8 @@ class Measured:
 class Trained:
     """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process.
 
-    `other_steps` are environment steps beside those of practice, by what for (`validation`, `roll-ins`, `replays`);
-    `measured` is None where too few starts were left to measure it.
+    `other_steps` are environment steps besides practice, by purpose (`validation`, `roll-ins`, `replays`); `measured`
+    is None where too few starts were left to measure it.
     `judged_on` is HELD_OUT, or PRACTICE where there were too few held-out starts even to choose by.
     """
 
@@ -104,7 +104,7 @@ class Trained:
 
 
 def open_starts(starts: Starts) -> Starts:
-    """The starts whose check isn't true already: there is nothing to learn at the others."""
+    """The starts whose check isn't true already; at the others there is nothing to learn."""
     return starts.take(np.flatnonzero(~are_done(starts)))
 
 
@@ -114,7 +114,7 @@ def are_done(starts: Starts) -> np.ndarray:
 
 
 def are_known(starts: Starts) -> np.ndarray:
-    """bool (M,): whether each start's subgoal is possible from there by all that the agent itself has perceived."""
+    """bool (M,): whether each start's subgoal is possible from there, as far as the agent has perceived."""
     domain = starts.domain
     named = [domain.language.description_of(row) for row in starts.targets]
     seen = (starts.rows.perception(i) for i in range(len(starts)))
@@ -124,7 +124,7 @@ def are_known(starts: Starts) -> np.ndarray:
 def measure(
     policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
 ) -> tuple[Measured, int]:
-    """Play every start once, actions sampled; what came of it, and the environment steps that it took."""
+    """Play every start once with sampled actions; returns the results and the environment steps taken."""
     reached, taken = success_of(
         policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
     )
@@ -145,7 +145,7 @@ def train(
 ) -> Trained:
     """Learn on `starts`; the callback `on_evaluation` gets each point of the curve. Raises ValueError without starts.
 
-    With `good_enough` the policy to begin with is evaluated, too, and kept as it is where it succeeds that often.
+    With `good_enough` the first policy is evaluated, too, and kept as it is if it succeeds that often.
     """
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
@@ -192,7 +192,7 @@ class _Evaluation:
 
     def evaluate(self, learner: Practice, steps: int) -> None:
         chosen = self.settings
-        # What is judged is what will be stored: weights that fit into half the space.
+        # Judge what will be stored: weights rounded to half the space.
         policy = policy_of(round_weights(learner.policy().weights), self.validation.domain, chosen.learner)
         reached, taken = success_of(
             policy,

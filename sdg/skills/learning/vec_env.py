@@ -1,4 +1,4 @@
-"""Practice as a learner wants it: rows that are stepped at once and begin again by themselves."""
+"""Practice in a learner's form: rows that are stepped at once and restart by themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdg.skills.practice.starts import Starts
 
 
 class RowsVecEnv:
-    """What a learner asks of rows that are arrays and not objects: to be stepped at once."""
+    """Rows that are arrays, not objects, as a learner needs them: stepped at once."""
 
     inputs: Inputs
     episodes = successes = 0
@@ -49,10 +49,9 @@ class RowsVecEnv:
 class PracticeVecEnv(RowsVecEnv):
     """Practice for a learner. A row ends when its check fires or its horizon is over.
 
-    The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode for good and is
-    not a truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`:
-    the program that called the skill counts on full hands staying full, empty ones empty, and things staying what they
-    are.
+    The horizon is the option's own (a skill that isn't done by then has failed), so it ends the episode and isn't a
+    truncation to bootstrap from. Taking, dropping or breaking something on the way costs `side_effect_cost`: a program
+    that calls the skill expects that full hands stay full and empty ones empty, and that things stay as they are.
     """
 
     def __init__(self, env: PracticeEnv, *, side_effect_cost: float = 0.0) -> None:
@@ -89,8 +88,8 @@ class PracticeVecEnv(RowsVecEnv):
 class ChainedVecEnv(RowsVecEnv):
     """Chained practice for a learner: an episode ends when the body is lost, or is cut off after `most` steps.
 
-    The check pays 1, nothing else pays; losing the body costs `lost_cost`, unless the task is done by it. Ends of
-    subgoals inside an episode are none for the learner: it is paid for what it can still reach afterwards.
+    A check that fires gives reward 1, nothing else does; losing the body costs `lost_cost`, unless that does the task.
+    The end of a subgoal inside an episode isn't an end for the learner, because later subgoals still give reward.
     """
 
     def __init__(self, env: ChainedPractice, *, most: int, lost_cost: float = 0.0) -> None:
@@ -100,7 +99,7 @@ class ChainedVecEnv(RowsVecEnv):
         self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
-        """Start every row again, each at another age, so that they aren't all cut off at once."""
+        """Start every row again, each at a different age, so that not all are cut off at once."""
         self.begin(np.arange(self.num_envs))
         self.lived = np.arange(self.num_envs) * self.most // self.num_envs
         return self.env.features()
@@ -112,7 +111,7 @@ class ChainedVecEnv(RowsVecEnv):
     def notice(
         self, actions: np.ndarray, *, fired: np.ndarray, over: np.ndarray, won: np.ndarray, ended: np.ndarray
     ) -> None:
-        """Count attempts; called with what a step came to, before rows go on. `won`: the task was done."""
+        """Count attempts; called with a step's results before rows go on. `won`: the task was done."""
         self.episodes += int(ended.sum())
         self.successes += int(fired.sum())
 

@@ -1,4 +1,4 @@
-"""The model card of a skill library, in Markdown: what it can do, how that was measured, where it comes from."""
+"""The model card of a skill library, in Markdown: what it can do, how that was measured and where it comes from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS = (
 
 
 def write_card(library: SkillLibrary) -> str:
-    """The card; texts of models and missions in it are escaped, so that they can't be more than text."""
+    """The card; texts of models and missions are escaped, so that they can only be text."""
     steps = sum(skill.environment_steps for skill in library.skills)
     size = sum(array.nbytes for arrays in library.weights.values() for array in arrays.values())
     lines = [
@@ -96,7 +96,7 @@ def _provenance(provenance: Mapping[str, Any]) -> list[str]:
 
 
 def _costs(spent: Mapping[str, Any]) -> list[str]:
-    """Everything that was spent on the library, environment steps by stage first."""
+    """Everything spent on the library, first the environment steps by stage."""
     by_stage = spent.get("steps")
     found = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
     found |= {name: value for name, value in spent.items() if name != "steps"}
@@ -112,6 +112,6 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line of text in which Markdown and HTML mean nothing, 300 characters at most."""
+    """One line of text without effective Markdown or HTML, at most 300 characters."""
     line = " ".join(text.split())[:300]
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", line)

@@ -1,7 +1,7 @@
 """Composed skills: functions over learned skills and perception that a model distilled from programs, kept as source.
 
-A composed skill runs in the sandbox of the program that calls it, linked behind it. What it returns is what its check
-says afterwards, whatever its own code says.
+A composed skill runs in the sandbox of the program that calls it, linked behind that program. It returns what its check
+says afterwards, whatever its own code returns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ THING, POSITION, NUMBER = "thing", "position", "number"
 """What an argument may be in every domain: a description or a record; a position; a number."""
 
 REQUIRE, BEGIN, RESULT = "require_argument", "skill_begins", "skill_result"
-"""Functions of the host that linked source calls: they judge an argument, and note what came of a call."""
+"""Functions of the host that linked source calls: they judge an argument, and note a call's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How a composed skill did on practice layouts that it wasn't written on.
+    """How a composed skill did on practice layouts that it wasn't written from.
 
-    `calls` that weren't done already, and how many of them its check called done. `with_it` and `without_it` count the
-    instructions solved, of `played` pairs, by programs that were rewritten to use it and by those they were made of.
+    `calls` counts those that weren't done already, `done` those that its check called done. `with_it` and `without_it`
+    count the instructions solved, of `played` pairs, by programs rewritten to use it and by the original programs.
     """
 
     calls: int = 0
@@ -58,8 +58,8 @@ class Figures:
 class ComposedSkill:
     """A composed skill: what it takes, does, needs and leaves, and its `source`, which defines `name` and its check.
 
-    `calls` are the learned skills that it calls, `uses` the composed ones; `origins` say which lines of which
-    transcript the programs stand in that it was distilled from.
+    `calls` are the learned skills that it calls, `uses` the composed ones; `origins` say in which lines of which
+    transcript the programs are that it was distilled from.
     """
 
     name: str
@@ -85,7 +85,7 @@ class ComposedSkill:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """None: its documentation says it."""
+        """None: the description is enough."""
         return ()
 
     @property
@@ -103,9 +103,9 @@ class ComposedSkill:
 class ComposedLibrary:
     """Composed skills of one author, for one library of learned skills in one domain.
 
-    `library` is the checksum of that library's index. `rule_based`: a stand-in wrote them, and a language model is
-    never shown them, nor is a stand-in shown a language model's. `prompt` is a digest of the planner's prompt under
-    which the programs were written.
+    `library` is the checksum of that library's index. `rule_based`: a rule-based planner wrote them; it and language
+    models never see each other's skills. `prompt` is a digest of the planner's prompt under which the programs were
+    written.
     """
 
     model: str
@@ -128,7 +128,7 @@ def save_composed(library: ComposedLibrary, path: Path) -> None:
 
 
 def load_composed(path: Path) -> ComposedLibrary:
-    """Read such a file. Raises LibraryError for one that is missing, damaged, edited or of another schema."""
+    """Read such a file. Raises LibraryError for a file that is missing, damaged, edited or of another schema."""
     try:
         raw = loads(read_file(path, most=MAX_BYTES))
         body = {key: value for key, value in raw.items() if key != "sha256"}
@@ -141,7 +141,7 @@ def load_composed(path: Path) -> ComposedLibrary:
 
 
 def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_based: bool) -> None:
-    """Raises LibraryError unless the skills were composed of this library, in this domain, by an author of this kind.
+    """Raises LibraryError unless the skills were composed from this library, in this domain, by this kind of author.
 
     `learned` is the checksum of the library that is used with them.
     """
@@ -156,9 +156,9 @@ def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_bas
 
 
 def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
-    """What has to stand behind a program so that it can call the composed skills it names; "" for none.
+    """The source to put behind a program so that it can call the composed skills it names; "" for none.
 
-    A function of the program's own with the name of a composed skill is the one that counts.
+    A function of the program with the name of a composed skill takes its place.
     """
     tree = parse_code(source) if skills else None
     if tree is None:
@@ -179,8 +179,8 @@ def _closed(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[s
 
 
 def reached_globals(source: str, behind: str) -> frozenset[str]:
-    """Names by which a program would reach into what is linked `behind` it: globals that linked code reads and that the
-    program defines or imports as something else, and the host's functions that linked code alone may call.
+    """Names by which a program would interfere with what is linked `behind` it: globals that linked code reads and that
+    the program defines or imports as something else, and the host's functions that only linked code may call.
     """
     own, theirs = parse_code(source), ast.parse(behind)
     if own is None:
@@ -202,13 +202,13 @@ def _imports(tree: ast.Module) -> dict[str, tuple[str | None, str]]:
 
 
 def _globals(table: symtable.SymbolTable) -> set[str]:
-    """Names that functions of a table read of the module and of the builtins."""
+    """Names that a table's functions read from the module and the builtins."""
     found = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global() and symbol.is_referenced()}
     return found.union(*map(_globals, table.get_children()))
 
 
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
-    """A definition in which these names have others."""
+    """A definition with these names replaced."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
             part.id = names.get(part.id, part.id)

@@ -22,7 +22,7 @@ from sdg.sandbox.guard import reserved_names
 from sdg.skills.subgoal import CheckFunction
 
 SCHEMA = 4
-"""Version of the stored form. It changes with every change of meaning, and other versions are refused."""
+"""Version of the stored form. It changes whenever the meaning changes; other versions are refused."""
 MAX_NAME = 48
 MAX_TEXT = 2_000
 MAX_SOURCE = 8_192
@@ -33,7 +33,7 @@ MAX_AXES = 8
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
 _RESERVED = reserved_names() | {"program"}
-"""What programs mean something else by: the words of the sandbox, and their own entry."""
+"""Names with another meaning in programs: the sandbox's words, and their entry."""
 _TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
@@ -56,13 +56,13 @@ class CheckTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill: what a planner may read of it, and how well it does.
+    """One skill: what a planner may read about it, and how well it does.
 
     `success_rate` and its 95 % interval `success_interval` are shares in [0, 1] of `episodes` fresh episodes of at most
-    `horizon` steps, every one counted; `success_known` is the rate where what the agent had perceived didn't rule
-    success out, with `left_out` episodes left out. `environment_steps` were spent on learning it. `members` are the
-    subgoal texts it was learned from.
-    Raises ValueError, naming the field, for values that can't be.
+    `horizon` steps, all of them counted; `success_known` is the rate without the `left_out` episodes in which what the
+    agent had perceived ruled success out. `environment_steps` were spent on learning it. `members` are the subgoal
+    texts it was learned from.
+    Raises ValueError, naming the field, for impossible values.
     """
 
     name: str
@@ -77,11 +77,11 @@ class Skill:
     episodes: int
     environment_steps: int
     learner: str = "ppo"
-    """Who learned it, and makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
+    """Its learner, which makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
     success_known: float | None = None
     left_out: int = 0
     mean_steps: float = 0.0
-    """Steps of a held-out episode on average; 0 where nobody counted them."""
+    """Steps of a held-out episode on average; 0 where they weren't counted."""
 
     def __post_init__(self) -> None:
         if not is_skill_name(self.name):
@@ -148,7 +148,7 @@ class SkillLibrary:
         return iter(self.skills)
 
     def add(self, learned: LearnedSkill) -> SkillLibrary:
-        """This library with one more skill, in place of one of its name. ValueError for a skill of another domain."""
+        """This library with one more skill, replacing its namesake. ValueError for a skill of another domain."""
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
@@ -157,14 +157,14 @@ class SkillLibrary:
         return SkillLibrary((*kept, learned.skill), weights, self.provenance, self.domain)
 
     def save(self, folder: str | Path) -> Path:
-        """Write it to `folder`, for `sdg.load(folder)`; a library that is there is replaced. Raises LibraryError."""
+        """Write it to `folder`, for `sdg.load(folder)`; an existing library is replaced. Raises LibraryError."""
         from sdg.skills.library.store import save_library
 
         save_library(self, Path(folder))
         return Path(folder)
 
     def __getitem__(self, name: str) -> Skill:
-        """The skill of that name. Raises KeyError with the names there are."""
+        """The skill of that name. Raises KeyError with the existing names."""
         for skill in self.skills:
             if skill.name == name:
                 return skill
@@ -202,7 +202,7 @@ def is_skill_name(name: str) -> bool:
 
 
 def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
-    """A valid, unused name: the most common API name of the members, ties to the one most like the others.
+    """A valid, unused name: the most common API name of the members, in a tie the one most like the others.
 
     Names are made identifiers first; `taken` are names that may not be used again (skills and perception functions).
     """

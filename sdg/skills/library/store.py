@@ -1,10 +1,10 @@
 """Saving and loading a skill library: a folder of library.json, safetensors files and a model card.
 
 Nothing is ever unpickled. A library from elsewhere is untrusted: sizes are bounded before anything is read, only files
-that the index names are opened, their checksums must agree, and every value is checked before it is believed. Checksums
-find damage, not malice; against malice nothing in a library is run here (checks are source for the guard).
+that the index names are opened, their checksums must agree, and every value is checked before it is used. Checksums
+find damage, not malice; to be safe against it nothing in a library is run here (checks are source for the guard).
 
-A library is written beside its place and moved there whole, so that a kill at any moment leaves the old or the new one.
+A library is written beside its folder and then moved there, so that a kill at any time leaves the old or the new one.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def seal(index: Mapping[str, Any]) -> bytes:
 
 
 def read_index(data: bytes) -> Index:
-    """Raises ValueError for anything but the canonical bytes of an index of this schema with a true checksum."""
+    """Raises ValueError for anything but the canonical bytes of an index of this schema with a correct checksum."""
     try:
         raw = loads(data)
     except ValueError as error:
@@ -104,9 +104,9 @@ _PICKLES = {b"\x80": "a pickle", b"PK": "a zip archive such as torch.save writes
 
 
 def save_library(library: SkillLibrary, folder: Path) -> None:
-    """Write the library to `folder`, replacing a library that is there as a whole or not at all.
+    """Write the library to `folder`, replacing an existing library as a whole or not at all.
 
-    The bytes depend on the library alone. Raises LibraryError where the folder holds other things or the disk refuses.
+    The bytes depend on the library alone. Raises LibraryError where the folder holds other files or can't be written.
     """
     if folder.exists() and not _is_library(folder):
         raise LibraryError(f"{folder} exists and isn't a skill library; choose another place or move it away")
@@ -119,7 +119,7 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
         for name, data in _files(library).items():
             write_new(temporary / name, data)
         sync_folder(temporary)
-        # Rename the old library aside and the new one in; `_settled` finds the old one if a kill comes between.
+        # Rename the old library aside and the new one in; `load_library` finds the old one if a kill comes between.
         aside = _aside(folder)
         if folder.exists():
             shutil.rmtree(aside, ignore_errors=True)
@@ -144,8 +144,8 @@ def save_library(library: SkillLibrary, folder: Path) -> None:
 
 
 def load_library(folder: Path) -> SkillLibrary:
-    """Read a library and believe nothing. Raises LibraryError that says what is wrong with anything but a whole one."""
-    # The folder, or the previous library where a kill came between the two renames of a save.
+    """Read a library and check everything. Raises LibraryError, which says what is wrong, unless it is whole."""
+    # The folder, or the previous library if a kill came between the two renames of a save.
     folder = _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
     try:
         index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
@@ -189,7 +189,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
         },
     }
     files[INDEX] = seal(index)
-    read_index(files[INDEX])  # what can't be read back isn't written
+    read_index(files[INDEX])  # don't write what can't be read back
     files[CARD] = write_card(library).encode(errors="replace")
     return files
 
@@ -197,7 +197,7 @@ def _files(library: SkillLibrary) -> dict[str, bytes]:
 def _refuse_names_of_the_world(library: SkillLibrary) -> None:
     """Raises ValueError for a skill that a program could not tell from a perception function of its world.
 
-    A world that isn't known here is refused by whoever wants to act in it.
+    A world that isn't known here is refused later, when something is to act in it.
     """
     try:
         world = domain_of_data(library.domain)
@@ -212,7 +212,7 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
 
 
 def _is_library(folder: Path) -> bool:
-    """Whether a folder holds a library, whole or torn, or nothing: what else is there is somebody's."""
+    """Whether a folder holds a library, whole or torn, or nothing; any other content belongs to somebody."""
     if not folder.is_dir() or folder.is_symlink():
         return False
     return (folder / INDEX).is_file() or all(
@@ -242,7 +242,7 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
             raise ValueError(f"{path.name} is {what}; weights are safetensors and nothing else is ever loaded")
     if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
         raise ValueError(f"{path.name} is damaged: its checksum doesn't agree with {INDEX}")
-    # Number, type and rank of the arrays before any of them is made.
+    # Check number, type and rank of the arrays before making any.
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > min(len(data) - 8, 2**20):
         raise ValueError(f"{path.name} isn't a safetensors file")

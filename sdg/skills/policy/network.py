@@ -30,13 +30,13 @@ class Policy(Protocol):
 
 
 def round_weights(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The nearest float32 arrays that a file can hold in half the space without losing anything, see `packed`."""
+    """The nearest float32 arrays that a file can hold without loss in half the space, see `pack`."""
     most = np.finfo(np.float16).max
     return {name: np.clip(array, -most, most).astype(np.float16).astype(np.float32) for name, array in weights.items()}
 
 
 def pack(array: np.ndarray) -> np.ndarray:
-    """An array as it is stored: float16 where that says the same, float32 else."""
+    """An array as it is stored: float16 where that loses nothing, else float32."""
     array = np.ascontiguousarray(array, np.float32)
     with np.errstate(over="ignore"):
         half = array.astype(np.float16)
@@ -63,7 +63,7 @@ def shapes(inputs: Inputs, hidden: tuple[int, int]) -> dict[str, tuple[int, ...]
 
 @kernel
 def _forward(features: np.ndarray, w1, b1, w2, b2, w3, b3) -> np.ndarray:  # type: ignore[no-untyped-def]
-    """Logits (actions,) of one binary input vector: the first layer only adds the rows that are switched on."""
+    """Logits (actions,) of one binary input vector: the first layer only adds the rows of bits that are on."""
     hidden = b1.copy()
     for j in range(features.shape[0]):
         if features[j]:
@@ -117,7 +117,7 @@ class BitsPolicy:
         return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
 
     def logits(self, features: np.ndarray) -> np.ndarray:
-        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames in which they are shown."""
+        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames of these inputs."""
         w = self.weights
         hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
         hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)
@@ -125,7 +125,7 @@ class BitsPolicy:
 
 
 def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
-    """A policy with random weights: the row of Table 1 that shows what is owed to learning."""
+    """A policy with random weights: the row of Table 1 that shows what learning contributes."""
     sizes = shapes(inputs, hidden)
     drawn = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
     return BitsPolicy(drawn, inputs)
@@ -135,8 +135,8 @@ def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int
 class MLPPolicy:
     """A `sdg.skills.policy.network.Policy` over a domain's `Inputs`: arrays w1, b1, w2, b2 and so on, a layer each.
 
-    The last layer gives logits of numbered actions, or the means of continuous ones, which `log_std` (actions,) makes a
-    normal distribution. Raises ValueError where the arrays don't fit the inputs or one another.
+    The last layer gives logits of numbered actions, or the means of continuous ones, whose normal distribution has
+    `log_std` (actions,). Raises ValueError where the arrays don't fit the inputs or one another.
     """
 
     weights: Mapping[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""What a check is worth before and after it is trusted: its health, and how it agrees with the world's judge."""
+"""Tests of a check before and after it is trusted: its health, and its agreement with the world's judge."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def faults(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: 
 
 
 def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> Agreement:
-    """Walk at random from where the last subgoal begins and compare its check with the mission's own verdict.
+    """Walk at random from the start of the last subgoal and compare its check with the mission's own verdict.
 
-    Rows begin anew when the world says that the mission is over, and every 10 steps: both verdicts are about events.
+    Rows begin again when the mission is over and every 10 steps, because both verdicts are about events.
     """
     env = _walkers(start, (check,), seed)
     both = only_check = only_world = 0

@@ -1,8 +1,8 @@
-"""Practice in which subgoals follow one another without reset, for bodies that no pool of starts can prepare.
+"""Practice in which subgoals follow one another without reset, for bodies whose states no pool of starts can hold.
 
-A check such as "0.25 metres nearer than when the subgoal began" can be asked again where it fired, so that an episode
-is a chain of subgoals, and what a skill leaves the body in is what its next call meets: falling over costs all that
-could still have been reached. A row goes on with its subgoal, or with that of another start of the pool (`redraw`).
+A check such as "0.25 metres nearer than when the subgoal began" can be asked again where it fired. So an episode is a
+chain of subgoals, and each call begins in the state in which the last one left the body: falling over costs all later
+rewards. A row goes on with its subgoal, or with that of another start of the pool (`redraw`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from sdg.skills.practice.env import PracticeEnv
 
 DRAWS = 8
-"""Subgoals that are drawn for a row at most, until one is possible where the body is."""
+"""Most subgoals that are tried for a row until one is possible where the body is."""
 
 
 class ChainedPractice(PracticeEnv):
-    """Rows that begin the next subgoal where the last one ended; `redraw` is how often it is another one, in [0, 1].
+    """Rows that begin the next subgoal where the last one ended; `redraw` is how often it is another, in [0, 1].
 
-    A subgoal that failed is always replaced, as is one that is impossible there by what was perceived, or done already.
-    A body is lost when nothing at all is possible for it any more, whatever it is asked, and something was when its
-    subgoal began.
+    A subgoal that failed is always replaced, and so is one that is done already or impossible there by what was
+    perceived. A body is lost when no subgoal at all is possible for it any more, although some was when its subgoal
+    began.
     """
 
     def __init__(self, *args: Any, redraw: float, **keywords: Any) -> None:
@@ -38,7 +38,7 @@ class ChainedPractice(PracticeEnv):
     def go_on(self, rows: np.ndarray, *, reached: np.ndarray) -> np.ndarray:
         """Begin the next subgoal of `rows` where they are; `reached`: whether each reached the one before.
 
-        Returns the rows for which none was found that is possible and left to be done.
+        Returns the rows for which no possible subgoal was found that isn't done already.
         """
         self.rows.begin_subgoals(rows)
         self.age[rows], self._is_well[rows] = 0, self._are_well(rows)

@@ -1,6 +1,6 @@
-"""Where skills are practised: n rows of a batch world that start from a pool and are paid by check functions.
+"""Where skills are practised: n rows of a batch world that start from a pool and get their reward from check functions.
 
-Policies see the domain's `Inputs`, nothing else. `skills/learning/vec_env.py` is its face for learners.
+Policies see the domain's `Inputs`, nothing else. Learners use it through `skills/learning/vec_env.py`.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class PracticeEnv:
         return self.rng.uniform(low, high, (len(self.age), len(low))).astype(np.float32)
 
     def in_world(self, logits: np.ndarray) -> np.ndarray:
-        """Logits f32 (n, actions) for the latest `features` as the world has its actions, as a new array."""
+        """Logits f32 (n, actions) for the latest `features`, in the world's own frame, as a new array."""
         return self.inputs.to_world(logits, self._frames)
 
     def unmirror(self, actions: np.ndarray) -> np.ndarray:
-        """The actions (n,) for `step` that were chosen by the latest `features`, which may be shown mirrored."""
+        """The actions (n,) for `step` from actions chosen by the latest `features`, which may be mirrored."""
         return self.inputs.actions_to_world(actions, self._frames)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,7 +87,7 @@ class PracticeEnv:
 def success_of(
     policy: Policy, starts: Starts, *, horizon: int, seed: int, require_same_place: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions drawn as in use."""
+    """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions sampled as in use."""
     most = starts.domain.can.at_once
     reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
     for first in range(0, len(starts), most):
@@ -102,7 +102,7 @@ def success_of(
 def play(
     policy: Policy, starts: Starts, *, horizon: int, seed: int, require_same_place: bool = False
 ) -> tuple[np.ndarray, np.ndarray, Starts]:
-    """Run a skill from every start at once; (reached, steps, the starts' rows as each attempt leaves them)."""
+    """Run a skill from every start at once; (reached, steps, the starts' rows after each attempt)."""
     n = len(starts)
     env = PracticeEnv(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
     env.restore(np.arange(n), np.arange(n))

@@ -1,10 +1,10 @@
 """Starts on fresh layouts: the states in which earlier skills leave the robot (never a demonstrator).
 
 A verified hypothesis says which skills come before a subgoal. On another layout of the same level the same skills are
-played with that layout's own mission in place of the old one; where they succeed, the subgoal may begin.
+played for that layout's own mission; where they succeed, the subgoal may begin.
 
-A program doesn't always call skills in the order of a hypothesis, so some plans are varied: a stage before the last is
-left out, or a plan about places alone is gone through again, with the places forgotten that were visited.
+A program doesn't always call skills in the order of a hypothesis, so some plans are varied: the stage before the last
+is left out, or a plan only about places is repeated after forgetting the visited places.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def restore_starts(members: Sequence[Member], domain: Domain) -> Starts:
 
 
 def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
-    """Whether a skill ended, when it was grounded, mostly in the part of the world in which it began."""
+    """Whether most of a skill's members ended in the part of the world in which they began."""
     levels = sorted({member.level for member in members})
     moved = [_have_moved(level, [m for m in members if m.level == level], domain) for level in levels]
     return float(np.mean(np.concatenate(moved))) < MOVERS
@@ -93,9 +93,9 @@ def fresh_starts(
     seed: int,
     on_steps: Callable[[int], None] = lambda steps: None,
 ) -> Starts | None:
-    """Up to `count` starts on `layouts` (by level), reached by playing the stages before; None if none is.
+    """Up to `count` starts on `layouts` (by level), reached by playing the earlier stages; None if none is.
 
-    The callback `on_steps` gets the environment steps that this takes.
+    The callback `on_steps` gets the environment steps taken.
     """
     rng = np.random.default_rng(seed)
     playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
@@ -111,7 +111,7 @@ def fresh_starts(
         numbers = rng.integers(len(mine), size=len(chosen))
         missions = [mine.mission(int(number)) for number in numbers]
         plans = [_transfer(each, said, domain.language) for each, said in zip(chosen, missions, strict=True)]
-        # The same plan on the same layout is the same start, or nearly: it is taken once.
+        # The same plan on the same layout gives nearly the same start, so it is taken once.
         varied = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
         fit = [(i, plan) for (_, plan), i in varied.items()]
         if fit:
@@ -123,7 +123,7 @@ def fresh_starts(
 
 
 def _transfer(member: Member, mission: str, language: Language) -> tuple[Stage, ...] | None:
-    """The member's stages, its own last, with the old mission's descriptions replaced by those of another mission."""
+    """The member's stages, its own last, with the descriptions of another mission instead of the old one's."""
     old, new = language.mentions(member.instruction), language.mentions(mission)
     if len(old) != len(new) or len(set(old)) != len(old):
         return None
@@ -135,14 +135,14 @@ def _transfer(member: Member, mission: str, language: Language) -> tuple[Stage, 
 
 
 MOVERS = 0.5
-"""Share of members that change places in a skill that doesn't keep to its place: a search may stray now and then."""
+"""A skill of which this share of members change places doesn't keep to its place: a search may stray at times."""
 
 LEFT_OUT, AGAIN = 0.3, 0.4
-"""Shares of plans that are varied: the stage before the last left out; gone through again (plans about places only)."""
+"""Shares of varied plans: without the stage before the last; repeated (plans about places only)."""
 
 
 def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
-    """The plan, or in some cases one with a stage less or gone through twice."""
+    """The plan, or at times one with a stage less or repeated."""
     drawn = rng.random()
     if not any(stage.argument for stage in plan):
         again = (replace(plan[0], forgets=True), *plan[1:])
@@ -202,7 +202,7 @@ def _advance(
     rng: np.random.Generator,
     on_steps: Callable[[int], None],
 ) -> tuple[np.ndarray, Starts]:
-    """Play stage t of every row with its skill; the rows that got there, ready for stage t + 1."""
+    """Play stage t of every row with its skill; returns rows that reached it, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
     kept_rows, kept = [], []
     for skill in np.unique(skills):
@@ -212,7 +212,7 @@ def _advance(
             drawn = int(rng.integers(2**31))
             reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
             on_steps(int(taken.sum()))
-        else:  # Nothing was ever left to be done here, so nobody learned it: go on where that is so again.
+        else:  # No skill was learned, because this stage was always done already: go on where it is again.
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):

@@ -1,4 +1,4 @@
-"""Where practice begins: rows of a batch world, each with a target and the check that pays (SDG, section 4.4).
+"""Where practice begins: rows of a batch world, each with a target and the check that gives reward (SDG, section 4.4).
 
 Starts are restored by replaying the saved actions of experiences, or reached on fresh layouts by earlier skills.
 """
@@ -31,7 +31,7 @@ class Starts:
 
     @property
     def domain(self) -> Domain:
-        """The domain that these are moments of."""
+        """The domain of these moments."""
         return self.rows.domain
 
     @property
@@ -66,8 +66,8 @@ def restore(
     moments: Sequence[tuple[int, int]] | None = None,
     forgot: Sequence[Iterable[int]] = (),
 ) -> BatchWorld:
-    """A row for each of `moments` (i, t): the state that the first t of `actions[i]`, replayed from layout `chosen[i]`,
-    lead to; all of them for each i where no moments are given.
+    """A row for each of `moments` (i, t): the state after the first t of `actions[i]`, replayed from layout
+    `chosen[i]`; without `moments` the state after all actions, for each i.
 
     A new subgoal begins there. `forgot[i]` are the steps before which the agent forgot where it had been.
     """
@@ -87,13 +87,13 @@ def restore(
 
 
 def _side_by_side(actions: Sequence[Any]) -> Any:
-    """The rows' actions as an array; as they are where some are numbers and others, made of several, aren't."""
+    """The rows' actions as an array; unchanged where some are single numbers and others are several."""
     return np.array(actions) if len({np.shape(action) for action in actions}) <= 1 else actions
 
 
 def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
-    """The same starts after up to `most` random moves each: the same places, seen from elsewhere. Where no action is
-    known to move without touching anything, they stay as they are."""
+    """The same starts after up to `most` random moves each: the same places, seen from elsewhere. Without actions known
+    to move without touching anything, they stay as they are."""
     rng, everyone, domain = np.random.default_rng(seed), np.arange(len(starts)), starts.domain
     if not domain.hints.stroll:
         return starts

@@ -1,4 +1,4 @@
-"""The default search: actions that change what is perceived are tried again, less often the more they were."""
+"""The default search: actions that change what is perceived are repeated, less often the more they were taken."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from sdg.skills.search.trial import Trial, TrialSearch
 
 COUNTED = 2.0
-"""How much less is thought of an action, as a logit, for each e-fold of one plus its count in a place."""
+"""Logit subtracted from an action for each e-fold of one plus its count in a place."""
 RARE = 1.5
-"""How much more is thought of an action, as a logit, for each e-fold by which it is rarely possible."""
+"""Logit added to an action for each e-fold by which it is rarely possible."""
 MOST_RARE = 5.0
-"""The most that being rare may add."""
+"""The most that rarity may add."""
 IMPOSSIBLE = -1e8
 """Logits below this are of masked actions."""
 
 
 class RandomSearch(TrialSearch):
-    """Draws every action from the prior: what a search is worth without learning."""
+    """Draws every action from the prior, to show what search achieves without learning."""
 
     def explore(self, trial: Trial, *, seed: int) -> None:
         """Step by step."""
@@ -30,7 +30,7 @@ class RandomSearch(TrialSearch):
 
 
 class Explorer:
-    """Draws the actions of a trial's rows from preferences, less what was tried there and more what is rare."""
+    """Draws actions for a trial's rows by preferences, lower for actions tried there and higher for rare ones."""
 
     def __init__(self, trial: Trial, *, seed: int) -> None:
         self.trial, self.rng = trial, np.random.default_rng(seed)
@@ -51,7 +51,7 @@ class Explorer:
         return actions
 
     def _rarity(self, possible: np.ndarray) -> np.ndarray:
-        """What is added to each row's actions; nothing to what takes or drops, or would break something."""
+        """Logits to add to each row's actions; 0 for actions that take or drop, or would break something."""
         self.moments += len(possible)
         self.possible += possible.sum(axis=0)
         bonus = np.minimum(RARE * np.log(self.moments / self.possible), MOST_RARE)

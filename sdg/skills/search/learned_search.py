@@ -1,10 +1,10 @@
 """Search that trains a policy on a subgoal's check until it reaches it nearly always (SDG, section 4.3), where actions
-are torques: what random search finds there is luck, and leaves the body where nothing further can be reached.
+are torques: there random search succeeds only by luck, and leaves the body where it can reach nothing further.
 
-One policy learns all subgoals that a `LearnedSearch` is asked about, told apart by their targets. A subgoal is
-practised from where it begins; what rows do after it are subgoals that were met before, which keep paying while the new
-one doesn't yet. For example, "stand in the next cell" is never reached by chance, but "get 0.25 metres nearer" is, and
-who has learned that well soon reaches the other.
+One policy learns all subgoals that a `LearnedSearch` is asked about, distinguished by their targets. A subgoal is
+practised from its start; afterwards rows practise earlier subgoals, which still give reward while the new one gives
+none yet. For example, "stand in the next cell" is never reached by chance, but "get 0.25 metres nearer" is, and a
+policy that has learned that well soon reaches the other.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ Task = tuple[CheckFunction, tuple[int, ...]]
 """A check and its target."""
 
 ENOUGH, JUDGED = 0.8, 20
-"""A subgoal is reached when that share of the latest JUDGED attempts from its start reached it."""
+"""A subgoal counts as reached when that share of the latest JUDGED attempts from its start reached it."""
 MET = 40
-"""Subgoals met before that are practised beside a new one, the latest."""
+"""Earlier subgoals that are practised beside a new one: the latest."""
 PATIENT, LONGEST = 100, 4
-"""Failed attempts after which the next may take twice as long, and how many times the horizon that is at most."""
+"""Failed attempts after which the next may take twice as long, up to LONGEST times the horizon."""
 ANOTHER = 0.5
-"""How often a row goes on with another subgoal after it reached one."""
+"""How often a row goes on with a different subgoal after it reached one."""
 
 
 class SearchedRows(ChainedVecEnv):
-    """Chained practice of one subgoal from one start; the latest way from the start that reached it is kept, rather one
-    after which something is left to be done. An attempt that the task's end cut short says nothing of the subgoal."""
+    """Chained practice of one subgoal from one start; it keeps the latest way that reached it, preferring ways that
+    don't do the whole task. An attempt that the task's end cut short says nothing about the subgoal."""
 
     def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool, lost_cost: float = 0.0) -> None:
         super().__init__(env, most=most, lost_cost=lost_cost)
         self.must_succeed = must_succeed
         self.outcomes: deque[bool] = deque(maxlen=JUDGED)
         self.first = np.ones(self.num_envs, bool)
-        """Whether a row is still at its first subgoal since it left the start."""
+        """Whether a row is still at its first subgoal after the start."""
         self.ways: list[list[Any]] = [[] for _ in range(self.num_envs)]
         self.found: tuple[tuple[Any, ...], Any] | None = None
         self.done = False
@@ -61,7 +61,7 @@ class SearchedRows(ChainedVecEnv):
         return len(self.outcomes) == JUDGED and sum(self.outcomes) >= ENOUGH * JUDGED
 
     def begin(self, rows: np.ndarray) -> None:
-        """Put rows at the start, with the subgoal that is searched."""
+        """Put rows at the start, with the searched subgoal."""
         self.env.restore(rows, np.zeros(len(rows), np.int64))
         self.first[rows] = True
         for row in rows.tolist():
@@ -70,7 +70,7 @@ class SearchedRows(ChainedVecEnv):
     def notice(
         self, actions: np.ndarray, *, fired: np.ndarray, over: np.ndarray, won: np.ndarray, ended: np.ndarray
     ) -> None:
-        """Count what came of first attempts; keep the way of one that reached the subgoal."""
+        """Count results of first attempts; keep the way of one that reached the subgoal."""
         super().notice(actions, fired=fired, over=over, won=won, ended=ended)
         for row in np.flatnonzero(self.first).tolist():
             self.ways[row].append(tuple(actions[row].tolist()))
@@ -91,14 +91,14 @@ class SearchedRows(ChainedVecEnv):
         self._take_longer()
 
     def _take_longer(self) -> None:
-        """Twice the horizon after PATIENT failed attempts: what is far away was perhaps on its way to be reached."""
+        """Double the horizon after PATIENT failed attempts, because a far subgoal may only need more steps."""
         if self.reached or self.inconsistent or self.tried - self.grown < PATIENT or self.env.horizon >= self.longest:
             return
         self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
 
 
 class LearnedSearch:
-    """Learns while it looks (`sdg.skills.search.search.Search`); what it learned goes with it to other processes.
+    """Learns while it searches (`sdg.skills.search.search.Search`); what it learned can be sent to other processes.
 
     `ppo` are settings of `SB3Settings` that differ from its defaults.
     """
@@ -149,7 +149,7 @@ class LearnedSearch:
                 )
             if rows.must_succeed and rows.inconsistent:
                 cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
-            left = rows.env.rows if steps else start.rows  # without a budget nothing was tried
+            left = rows.env.rows if steps else start.rows  # without a budget there was no attempt
             after = replace(start, rows=left.take(np.zeros(1, np.int64)))
             return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found

@@ -1,8 +1,8 @@
-"""PPO for one subgoal after another: a search that learns while it looks (SDG, section 4.3), beside the default.
+"""PPO for one subgoal after another: a search that learns while it searches (SDG, section 4.3), besides the default.
 
-One policy searches the subgoals of all instructions that a `PPOSearch` is asked about, told apart by their targets, so
-that what was learned in one search serves the next. It is paid by the check and for what is new; its actions are drawn
-as those of `CountSearch`, with the policy's preferences in place of the prior.
+One policy searches the subgoals of all instructions that a `PPOSearch` is asked about, distinguished by their targets,
+so that each search uses what earlier ones learned. It is rewarded by the check and for novelty; its actions are drawn
+as in `CountSearch`, with the policy's preferences instead of the prior.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sdg.skills.search.trial import Trial, TrialSearch
 
 
 class SearchVecEnv(RowsVecEnv):
-    """A trial for a learner: paid when the subgoal is reached, and a little for what is new."""
+    """A trial for a learner: rewarded when the subgoal is reached, and a little for novelty."""
 
     def __init__(self, trial: Trial, *, seed: int = 0) -> None:
         super().__init__(trial.settings.n_envs)
@@ -36,7 +36,7 @@ class SearchVecEnv(RowsVecEnv):
         return self.trial.env.features()
 
     def draw(self, logits: np.ndarray) -> np.ndarray:
-        """Actions (n,) for the frames that the latest observations show, by a policy's logits f32 (n, actions)."""
+        """Actions (n,) in the frames of the latest observations, by a policy's logits f32 (n, actions)."""
         env = self.trial.env
         return env.unmirror(self.explorer.draw(env.in_world(logits)))
 
@@ -48,7 +48,7 @@ class SearchVecEnv(RowsVecEnv):
 
 
 class _SearchLearner(PPOLearner):
-    """Draws as the search does: the gradient is of the policy's own probabilities, as if nothing were masked."""
+    """Draws actions as the search does; the gradient uses the policy's own probabilities, as if nothing were masked."""
 
     env: SearchVecEnv
 
@@ -65,7 +65,7 @@ class _SearchLearner(PPOLearner):
 class PPOSearch(TrialSearch):
     """Proximal policy optimisation with one policy for all searches of this object; each ends at its first success.
 
-    The policy isn't pickled: a search that travels to another process begins there from nothing.
+    The policy isn't pickled: a search that is sent to another process begins there without one.
     """
 
     def __init__(self, settings: SearchSettings = SearchSettings()) -> None:

@@ -1,4 +1,4 @@
-"""A search that plays what was found before, then searches on."""
+"""A search that first plays what was found before, then searches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sdg.skills.search.trial import Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Known = Mapping[CheckFunction, Sequence[tuple[ActionValue, ...]]]
-"""Check -> lists of actions that made it fire, each from where an earlier hypothesis stood."""
+"""Check -> lists of actions that made it fire, each from where an earlier hypothesis was."""
 
 
 class ReplaySearch:
-    """Plays what reached an equal check before, and searches where that doesn't. Its steps are counted like others.
+    """Plays actions that reached an equal check before, and searches where they fail. All steps count as usual.
 
-    What took or dropped something in passing, while the check asks nothing about that, isn't taken over: it may be why
+    Actions that take or drop something although the check doesn't ask about that aren't reused, because they may be why
     the earlier attempt failed later.
     """
 

@@ -28,7 +28,7 @@ class SearchSettings:
     n_steps: Size = 30
     """steps of each environment between two updates of the search's PPO"""
     bonus: NotNegative = 0.1
-    """scale of the count-based novelty bonus that PPO is paid"""
+    """scale of PPO's count-based novelty bonus"""
     learning_rate: Positive = 1e-3
     """of the search's PPO"""
     ent_coef: NotNegative = 0.05
@@ -39,8 +39,8 @@ class SearchSettings:
 class Searched:
     """What a search found: the actions, the state they lead to, and the single environment steps that it took.
 
-    Where nothing was found `after` is where the walk stands that came to know most. `end` is what the agent knew when
-    the check fired. `done`: the task was done by it, before its last subgoal was searched.
+    Where nothing was found, `after` is the state of the walk that knows most. `end` is what the agent knew when the
+    check fired. `done`: these actions did the task, before its last subgoal was searched.
     """
 
     reached: bool
@@ -64,6 +64,6 @@ class Search(Protocol):
 
 @runtime_checkable
 class LearningSearch(Search, Protocol):
-    """A search that learns. What it `learned` is plain data, weights by name first, and goes on to the next search."""
+    """A search that learns. What it `learned` is plain data, first weights by name, and serves the next search."""
 
     learned: tuple[dict[str, np.ndarray], Any]

@@ -1,4 +1,4 @@
-"""The skills of a library as calls that a search can make, and what is known of when each of them comes."""
+"""The skills of a library as calls that a search can make, and what is known about their order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLLOWS, USAGES = "follows", "usages"
 """Keys of a library's provenance: skill -> skill -> how often it came next; skill -> what it is known to need."""
 
 LEARNED = 0.7
-"""Weight of what followed what, against all skills alike."""
+"""Weight of the known order, against equal weights for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Call:
 
 
 class SkillCalls:
-    """The skills of a library as calls, and what is known of when they come."""
+    """The skills of a library as calls, and what is known about their order."""
 
     def __init__(self, library: SkillLibrary) -> None:
         self.skills, self.domain = library.skills, domain_of_data(library.domain)
@@ -64,7 +64,7 @@ class SkillCalls:
         return self._calls[key]
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
-        """Whether empty or full hands speak against it: what takes needs empty ones, what lets go full ones."""
+        """Whether the hands allow it: a skill that takes needs empty ones, one that lets go needs full ones."""
         return self._usages.get(skill.name, {}).get("grasps" if holding else "releases") is not True
 
     def is_handling(self, skill: Skill) -> bool:
@@ -76,7 +76,7 @@ class SkillCalls:
         return self.domain.language.kind(argument) in self._types[skill.name]
 
     def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
-        """How much each skill's own checks ask what a check asks, in [0, 1]; `argument` is what the check is about."""
+        """How similar each skill's own checks are to a check, in [0, 1]; `argument` is what the check is about."""
         asked = asked_by(check, argument)
         shares = [
             [similarity(asked, asked_by(own.check, own.argument)) for own in skill.checks] for skill in self.skills
@@ -92,7 +92,7 @@ class SkillCalls:
 
 
 def _table(value: object) -> dict[str, Mapping[str, Any]]:
-    """A table of tables out of a library's provenance, which may hold anything."""
+    """A table of tables from a library's provenance, which may hold anything."""
     pairs = value.items() if isinstance(value, Mapping) else ()
     return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
 
@@ -102,11 +102,11 @@ def _count(value: object) -> float:
 
 
 def library_policy(library: SkillLibrary, skill: Skill) -> Policy:
-    """The policy of one of a library's skills. Raises ValueError for weights that are none."""
+    """The policy of one of a library's skills. Raises ValueError for invalid weights."""
     return policy_of(library.weights[skill.name], domain_of_data(library.domain), skill.learner)
 
 
 @lru_cache(maxsize=4)
 def skill_calls_of(library: Path, changed: int) -> SkillCalls:
-    """The calls of a library's folder, `changed` at a time (ns); loaded once a process. Raises LibraryError."""
+    """The calls of the library in a folder, last `changed` at (ns); loaded once a process. Raises LibraryError."""
     return SkillCalls(load_library(library))

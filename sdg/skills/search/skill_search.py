@@ -1,8 +1,8 @@
 """Searching with skills: what an earlier cycle learned is tried as macro actions, beside single actions.
 
-An episode is a chain of skill calls and single actions. Which skill comes next is drawn from which skill followed which
-in what was grounded before; arguments are what the check is about and what was seen so far. All steps are counted as
-any search counts them, and what is found is a flat list of actions.
+An episode is a chain of skill calls and single actions. The next skill is drawn by how often skills followed one
+another in what was grounded before; arguments are what the check is about and what was seen so far. All steps count as
+in any search, and the result is a flat list of actions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ EPISODE = 400
 ROWS = 6
 """Chains that go on side by side."""
 SHARE = 0.9
-"""Share of the budget that is searched with skills; what is left goes to the search without."""
+"""Share of the budget for searching with skills; the rest goes to the search without them."""
 SINGLE = 0.2
-"""How often a chain goes on with a single action."""
+"""How often a chain continues with a single action."""
 LIKE = 0.2
-"""How often the skill comes next whose own check is most like the one that is searched."""
+"""How often the next skill is the one whose check is most like the searched check."""
 AIMED = 3.0
 """Weight of an argument that the check is about, against another."""
 TIDY = 0.4
-"""Share of the budget in which skills that take or drop are only called where the check asks for that."""
+"""In this share of the budget, skills that take or drop are only called where the check asks for that."""
 LONGEST_WALK = 4
-"""How often an action that walks may be repeated."""
+"""How often a walking action may be repeated."""
 SHORTEST = 4
-"""Steps that a call has at least; others have half their skill's horizon, which nearly all successes keep to."""
+"""Fewest steps of a call, which else has half its skill's horizon, within which nearly all successes end."""
 DRAWS = 8
-"""How often another call is drawn where the first has nothing left to do."""
+"""Tries to find a call that has something left to do."""
 
 
 class SkillChains:
@@ -89,7 +89,7 @@ class SkillChains:
             self._choose(row)
         call = self.calls[row]
         if call is None:
-            # An action of its own; one that walks goes on for a while, which is how a narrow way is passed.
+            # A single action; a walking one is repeated for a while, because that gets through narrow ways.
             if self.walks[row]:
                 self.walks[row] -= 1
                 return self.walk
@@ -102,15 +102,15 @@ class SkillChains:
 
     @property
     def _is_tidy(self) -> bool:
-        """At first nothing is taken or dropped in passing: full hands would spoil what comes after."""
+        """Whether nothing may be taken or dropped yet, because full hands would spoil what comes after."""
         return self.trial.env.steps < TIDY * self.trial.budget
 
     def _is_aimed(self, row: int) -> bool:
-        """Whether a row stands at the start and there are first calls left to be made from there."""
+        """Whether a row is at the start and first calls are left to be made from there."""
         return bool(self.queue) and not self.trial.actions[row]
 
     def _choose(self, row: int) -> None:
-        """Begin a call in a row: the next of the queue at the start, otherwise one that is drawn."""
+        """Begin a call in a row: at the start the next one of the queue, otherwise a random one."""
         self.rows.mark(self.marks, row)
         self.places[row] = self.rows.places()[row]
         call = self.queue.pop(0) if self._is_aimed(row) else self._draw_call(row)
@@ -119,7 +119,7 @@ class SkillChains:
 
     def _draw_call(self, row: int) -> Call | None:
         holding = bool(self.rows.holding()[row] >= 0)
-        # What a skill may be called on: what the check is about, and what was seen so far.
+        # Possible arguments: what the check is about, and what was seen so far.
         seen = self.rows.perception(row).elements()
         names = {self.language.kinds_of(thing) for thing in seen if not thing.held}
         arguments = sorted(names | ({self.aim} if self.aim else set()))
@@ -139,7 +139,7 @@ class SkillChains:
         return None
 
     def _place(self, call: Call, row: int) -> tuple[str, str, int, str]:
-        """A call, the place it began in and what came before: what failed so is drawn less often so, in every row."""
+        """A call, its place and the call before it: a combination that failed becomes rarer, in every row."""
         return call.skill.name, call.argument, int(self.places[row]), self.last[row]
 
     def _argument(self, arguments: list[str]) -> str:
@@ -147,7 +147,7 @@ class SkillChains:
         return str(self.rng.choice(arguments, p=weights / weights.sum())) if arguments else ""
 
     def _first_calls(self) -> list[Call]:
-        """Every skill once, on what the check is about, those first whose own check asks what this one asks."""
+        """Every skill once, on what the check is about; skills whose own checks are most like it come first."""
         holding, view = bool(self.rows.holding()[0] >= 0), self._view()
         ranked = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
         apt = [skill for skill in ranked if self.tools.is_apt(skill, holding=holding)]
@@ -156,7 +156,7 @@ class SkillChains:
         return [call for call in calls if call is not None and not self._is_done(call, 0, view)]
 
     def _view(self) -> Any:
-        """The rows' memory as their calls see it: each began when its call did."""
+        """The rows' memory as their calls see it, each since its call began."""
         return self.rows.since(self.marks)
 
     def _is_done(self, call: Call, row: int, view: Any) -> bool:
@@ -164,7 +164,7 @@ class SkillChains:
 
 
 class SkillSearch:
-    """Searches with the skills of a library first, then as it would without them, under one budget."""
+    """Searches first with the skills of a library, then without them, under one budget."""
 
     def __init__(self, library: Path, inner: Search, settings: SearchSettings = SearchSettings()) -> None:
         self.library, self.inner, self.settings = library, inner, settings

@@ -1,4 +1,4 @@
-"""One attempt at a subgoal by many rows at once, and the searches that are made of such attempts."""
+"""One attempt at a subgoal by many rows at once, and the searches that use such attempts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdg.skills.search.search import Searched, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 
 CODES = 64
-"""Actions that a search which learns nothing draws from, where actions are made of real numbers."""
+"""Number of actions that a search without learning chooses from where actions are real numbers."""
 
 
 class Trial:
@@ -39,7 +39,7 @@ class Trial:
         self.actions: list[list[ActionValue]] = [[] for _ in range(settings.n_envs)]
         bounds = start.domain.inputs.bounds
         self.codes = None if bounds is None else _codes(*bounds, seed=seed)
-        """What the numbers of a search's actions stand for where the world's own aren't numbered, (CODES, actions)."""
+        """The actions that a search's numbers mean where the world's own aren't numbered, (CODES, actions)."""
         self.visits: dict[Hashable, int] = {}
         self.episodes = settings.n_envs
         self.inconsistent = self.lost = 0
@@ -61,7 +61,7 @@ class Trial:
         self.env.restore_random(np.arange(len(self.actions)))
 
     def already(self) -> bool:
-        """Is the check true before anything was done? Then the subgoal is one of zero actions."""
+        """Whether the check is true already: then the subgoal needs no actions."""
         memory = self.env.starts.memory
         return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
 
@@ -94,7 +94,7 @@ class Trial:
             self.step(np.arange(n) % len(self.prior))
 
     def novelty(self) -> np.ndarray:
-        """Bonus f32 (n,): one over the root of how often a row was where it is, as the domain tells places apart."""
+        """Bonus f32 (n,): one over the root of the visits to a row's place, as the domain distinguishes places."""
         out = np.zeros(len(self.actions), np.float32)
         for row in range(len(self.actions)):
             key = self.env.rows.novelty(row)
@@ -127,14 +127,14 @@ class Trial:
 
 
 def nothing_to_do(start: Starts) -> Searched:
-    """The subgoal of zero actions: what it asks is so at the start."""
+    """The result of zero actions: the check is true at the start."""
     world = start.rows.take(np.arange(1))
     world.begin_subgoals()
     return Searched(True, (), replace(start, rows=world), 0, 0, 0, end=start.rows.perception(0))
 
 
 def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
-    """The search from where the task is done already: of zero actions if the check holds there, a failure otherwise."""
+    """The result where the task is done already: zero actions if the check holds there, a failure otherwise."""
     if BatchReward((check,), start.domain)(start.memory, np.zeros(1, np.int64))[0]:
         return replace(nothing_to_do(start), done=True)
     cause = "was not so when the environment called the task done, which the goals before it led to: it asks too much"
