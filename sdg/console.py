@@ -27,13 +27,13 @@ OURS = ("sdg",)
 
 
 class UserError(SDGError, ValueError):
-    """What was asked for doesn't exist or makes no sense; the message says what would."""
+    """The user asked for something unknown or senseless; the message says what would work."""
 
     exit_code = ASKED_WRONGLY
 
 
 class CheckFailed(SDGError, RuntimeError):
-    """What was measured isn't as it is promised to be."""
+    """A measurement isn't what was promised."""
 
 
 class ReaderLeft(Exception):
@@ -66,7 +66,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def message(error: BaseException) -> str:
-    """One clear message. Our own errors explain themselves; anything else is called what it is: a fault of ours."""
+    """One clear message. Our own errors explain themselves; anything else is reported as a fault of ours."""
     from typer.exceptions import TyperException
 
     if isinstance(error, TyperException):
@@ -121,7 +121,7 @@ class Lines:
 
     @contextlib.contextmanager
     def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
-        if done == total:  # An earlier run did it all: there is nothing to tell.
+        if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
         due = time.monotonic() + self._seconds
@@ -228,7 +228,7 @@ def progress(*, quiet: bool = False) -> Progress:
 Row = Mapping[str, Any]
 MAX_CELL = 72
 RATES = {"success_rate": "success %", "verified": "verified %", "area": "area %", "difference": "difference %"}
-"""What `low` and `high` may be the interval of, and the heading of both together."""
+"""Rates whose interval `low` and `high` may be, and the heading of the joint column."""
 
 
 class Output:
@@ -239,7 +239,7 @@ class Output:
         self.as_json = as_json
 
     def rows(self, rows: Iterable[Row]) -> int:
-        """Print rows and count them; as JSON each one as soon as it is there. What came before an error is printed."""
+        """Print rows and count them; as JSON each one at once. Rows before an error are printed too."""
         if self.as_json:
             from sdg.storage.files import line
 
@@ -274,7 +274,7 @@ class Output:
             self._stream.write(text + "\n")
             self._stream.flush()
         except BrokenPipeError:
-            # What is still buffered must go somewhere when the stream is closed.
+            # Closing the stream flushes its buffer, which must go somewhere.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
@@ -367,7 +367,7 @@ def _whole(value: Any, indent: str = "") -> str:
 
 
 def with_interval(row: Row) -> dict[str, Any]:
-    """A row in which its rate (the first of RATES that it has) and `low` and `high` are one column, in percent."""
+    """The row with its rate (the first of RATES that it has), `low` and `high` joined in one column, in percent."""
     rate = next((key for key in RATES if isinstance(row.get(key), int | float)), None)
     if rate is None or not {"low", "high"} <= row.keys():
         return dict(row)

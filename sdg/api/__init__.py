@@ -1,1 +1,1 @@
-"""What `import sdg` gives: worlds to act in, skills from one's own checks, tables of a run, stable-baselines3."""
+"""What `import sdg` provides: worlds to act in, skills from your own checks, tables of a run, stable-baselines3."""

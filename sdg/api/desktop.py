@@ -1,4 +1,4 @@
-"""A page of a browser to have tasks done on, from Python: `sdg.Desktop`."""
+"""A browser page on which a model does tasks, from Python: `sdg.Desktop`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sdg.llm.registry import as_model
 
 
 class Desktop:
-    """A page of Playwright's sync API, on which a model does tasks from screenshots, behind the gate.
+    """A page of Playwright's sync API on which a model does tasks from screenshots, behind the gate.
 
         with sync_playwright() as playwright:
             page = playwright.chromium.launch().new_page()
             page.goto("https://example.org")
             sdg.Desktop(page).do("find the opening hours", model=MyModel())
 
-    The page stays on the origin where it is; `allow` names further hosts and folders, `*` for all.
+    The page may not leave its origin; `allow` names further hosts and folders, `*` allows all.
     """
 
     def __init__(self, page: Any, *, allow: Sequence[str] = ()) -> None:
@@ -37,10 +37,11 @@ class Desktop:
         folder: str | Path | None = None,
         private: bool = True,
     ) -> TaskPlayed:
-        """Do a task. `model` has `complete(messages)`; `confirm` is asked before what can't be undone, the default
-        says no. With `private` values such as passwords reach the page, never the model. A folder gets film and trace.
+        """Do a task. `model` has `complete(messages)`; `confirm` is called before anything that can't be undone and
+        says no by default. With `private`, values such as passwords reach the page but never the model. `folder` gets
+        film and trace.
 
-        Raises RegistryError for guards that there aren't, ModelError for an object that is no model.
+        Raises RegistryError for unknown guards, ModelError for an object that is no model.
         """
         return do_task(
             self._page,

@@ -1,4 +1,4 @@
-"""The gate before anybody's executor, from Python: `sdg.Gate`."""
+"""The gate in front of any executor, from Python: `sdg.Gate`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from sdg.privacy.recognisers import recognisers_of
 
 
 class Gate:
-    """Feasibility, completeness, confirmation and privacy before an executor of yours.
+    """Checks feasibility and completeness, asks for confirmation and protects private values before your executor acts.
 
         gate = sdg.Gate(mailbox, commands=("read", "send"), reads=("read",), confirm=ask, model=MyModel())
         task = gate.admit("send {iban=DE02...} to Ann")     # what a planner may be shown: placeholders, no values
         outcome = gate.execute("send", "{iban} to Ann")     # refused, or done and checked; outcome.reason says why
 
     `executor` has `observe()`, which returns text or an `Observation`, and `perform(command)` with `command.name` and
-    `command.argument`; what it returned is in `said`. It raises `IllegalCommand` for what it can't do. `commands` are
-    those that there are ((): any), `reads` change nothing. `confirm` is asked in words before a command whose name says
-    that it can't be undone (send, buy, delete, pay); without it the answer is no. `guards` are further ones, objects or
-    names, such as "screens" for observations with a screenshot. `model` judges too, `about` tells it what a command can
-    do. A guard that fails refuses. Raises RegistryError for a guard that there isn't, ModelError for no model.
+    `command.argument`, which raises `IllegalCommand` for what it can't do; `result` is what it returned last.
+    `commands` are the known commands ((): any); those in `reads` change nothing. `confirm` is asked in words before a
+    command whose name says that it can't be undone (send, buy, delete, pay); without `confirm` the answer is no.
+    `guards` are further guards, as objects or names, such as "screens" for observations with a screenshot. `model`
+    judges too; `about` tells it what a command can do. A guard that fails refuses. Raises RegistryError for an unknown
+    guard, ModelError for an object that is no model.
     """
 
     kind = "rules"
@@ -64,7 +65,7 @@ class Gate:
         return self._protector.mask(self._said)
 
     def admit(self, instruction: str) -> str:
-        """The instruction with placeholders for what is sensitive. Raises PrivacyError where it can't be searched."""
+        """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
         return self._protector.admit(instruction)
 
     def execute(self, name: str, argument: str = "") -> Outcome:
@@ -72,18 +73,18 @@ class Gate:
         return self._gated.execute(Command(name, argument))
 
     def observe(self) -> Observation:
-        """What the executor observes; text as an observation."""
+        """What the executor observes; text becomes an Observation."""
         seen = self._executor.observe()
         return seen if isinstance(seen, Observation) else Observation(str(seen))
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry it out without asking: what returns was done, unless it returns a SkillResult that says otherwise."""
+        """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
         done = self._executor.perform(command)
         self._said = "" if done is None or isinstance(done, SkillResult) else str(done)
         return done if isinstance(done, SkillResult) else SkillResult(True, 1, 1)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses a command that there isn't."""
+        """Refuses an unknown command."""
         known = not self._commands or command.name in self._commands
         return Verdict(known, "it is known" if known else f"{command} is none of {', '.join(self._commands)}")
 

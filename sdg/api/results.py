@@ -12,8 +12,8 @@ from sdg.storage import read_artefact, read_description, read_journal
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a run came to, a table each: `summary` (a row for each level and agent), and a row for each episode,
-    hypothesis, verification and skill."""
+    """The results of a run as tables: `summary` has a row for each level and agent, the others one for each episode,
+    hypothesis, verification or skill."""
 
     run: Path
     summary: pd.DataFrame
@@ -28,7 +28,7 @@ class Results:
 
 
 def results(run: str | Path) -> Results:
-    """The tables of a run folder, of one that still goes on too. Raises RunFolderError for a folder that is no run."""
+    """The tables of a run folder, also of an unfinished run. Raises RunFolderError for a folder without a run."""
     run = Path(run)
     read_description(run)
     summary = read_artefact(run / "results.json").get("rows", ()) if (run / "results.json").exists() else ()

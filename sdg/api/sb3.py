@@ -81,9 +81,9 @@ def sb3_env(level: str, n: int = 64, *, domain: str, seed: int = 0, layouts: int
 def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, layouts: int = 1000) -> VecEnv:
     """`n` environments of a level for stable-baselines3: `PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 64))`.
 
-    They play `layouts` layouts of the training seeds. Of another `domain` (a key of `sdg.envs.domains` or
-    module:attribute) an observation is what its policies see about the first thing that the mission names: "MlpPolicy".
-    Raises ValueError for a level that there isn't.
+    They play `layouts` layouts of the training seeds. In another `domain` (a key of `sdg.envs.domains` or
+    module:attribute) use "MlpPolicy": an observation is what its policies see about the first thing that the mission
+    names. Raises ValueError for an unknown level.
     """
     if n < 1 or layouts < 1:
         raise UserError(f"there is at least 1 environment and 1 layout, not {n} and {layouts}")
@@ -103,11 +103,12 @@ def sb3_skill(
     horizon: int = 64,
     seed: int = 0,
 ) -> LearnedSkill:
-    """A policy that stable-baselines3 learned on `sdg.sb3_env` as a skill that a library stores; played without torch.
+    """Turn a policy that stable-baselines3 learned on `sdg.sb3_env` into a skill that a library stores and plays
+    without torch.
 
-    `check` says when it is done (as for `sdg.train`), `mission` is the instruction in the observation, with the skill's
-    argument for {}: "go to the {}". Its success rate is measured on 400 layouts that it wasn't trained on.
-    Raises UserError for a model that learned elsewhere or has another network than MultiInputPolicy's own.
+    `check` says when the skill is done (as for `sdg.train`). `mission` is the instruction in the observation, such as
+    "go to the {}", with {} for the skill's argument. The success rate is measured on 400 layouts that the policy wasn't
+    trained on. Raises UserError for a model that learned elsewhere or whose network isn't MultiInputPolicy's own.
     """
     env, policy = getattr(model, "env", None), getattr(model, "policy", None)
     if not isinstance(env, MissionVecEnv) or getattr(env, "observation_space", None) != SPACE:

@@ -38,7 +38,7 @@ def train(
     quiet: bool = True,
     on_evaluation: Callable[[Point], None] = lambda point: None,
 ) -> LearnedSkill:
-    """Learn a skill that makes a check true, by PPO, from the beginnings of a level.
+    """Learn by PPO a skill that makes a check true, from the starts of a level's episodes.
 
         def facing(thing):
             return get_facing() in find_objects(thing)
@@ -46,14 +46,14 @@ def train(
         skill = sdg.train("GoToLocal", facing, name="go_to")
 
     The names in a check are perception functions (`sdg.envs.babyai.perception.snapshot.FUNCTIONS`). A check with a
-    parameter makes a skill with an argument: it is practised on what each layout's mission names. It may also be given
-    as source text. One attempt has `horizon` steps; learning ends after `timesteps`, or when the share `target` of
-    held-out layouts succeeds; `on_evaluation` hears of each point. It practises on `layouts` layouts.
+    parameter makes a skill with an argument: it is practised on what each layout's mission names. A check may also be
+    source text. One attempt has `horizon` steps; learning ends after `timesteps`, or when the share `target` of
+    held-out layouts succeeds; `on_evaluation` is called with each point of the curve. Practice uses `layouts` layouts.
     `domain` is a key of `sdg.envs.domains` or module:attribute. `learner` is "ppo" (where the world's inputs are bits),
     "sb3" (its default elsewhere) or module:attribute.
 
-    The success rate of the result is of 400 further layouts that nothing was decided by. Raises CheckError for what
-    can't be a check, ValueError for a level that there isn't.
+    The result's success rate is measured on 400 further layouts that decided nothing. Raises CheckError for what can't
+    be a check, ValueError for an unknown level.
     """
     world = domains.domain(domain)
     level = world.level_name(level)

@@ -29,7 +29,7 @@ AGENT = "sdg"
 
 
 def load(place: str | Path | None = None) -> SkillLibrary:
-    """The library in a library's or a run's folder; the one that comes with the package without.
+    """The library in a library's or a run's folder; without `place`, the one that comes with the package.
 
     Raises UserError where there is none, LibraryError for one that can't be used.
     """
@@ -40,7 +40,7 @@ def load(place: str | Path | None = None) -> SkillLibrary:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of `World.do`; true when the skill's check fired. `reason` says why not."""
+    """The result of `World.do`; true if the skill's check fired, otherwise `reason` says why not."""
 
     call: str
     success: bool
@@ -57,9 +57,9 @@ class Done:
 
 @dataclass(frozen=True)
 class Solution:
-    """What became of `World.solve`. `success` is the level's own verdict, None where it can't judge the words.
+    """The result of `World.solve`. `success` is the level's own verdict, None where the level can't judge the words.
 
-    `program` is the last one that was tried, `calls` are those of all, `tokens` what the model read and wrote.
+    `program` is the last one tried, `calls` are those of all programs, `tokens` is what the model read and wrote.
     """
 
     instruction: str
@@ -89,8 +89,8 @@ class World:
 
     `domain` is the kind of world: a key of `sdg.envs.domains` or `module:attribute`. `seed` picks a layout that nothing
     was learned from; `layout` names one by the level's own seed instead. `skills` is a library, or skills that
-    `sdg.train` gave (default: those of the package for its own domain, none elsewhere). A skill may be tried
-    `attempts` times a call. Raises ValueError, with close matches, for a level that there isn't.
+    `sdg.train` returned (default: the shipped ones in the default domain, none elsewhere). Each skill call gets up to
+    `attempts` attempts. Raises ValueError, with close matches, for an unknown level.
     """
 
     def __init__(
@@ -166,11 +166,11 @@ class World:
         return Done(str(command), outcome.success, outcome.steps, "" if outcome.success else reason)
 
     def solve(self, instruction: str = "", *, model: object = "babylang", interactions: int = 4) -> Solution:
-        """Let a model write programs over the skills until the instruction is carried out, from the beginning.
+        """Begin again and let a model write programs over the skills until the instruction is carried out.
 
-        `instruction` are words of your own in place of the level's. `model` is an object with `complete(messages)` that
-        returns text (a message has `role` and `content`), or text as `sdg run --llm` takes it. Programs run in a sealed
-        process. Raises ModelError for an object that is none or gives no reply, UserError for words that are
+        `instruction` replaces the level's with your own words. `model` is an object with `complete(messages)` that
+        returns text (a message has `role` and `content`), or a text as `sdg run --llm` takes it. Programs run in a
+        sealed process. Raises ModelError for an object that is no model or gives no reply, UserError for words that are
         nearly an instruction.
         """
         from sdg.experiments.play.parent_model import lend_model
@@ -182,7 +182,7 @@ class World:
             place = self.library.save(Path(folder) / "library")
             recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings, domain=self._domain.name)
             row, played = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
-        # Bring our own world to where the episode of a sealed process ended.
+        # Bring our own world to where the episode in the sealed process ended.
         self.reset()
         for action in played.actions:
             self._world.step(action)
@@ -208,7 +208,7 @@ class World:
         return png(self.render())
 
     def save(self, path: str | Path = "episode.gif") -> Path:
-        """Write a film of the episode so far beside its calls or its program. Raises UserError for another ending."""
+        """Write a film of the episode so far beside its calls or program. Raises UserError for a name without .gif."""
         from sdg.experiments.play.film import episode_gif
         from sdg.storage import atomic_write
 

@@ -15,9 +15,9 @@ MAX_ERROR_CHARS = 200
 
 
 class FailClosed:
-    """A guard that refuses whatever the guard inside can't judge: an error in it is a refusal that names it.
+    """Refuses whatever the guard inside can't judge: an error becomes a refusal that names the guard.
 
-    A spent budget is no judgement: `BudgetExceeded` goes through and ends the run.
+    A spent budget is no judgement: `BudgetExceeded` is passed on and ends the run.
     """
 
     def __init__(self, guard: Gate, *, source: str = "") -> None:
@@ -52,7 +52,7 @@ class FailClosed:
 
 
 def _one_line(value: object, words: Callable[[object], str] = str) -> str:
-    """What a value says of itself, on one line; a guard's own classes may fail even at that."""
+    """A value's text on one line; a guard's own classes may fail even at giving that."""
     try:
         return " ".join(words(value)[:MAX_ERROR_CHARS].split())
     except Exception:
@@ -60,7 +60,7 @@ def _one_line(value: object, words: Callable[[object], str] = str) -> str:
 
 
 class GuardChain:
-    """Asks its guards in order and stops at the first refusal; passes with the least sure of the verdicts that passed.
+    """Asks its guards in order and stops at the first refusal; without one, passes with the least sure verdict.
 
     Raises ValueError without any guard: an open gate must be asked for by name (`OpenGate`).
     """

@@ -1,7 +1,7 @@
 """The only way to act: ask the gate, act, ask the gate again (ResponsibleTA, section 3).
 
-Whatever acts has the same executor. What goes wrong in an expected way is a value (`Outcome`); functions that
-generated programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
+All agents act through the same executor. An expected failure is a value (`Outcome`); the functions that generated
+programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class IllegalCommand(SDGError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SkillResult:
-    """What became of a command: did its check fire, in how many steps and attempts (0 steps: it was so already).
+    """The result of a command: whether its check fired, in how many steps and attempts (0 steps: it held already).
 
     `note` may say why it was given up.
     """
@@ -36,7 +36,7 @@ class Body(Protocol):
     """Carries out commands in a world, without asking the gate."""
 
     def observe(self) -> Observation:
-        """What a guard is shown of this moment."""
+        """What guards observe at this moment."""
         ...
 
     def perform(self, command: Command) -> SkillResult:
@@ -46,7 +46,7 @@ class Body(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one command; `error` is not empty when it was refused or illegal and nothing was done."""
+    """The outcome of one command; `error` isn't empty if it was refused or illegal, so that nothing was done."""
 
     command: Command
     success: bool
@@ -57,14 +57,14 @@ class Outcome:
 
 
 class GatedExecutor:
-    """Executes commands on a body behind a gate; a gate that fails is a gate that refuses."""
+    """Executes commands on a body behind a gate; a gate that fails refuses."""
 
     def __init__(self, body: Body, gate: Gate) -> None:
         self._body = body
         self._gate = FailClosed(gate)
 
     def execute(self, command: Command) -> Outcome:
-        """Feasible? Do it. Complete? Never raises for what a program, a guard or the world did wrong."""
+        """Judge, act, judge again. Never raises for what a program, a guard or the world did wrong."""
         before = self._body.observe()
         feasible = self._gate.feasible(command, before)
         if not feasible.passed:
@@ -73,7 +73,7 @@ class GatedExecutor:
             performed = self._body.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error), verdicts=(feasible,))
-        # Where nothing was done there is but one moment to judge: `before` itself.
+        # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
         verdicts = (feasible, complete)
         if not performed.reached:

@@ -1,5 +1,5 @@
-"""The learned guards: from perceived state and command, will it succeed (calibrated), and did it (ResponsibleTA's
-domain-specific models, as small networks over the facts that a domain gives its rules)."""
+"""The learned guards judge from perceived states whether a command will succeed (calibrated) and whether it did
+(ResponsibleTA's domain-specific models, as small networks over the facts that a domain gives its rules)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}
-"""Chances below which a verdict is no: a try costs a few dozen steps, a call that is refused may be the only way."""
+"""Chances below which a verdict is no: a try costs only a few dozen steps, a refused call may be the only way."""
 _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned of it", 0.5, "learned")
 
 
@@ -29,7 +29,7 @@ _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned o
 class Network:
     """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified.
 
-    `rivals`, for features of many: how many others the first is weighed against, each as likely as it beforehand.
+    `rivals`, for features of several candidates: how many others compete with the first, all equally likely beforehand.
     """
 
     mean: np.ndarray
@@ -39,9 +39,9 @@ class Network:
     rivals: float = 1.0
 
     def chance(self, features: np.ndarray) -> float:
-        """The chance, in [0, 1], that the answer is yes; of features (n, k) that it is the first row of them.
+        """The chance, in [0, 1], that the answer is yes; for features (n, k), that it is their first row.
 
-        ValueError for features of another length.
+        Raises ValueError for features of another length.
         """
         if features.shape[-1:] != self.mean.shape:
             raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {features.shape[-1]}")
@@ -51,7 +51,7 @@ class Network:
         return float(1 / (1 + np.exp(-np.clip(told, -30, 30))))
 
     def logits(self, features: np.ndarray) -> np.ndarray:
-        """What the network says of features (..., k), divided by its temperature: (...)."""
+        """The network's output for features (..., k), divided by its temperature: (...)."""
         x = (features - self.mean) / self.scale
         for number, (weights, biases) in enumerate(self.layers):
             x = x @ weights + biases
@@ -67,7 +67,7 @@ class Network:
         return cls(mean, scale, layers, float(stored["temperature"]), float(stored.get("rivals", 1.0)))  # type: ignore[arg-type]
 
     def plain(self) -> dict[str, object]:
-        """The network as plain values, rounded to what a verdict can't tell apart."""
+        """The network as plain values, rounded too little to change a verdict."""
         layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
         mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
         return {
@@ -87,7 +87,7 @@ def _numbers(stored: object) -> np.ndarray:
 
 
 def load(place: Path = SHIPPED) -> dict[str, Network]:
-    """The networks of a file by the verb that they answer. Raises ValueError, naming the file, for one that is none."""
+    """The networks of a file by the verb that they answer. Raises ValueError, naming the file, for one without them."""
     try:
         stored = json.loads(place.read_text(encoding="utf-8"))
         return {verb: Network.from_json(stored[verb]) for verb in (FEASIBILITY, COMPLETENESS)}
@@ -96,7 +96,7 @@ def load(place: Path = SHIPPED) -> dict[str, Network]:
 
 
 class LearnedGuard:
-    """Says how likely it is that a command succeeds, and that it did; rejects commands below `REFUSE_BELOW`."""
+    """Says how likely a command is to succeed, and to have succeeded; rejects chances below `REFUSE_BELOW`."""
 
     source = "learned"
     kind = "learned"
@@ -106,7 +106,7 @@ class LearnedGuard:
 
     @cached_property
     def networks(self) -> Mapping[str, Network]:
-        """The two networks, read when they are first asked."""
+        """The two networks, read on first use."""
         return load(self._place)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:

@@ -17,7 +17,7 @@ from sdg.prompts.fill import conversation, fence, one_line
 from sdg.skills.strict_json import loads
 
 MAX_ELEMENTS = 120
-"""Elements that a model is shown; what lies beyond is counted."""
+"""Most elements that a model is shown; the rest are counted."""
 MAX_TEXT_CHARS, MAX_REPLY_CHARS = 6_000, 4_000
 ANSWERS: Mapping[str, str] = {"feasibility": "Feasible", "completeness": "Completeness"}
 
@@ -32,11 +32,11 @@ class LlmGuard:
         self.model, self.about = model, about
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """The model's word. Raises ModelError as the model does, ValueError for an answer of another form."""
+        """The model's verdict. Raises ModelError as the model does, ValueError for a malformed answer."""
         return self.judge("feasibility", question(command, observation))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """The model's word. Raises ModelError as the model does, ValueError for an answer of another form."""
+        """The model's verdict. Raises ModelError as the model does, ValueError for a malformed answer."""
         return self.judge("completeness", question(command, before, after))
 
     def judge(self, verb: str, asked: str) -> Verdict:

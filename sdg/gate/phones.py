@@ -1,6 +1,6 @@
-"""The guard of phones: what is certain of an action from the elements on the screen and the two pictures.
+"""The guard of phones: what the elements on the screen and the two pictures say for certain about an action.
 
-Learned and model guards come after it in a chain; a press that can't be undone is `ConfirmGuard`'s.
+Learned and model guards come after it in a chain; `ConfirmGuard` handles presses that can't be undone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sdg.gate.verdict import Command, Verdict
 PLACE = SHIPPED.parent / "phone.json"
 """The learned guards that come with the package; `python -m tests.shipping.phones` makes them again."""
 JUDGED = ("Tap", "Long Press", "Type", "Swipe")
-"""Actions that something was learned of; others pass."""
+"""Actions that the learned guards judge; others pass."""
 ELEMENT = re.compile(r"element (\d{1,4})\b")
 """How a command names its target: `Tap("element 7 'Save' button")`."""
 _PASSED = Verdict(True, "no rule speaks against it", source="phone")
@@ -53,7 +53,7 @@ class PhoneGuard:
         return _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Doubts an action after which everything is as it was; Wait and finish are complete by themselves."""
+        """Doubts an action that changed nothing; Wait and finish are always complete."""
         if command.name in ("Wait", "finish"):
             return _PASSED
         if command.name == "Type" and before.elements:
@@ -70,7 +70,7 @@ class PhoneGuard:
 
 
 def element_of(command: Command, elements: Sequence[Element]) -> Element | None:
-    """The element that a command names by number; None where it names none, or there is none."""
+    """The element that a command names by number; None if it names none, or an absent one."""
     number = ELEMENT.match(command.argument)
     return next((each for each in elements if number is not None and each.id == int(number[1])), None)
 

@@ -29,7 +29,7 @@ GUARDS = Registry[object](
 )
 VERBS = ("feasible", "complete")
 KINDS = ("rules", "learned", "llm")
-"""What a guard may say it is, in `kind`; they are asked in this order, those that don't say as learned ones."""
+"""Values of a guard's `kind`, in the order in which guards are asked; one without a kind counts as learned."""
 
 
 def check_guards(names: Sequence[str]) -> None:
@@ -51,9 +51,9 @@ def gate_of(
     confirm: Callable[[str], bool] | None = None,
     presses: Callable[[Command], object] | None = None,
 ) -> GuardChain:
-    """The gate of these guards. A class among them is called with these arguments as far as it takes them.
+    """The gate of these guards. A class among them is called with those of these arguments that it takes.
 
-    Raises RegistryError for a name that leads to no guard and for a class that can't be called so.
+    Raises RegistryError for a name that leads to no guard and for a class that can't be made that way.
     """
     check_guards(names)
     known: dict[str, object] = {

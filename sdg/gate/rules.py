@@ -1,7 +1,7 @@
 """The plain guard: what can be refused for certain, in words that say what is wrong.
 
-It knows no kind of world. What commands there are and what each one needs is handed to it (`Usage`), and so
-is what an argument can mean (`Resolver`); a skill library learns the first from where its members began and ended.
+It knows no kind of world. It is given which commands exist and what each one needs (`Usage`), and what an argument can
+mean (`Resolver`); a skill library learns `Usage` from where its members began and ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PASSED = Verdict(True, "no rule speaks against it")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a command is known to need, and what is asked (`asks`) to tell whether its effect was observed.
+    """What a command is known to need, and the questions (`asks`) that tell whether its effect was observed.
 
     `needs_seen_target`: it can't begin before its argument was seen. `grasps`: it begins with an empty hand and ends
     with the argument in it. `releases`: it begins with something in the hand and ends with an empty one.
@@ -38,13 +38,13 @@ class Resolver(Protocol):
     """What an argument means in a world."""
 
     def __call__(self, argument: str, elements: Sequence[Element]) -> Sequence[Element]:
-        """The elements that `argument` describes. ValueError with the grammar when it describes nothing at all."""
+        """The elements that `argument` describes. Raises ValueError with the grammar if it describes nothing."""
         ...
 
 
 class RulesGuard:
-    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and what the world's own sense
-    (`affordances`) speaks against; doubts what had no observed effect."""
+    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and what the world's
+    `affordances` speak against; doubts what had no observed effect."""
 
     source = "rules"
     kind = "rules"
@@ -55,7 +55,7 @@ class RulesGuard:
         self.usages, self.resolve, self.affordances = dict(usages), resolve, affordances
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what can't work on the observation, and says what is wrong, never a way or a plan."""
+        """Refuses what can't work on the observation; says what is wrong, but never suggests a plan."""
         usage = self.usages.get(command.name)
         if usage is None:
             return _refuse(f"there is no skill named {command.name!r:.60}; the skills are {', '.join(self.usages)}")
@@ -86,7 +86,7 @@ class RulesGuard:
                 )
         if after is before:
             return Verdict(True, "it was so already: no step was made")
-        # Time always passes; a text that differs in its step count alone tells of no change.
+        # Time always passes, so texts that differ only in the step count show no change.
         if before.elements == after.elements and without_clock(before.text) == without_clock(after.text):
             return _refuse(f"{command} changed nothing that can be seen")
         return Verdict(True, "something changed")
@@ -112,7 +112,7 @@ class RulesGuard:
 
 
 def without_clock(text: str) -> str:
-    """A description of a moment without its step count: equal before and after what changed nothing."""
+    """A description of a moment without its step count: equal before and after a command without effect."""
     return _CLOCK.sub("", text)
 
 

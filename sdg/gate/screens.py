@@ -1,5 +1,5 @@
-"""Guards for screens: learned ones over pixels and the parsed screen, and a question to a person before what can't be
-undone. Commands are in words (`click`, `type`) or at coordinates; the page's source is never read.
+"""Guards for screens: learned ones over pixels and the parsed screen, and one that asks a person before anything that
+can't be undone. Commands are in words (`click`, `type`) or at coordinates; the page's source is never read.
 
 Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feasibility>` (section 4.1).
 """
@@ -39,11 +39,11 @@ from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
-"""Commands that something was learned of; others pass."""
+"""Commands that the learned guards judge; others pass."""
 CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
 UNCHANGED = "nothing on the screen changed"
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
-"""Chances below which a verdict is no, for commands in words and for coordinates: a bare place may mean anything."""
+"""Chances below which a verdict is no, for commands in words and at coordinates: a bare place may mean anything."""
 FINAL = frozenset({
     "send", "buy", "purchase", "pay", "order", "checkout", "delete", "remove", "erase", "trash", "discard",
     "publish", "post", "transfer", "donate", "book", "reserve", "unsubscribe", "withdraw", "kündigen", "senden",
@@ -51,19 +51,19 @@ FINAL = frozenset({
     "commander", "résilier", "supprimer", "enviar", "comprar", "pagar", "eliminar", "borrar", "invia", "acquista",
     "paga", "elimina", "excluir", "gửi", "mua", "xóa", "发送", "购买", "支付", "删除", "送信", "購入", "支払う", "削除",
 })  # fmt: skip
-"""Words on an element whose press isn't done without a person's yes."""
+"""Words on an element that is only pressed with a person's yes."""
 ENDING = frozenset({"cancel", "close", "deactivate", "empty", "end", "leave", "revoke", "terminate"})
-"""Words that say nothing alone ("Cancel" leaves a dialog), but end what OWNED names."""
+"""Words that are harmless alone ("Cancel" leaves a dialog), but final beside one of OWNED."""
 OWNED = frozenset({
     "account", "bin", "booking", "contract", "membership", "order", "plan", "policy", "profile", "registration",
     "reservation", "subscription", "trash",
 })  # fmt: skip
 FINAL_ICONS = FINAL | {"plane", "bin", "rubbish", "sendmail"}
-"""The same in the names of icons: a paper plane sends."""
+"""The same for names of icons: a paper plane sends."""
 PRESSING = ("Tap", "Long Press")
 """A phone's actions that press something (`sdg.envs.phone.actions`)."""
 MOST_LABEL_WORDS, MOST_BUTTON_WORDS = 3, 6
-"""Words of a label, and of what the page itself calls a button; what says more is prose."""
+"""Most words of a label, and of what the page itself calls a button; more is prose."""
 
 
 class ScreenGuard(LearnedGuard):
@@ -82,8 +82,8 @@ class ScreenGuard(LearnedGuard):
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts what left no trace at its target. Raises ValueError for observations without screenshots.
 
-        At coordinates nothing can go to another element than was meant; on pages unlike those that were learned from
-        the guard tells what is certain alone: whether anything changed. In words it tells that first.
+        A command at coordinates can't reach another element than intended, so on pages unlike those learned from the
+        guard only judges what is certain: whether anything changed. For commands in words it judges that first.
         """
         then, now = _pixels(before), _pixels(after)
         if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
@@ -112,8 +112,8 @@ USAGES = _Usages({name: Usage(asks=frozenset({name})) for name in JUDGED})
 
 
 def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
-    """The command and observations with their screens as snapshots; of screens larger than those that were learned from
-    what lies around the command's target, the command's point in it. Raises ValueError without a screenshot."""
+    """The command and observations with their screens as snapshots; screens larger than those learned from are cut to
+    what lies around the command's target, and its point moves accordingly. Raises ValueError without a screenshot."""
     if all(isinstance(each.perception, SeenScreen) for each in moments):
         return command, list(moments)
     screens = [cast(SeenScreen, _as_screen(each).perception) for each in moments]
@@ -133,15 +133,15 @@ def _as_screen(seen: Observation) -> Observation:
 
 
 def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:
-    """The verdict in words of the command itself, not of its place in a window."""
+    """The verdict, whose reason names the command itself, not the shifted one."""
     return replace(verdict, reason=verdict.reason.replace(str(shifted), str(command)))
 
 
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without one the answer is no. `asked` counts the questions. `presses` says what a command presses where more can be
-    known of it than its picture: icons without words, Enter in a form.
+    Without `confirm` the answer is no. `asked` counts the questions. `presses` says what a command presses where more
+    is known than the picture shows: icons without words, Enter in a form.
     """
 
     source = CONFIRMATION
@@ -153,7 +153,7 @@ class ConfirmGuard:
         self._confirm, self._presses, self.asked = confirm, presses, 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses a final press that nobody agrees to."""
+        """Refuses a final press unless `confirm` agrees."""
         label = (final_press(self._presses(command)) if self._presses else "") or final_label(command, observation)
         if not label:
             return Verdict(True, "nothing final", source=self.source)
@@ -163,7 +163,7 @@ class ConfirmGuard:
         return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=self.source)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """What was done isn't asked about."""
+        """Passes; nobody is asked afterwards."""
         return Verdict(True, "nothing to confirm", source=self.source)
 
 
@@ -194,7 +194,7 @@ def final_press(press: Press) -> str:
     """
     words, hints = _words(press.words), _words(press.hints)
     most = MOST_BUTTON_WORDS if press.role == "button" else MOST_LABEL_WORDS
-    if words:  # scripts without spaces have a word anywhere in a label
+    if words:  # in scripts without spaces a word may be anywhere
         final = _is_final(words) or any(each in press.words for each in FINAL if not each.isascii())
         return repr(press.words[:60]) if len(words) <= most and final else ""
     if FINAL_ICONS & set(hints):
@@ -211,12 +211,12 @@ def _words(text: str) -> list[str]:
 
 
 def answer_text(verb: str, verdict: Verdict) -> str:
-    """A verdict as the paper's models say it."""
+    """A verdict as the paper's models write it."""
     token = {FEASIBILITY: "s_feasibility", COMPLETENESS: "s_completeness"}[verb]
     return f"<{token}> {int(verdict.passed)} </{token}>"
 
 
 def locate(command: Command, observation: Observation) -> str:
-    """Where the element lies that a command means, [x0, y0, x1, y1] in pixels, as the paper's models say it."""
+    """The place of the element that a command means, [x0, y0, x1, y1] in pixels, as the paper's models write it."""
     found = place_of({command.name}, command.argument, cast(tuple[ScreenElement, ...], observation.elements))
     return f"<locate_element> {list(found)} </locate_element>"

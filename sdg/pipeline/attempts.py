@@ -1,7 +1,7 @@
 """Stages 1 and 2 over a run folder: attempts at instructions, each a hypothesis and its verification.
 
-An instruction that isn't verified gets another attempt, told where the last one failed: `Plan.retries` more in a cycle,
-and new ones in the next cycle, when there are skills to make hypotheses with and to search with (`Help`).
+An instruction that isn't verified gets further attempts, whose prompts say where the last one failed: `Plan.retries`
+more in a cycle, and new ones in the next cycle, which has skills for hypotheses and for the search (`Help`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sdg.verification.verify import Verification, VerifySettings, verify
 
 @dataclass(frozen=True)
 class Help:
-    """What a cycle begins with: how subgoals are searched, and what the prompt says of the skills there are."""
+    """What a cycle begins with: how subgoals are searched, and what the prompt says about existing skills."""
 
     search: Search
     skills: str = ""
@@ -67,7 +67,7 @@ class Attempts:
         name, done = self._title("hypotheses", attempt), len(wanted) - len(missing)
         with self.run.progress.stage(name, total=len(wanted), unit="instruction", done=done) as stage:
             for level, seed in missing:
-                self.worlds.mission(level, seed)  # Layouts are built here: each of several threads would build them.
+                self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
             ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
             for row in in_order(ask, missing, at_once=self.plan.concurrency):
                 journal.append(row)
@@ -81,9 +81,9 @@ class Attempts:
         return self._search_missing(rows, self._tried, title=self._title("verification", attempt), chains=jobs)
 
     def compare(self, search: Search, name: str, *, learns: bool = False) -> list[Verification]:
-        """What another search makes of every first hypothesis, under the same count; rows of `NAME.jsonl`.
+        """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`.
 
-        One that `learns` searches the hypotheses of a level one after the other, and all again when one is missing.
+        A search that `learns` takes a level's hypotheses one after the other, and all again if one is missing.
         """
         rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
@@ -97,7 +97,7 @@ class Attempts:
     def _search_missing(
         self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, chains: Sequence[_Jobs]
     ) -> list[Verification]:
-        """Verify the hypotheses that the journal lacks; its rows of all of them, in their order."""
+        """Verify the hypotheses that the journal lacks; returns the rows of all, in order."""
         missing = [row for row in rows if row.unit not in journal]
         done = len(rows) - len(missing)
         learns = any(isinstance(job.search, LearningSearch) for chain in chains for job in chain.jobs)
@@ -116,10 +116,10 @@ class Attempts:
         return [journal[row.unit] for row in rows]
 
     def _one_after_the_other(self, chains: Sequence[_Jobs]) -> Iterator[tuple[_Jobs, list[Verification]]]:
-        """Each with what the search learned in those before; its policy is kept in the run's folder."""
+        """Verify each with what the search learned in those before; its policy is kept in the run folder."""
         search, folder = copy(chains[0].jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
-        if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # of another command
+        if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # from an earlier command
             kept = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
             search.learned = dict(kept.weights), search.learned[1]
         for chain in chains:
@@ -131,7 +131,7 @@ class Attempts:
                 yield chain, results
 
     def best(self, cycle: int) -> list[Verification]:
-        """What every instruction comes to after a cycle, in the order of the instructions (`best_of`)."""
+        """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
         return best_of(self._tried.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
@@ -164,7 +164,7 @@ class Attempts:
         return replace(row, subgoals=tuple(goals))
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
-        """What the model is given of the last attempt; after the first cycle, of the one that got furthest."""
+        """What the model is given about the last attempt or, after the first cycle, the one that got furthest."""
         rows = self._earlier(level, seed, range(attempt))[::-1]
         earlier = rows[0] if rows else None
         if self.plan.cycle_of(attempt) > 1:
@@ -178,7 +178,7 @@ class Attempts:
         return Feedback(tuple(goal.description for goal in goals), failed, earlier.cause, check, earlier.seen)
 
     def _job(self, row: HypothesisRow) -> _Job:
-        """The cycle's search; after the first cycle it plays again what reached the same checks in earlier attempts."""
+        """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
         cycle = self.plan.cycle_of(attempt)
         search = self.help_of(cycle).search
@@ -206,7 +206,7 @@ class Attempts:
         return begins_cycle or self._steps_spent(level, seed, attempt) + needed < self.plan.verify.t_verify
 
     def _steps_spent(self, level: str, seed: int, attempt: int) -> int:
-        """Steps searched for the earlier attempts of the same cycle: T_verify is for an instruction and a cycle."""
+        """Steps searched for the earlier attempts of the same cycle: T_verify holds per instruction and cycle."""
         earlier = range(self.plan.first_attempt(self.plan.cycle_of(attempt)), attempt)
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
 
@@ -218,11 +218,10 @@ class Attempts:
 def best_of(
     row_of: Callable[[str], Verification | None], tasks: Sequence[Task], *, plan: Plan, cycle: int
 ) -> list[Verification]:
-    """What every task comes to after a cycle, in the order of the tasks: what follows depends on it.
+    """The result of every task after a cycle, in the order of the tasks, on which later stages depend.
 
-    In the first cycle that is the last attempt. A later cycle replaces it where its own last attempt was verified or
-    got at least as far. `row_of` gives the verification of a unit, None for one that there isn't; tasks that were never
-    tried are left out.
+    In the first cycle that is the last attempt. A later cycle replaces it if its own last attempt was verified or got
+    at least as far. `row_of` gives a unit's verification, None without one; tasks that were never tried are left out.
     """
     found = []
     for task in tasks:
@@ -233,8 +232,8 @@ def best_of(
 
 
 def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: int) -> Verification | None:
-    """The verification of the last attempt at a task among those numbered below `before`; one that had no hypothesis
-    or lost its worker stands behind the others."""
+    """The verification of the last attempt at a task among those numbered below `before`; attempts without a hypothesis
+    or with a lost worker come last."""
     tried = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
     rows = [row for row in tried if row is not None]
     return next((row for row in rows if row.subgoals), rows[0] if rows else None)
@@ -252,7 +251,7 @@ def _recorded(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[A
 
 @dataclass(frozen=True)
 class _Job:
-    """What `verify` is called with."""
+    """The arguments of `verify`."""
 
     unit: str
     hypothesis: Hypothesis
@@ -272,12 +271,12 @@ class _Jobs:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The generated code that they run: a banned check isn't asked again."""
+        """The generated code that they run, because a banned check isn't run again."""
         return tuple(goal.check.source for job in self.jobs for goal in job.hypothesis.subgoals)
 
     @property
     def unit(self) -> str:
-        """What they are called where their worker is lost."""
+        """Their name if their worker is lost."""
         return self.jobs[0].unit
 
     def on_lost(self, reason: str) -> list[Verification]:
@@ -290,7 +289,7 @@ class _Jobs:
 
 
 def _verify_in_order(chain: _Jobs) -> list[Verification]:
-    search = copy(chain.jobs[0].search)  # What it learns in another level of this process stays there.
+    search = copy(chain.jobs[0].search)  # A copy, so that levels in one process don't share what it learns.
     return [verify(**{**vars(job), "search": search}) for job in chain.jobs]
 
 

@@ -1,7 +1,7 @@
 """Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two or three rounds.
 
-A cycle after the first begins with the skills of the one before: a cluster that is one of them
-(`sdg/induction/inheritance.py`) takes its policy over, is judged first, and learns on only where it falls short.
+A cycle after the first begins with the skills of the one before: a cluster that matches one of them
+(`sdg/induction/inheritance.py`) takes over its policy, is judged first, and learns on only if it falls short.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sdg.storage.files import RunError
 
 ROUNDS = (1, 2)
 AFTER_REHEARSALS = 3
-"""The round for which planners have played with what the others learned."""
+"""The round after planners have rehearsed with the other rounds' skills."""
 
 
 class Learning:
@@ -97,7 +97,7 @@ class Learning:
         return learned if self.plan.cycles == 1 else _with_order(learned, found, labels=sorted(rows))
 
     def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:
-        """The policies that rows of `skills.jsonl` speak of."""
+        """The policies that rows of `skills.jsonl` refer to."""
         path, domain, learner = self.run.folder.path, self.plan.domain, self.plan.induce.train.learner
         return {label: records.load_policy(path, row.unit, domain, learner) for label, row in rows.items()}
 
@@ -112,7 +112,7 @@ class Learning:
         return about if self.plan.cycles == 1 else about | {"cycle": self.cycle}
 
     def _names(self, *names: object) -> tuple[object, ...]:
-        """What a seed is drawn for: cycles after the first have seeds of their own."""
+        """The names that a seed comes from: later cycles have seeds of their own."""
         return names if self.cycle == 1 else (*names, f"cycle {self.cycle}")
 
     def _unit(self, number: int, label: int) -> str:
@@ -126,9 +126,9 @@ class Learning:
         earlier: Mapping[int, SkillRow],
         asked: Mapping[int, Rehearsed] | None = None,
     ) -> dict[int, SkillRow]:
-        """One round of every skill; after rehearsals, of those that were asked for.
+        """One round of every skill; after rehearsals, of the requested ones.
 
-        Weights of the first round are dropped once the second is done: nothing asks for them again.
+        Weights of the first round are deleted once the second is done, because nothing reads them again.
         """
         journal = records.skills(self.run.folder)
         wanted = found.members if asked is None else [label for label in asked if asked[label].practised is not None]
@@ -182,7 +182,7 @@ class Learning:
         return records.load_policy(self.run.folder.path, SEARCH, self.plan.domain, learner)
 
     def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> SkillRow:
-        """Weights first, then the row that says they are there; a text says why there are none."""
+        """Save the weights, then make the row that refers to them; a text says why there are none."""
         if trained is None or isinstance(trained, str):
             return SkillRow(unit, name, trained or "no start leaves anything to be done", 0)
         records.save_policy(self.run.folder.path, unit, trained.weights)
@@ -204,14 +204,14 @@ class Learning:
         )
 
     def _keep_inherited(self, unit: str, name: str, known: InheritedSkill) -> SkillRow:
-        """The first round of a skill that an earlier cycle learned: its policy as it was left."""
+        """The first round of a skill that an earlier cycle learned: its unchanged policy."""
         records.save_policy(self.run.folder.path, unit, known.policy.weights)
         return SkillRow(unit, name, "", 0, known.point(), inherited=known.skill.name)
 
     def _measurement(self, label: int, row: SkillRow, *, found: Discovery) -> dict[str, Any]:
-        """Success of the last round on starts that chose nothing, and the steps of all rounds and cycles.
+        """Success of the last round on starts that decided nothing, and the steps of all rounds and cycles.
 
-        Without such starts it isn't measured: 0 episodes, and the rate on those that chose the policy.
+        Without such starts success isn't measured: 0 episodes, and the rate on the starts that chose the policy.
         """
         best, measured = row.best, row.measured
         assert best is not None, "rows that were skipped have no library"
@@ -237,7 +237,7 @@ class Learning:
 
 
 def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
-    """The library with what followed what in the hypotheses: a search that chains skills draws from it."""
+    """The library with how often which skill followed which in hypotheses, for a search that chains skills."""
     language = domain_of_data(learned.domain).language
     kept = [label for label in labels if templates(found.members[label], language)]
     names = {label: skill.name for label, skill in zip(kept, learned.skills, strict=True)}
@@ -251,6 +251,6 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
 
 
 def _add_rehearsed(job: Practice, asked: Rehearsed) -> Practice:
-    """The job with what planners asked for; a skill that does all of it well enough is left as it is."""
+    """The job with the starts that planners asked for; a skill that does well enough on them is left as it is."""
     enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)

@@ -1,10 +1,10 @@
-"""The stages over one run folder: what is finished is never done again, what a kill cut off begins again.
+"""The stages over one run folder: finished units are never done again, interrupted ones begin again.
 
 The unit of work is one hypothesis, one verification, one skill in one round. Every unit's randomness comes from the
-run's seed and its own name, so a resumed run and an unbroken one agree.
+run's seed and its own name, so a resumed run equals an uninterrupted one.
 
-A run has one cycle of stages 1 to 3, or several: with the skills of one cycle (`seed_cycle_with_library`) the next one
-tries again what was not verified, and learns the skills that come of it.
+A run has one or several cycles of stages 1 to 3. With the skills of one cycle (`seed_cycle_with_library`) the next one
+retries what was not verified, and learns skills from the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sdg.verification.verify import Verification
 
 @dataclass(frozen=True)
 class Pipeline(Run):
-    """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library has no skills to begin with."""
+    """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library begins without skills."""
 
     _help: dict[int, Help] = field(default_factory=dict, kw_only=True)
     _libraries: dict[int, SkillLibrary] = field(default_factory=dict, kw_only=True)
@@ -61,7 +61,7 @@ class Pipeline(Run):
         self._help[cycle] = Help(self.explorers(place, self.search), told)
 
     def ground(self, cycle: int = 1) -> list[Verification]:
-        """Stages 1 and 2 of a cycle with all their rounds; what every instruction comes to, in their order."""
+        """Stages 1 and 2 of a cycle with all their rounds; returns every instruction's result, in order."""
         if cycle not in self._grounded:
             for attempt in self.plan.attempts_of(cycle):
                 self.attempts.hypothesize(attempt)
@@ -70,6 +70,6 @@ class Pipeline(Run):
         return self._grounded[cycle]
 
     def experiences(self, cycle: int = 1) -> list[Experience]:
-        """What was grounded up to a cycle. What only a chain of skills could reach is too long to be one skill."""
+        """Experiences up to a cycle, without those that only a chain of skills reached: too long for one skill."""
         found = [experience for row in self.ground(cycle) for experience in row.experiences()]
         return [each for each in found if len(each.actions) <= self.plan.induce.train.horizon]

@@ -29,9 +29,9 @@ Task = tuple[str, int]
 """A grounding instruction: its level and the seed of its layout."""
 
 Explorers = Callable[[Path, Search], Search]
-"""Makes a search that uses the skills of a library (a folder) beside the search that it is given."""
+"""Makes a search that uses a library's skills (a folder) in addition to the given search."""
 
-ASKING = {"hypothesis": "hypothesize", "translate": "induce"}  # What is asked for -> the stage that asks.
+ASKING = {"hypothesis": "hypothesize", "translate": "induce"}  # What the model is asked for -> the stage that asks.
 
 
 class Stage(Protocol):
@@ -63,7 +63,7 @@ class Parallel(Protocol):
 
 
 def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """In this process, in order."""
+    """Runs in this process, in order."""
     for job in jobs:
         yield job, function(job)
 
@@ -72,9 +72,9 @@ def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[
 class Plan:
     """What a run does: `instructions` grounding instructions a level, each with up to `retries` new hypotheses.
 
-    In each of `cycles` cycles what is not verified yet is tried again with the skills of the cycle before. The attempts
-    at an instruction are numbered through: those of cycle c begin at `first_attempt(c)`. `concurrency` questions to the
-    model may be under way at once.
+    Each later cycle (of `cycles`) retries what is not verified yet with the skills of the cycle before. The attempts at
+    an instruction are numbered across cycles: those of cycle c begin at `first_attempt(c)`. `concurrency` questions to
+    the model may be under way at once.
     """
 
     levels: tuple[str, ...]
@@ -111,7 +111,7 @@ class Plan:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     def sampling(self, *names: object) -> Sampling:
-        """How a completion for a unit is drawn."""
+        """Sampling of a unit's completion."""
         return Sampling(self.temperature, self.seed_of(*names), self.max_tokens, stage=ASKING.get(str(names[0]), ""))
 
 

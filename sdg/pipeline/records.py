@@ -25,7 +25,7 @@ SEARCH = "search"
 
 @dataclass(frozen=True, slots=True)
 class HypothesisRow:
-    """A row of `hypotheses.jsonl`: an attempt at an instruction. No subgoals: no reply could be read, see `error`."""
+    """A row of `hypotheses.jsonl`: an attempt at an instruction. Without subgoals no reply was readable (`error`)."""
 
     unit: str
     level: str
@@ -35,7 +35,7 @@ class HypothesisRow:
     error: str
 
     def hypothesis(self) -> Hypothesis:
-        """What the row stands for. Raises ValueError where it has no subgoals."""
+        """The row's hypothesis. Raises ValueError if it has no subgoals."""
         return Hypothesis(self.instruction, tuple(goal.subgoal() for goal in self.subgoals))
 
 
@@ -44,8 +44,8 @@ class SkillRow:
     """A row of `skills.jsonl`: a skill in one round. `skipped` says why it has no policy; `best` is None then.
 
     `inherited` is the skill of an earlier cycle that it took over as it was. `judged_on` says which starts chose the
-    policy, `measured` what it does from others; None where there were too few. The last three are
-    environment steps beside those of practice.
+    policy, `measured` how it does from others; None if there were too few. The last three are environment steps in
+    addition to those of practice.
     """
 
     unit: str
@@ -94,7 +94,7 @@ def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> N
 def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
     """Read a policy that `save_policy` wrote.
 
-    Raises RunFolderError when its file is damaged, ValueError when it is none of this learner's in this domain.
+    Raises RunFolderError when its file is damaged, ValueError when it isn't one of this learner in this domain.
     """
     from safetensors import SafetensorError, safe_open
 

@@ -17,14 +17,14 @@ from sdg.privacy.recognisers import PrivacyError
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,40})\}")
 SCHEMA = 1
 SHORT = 6
-"""Values of fewer characters are found as whole words alone; "Ann" is no part of "announce"."""
+"""Values of fewer characters are found only as whole words, so "Ann" isn't found in "announce"."""
 MAX_VALUES = 2000
 _SERVICE = "sdg"
 _KEY_NAME = "memory-key"
 
 
 class Memory:
-    """Values by the names of their placeholders. A value never leaves by repr, pickle or error."""
+    """Values by the names of their placeholders. A value never leaks by repr, pickle or error."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, str] = {}
@@ -43,7 +43,7 @@ class Memory:
         return iter(tuple(self._values))
 
     def name(self, name: str, value: str) -> None:
-        """Keep a value under a name that its user chose. Raises PrivacyError for what can be no placeholder."""
+        """Keep a value under a name that its user chose. Raises PrivacyError for what can't be a placeholder."""
         self._keep(name, value)
         self._remask()
 
@@ -57,7 +57,7 @@ class Memory:
         self._values[name] = value
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
-        """The name of the value's placeholder, a new one of this kind where it has none, none of `taken`."""
+        """The name of the value's placeholder; if it has none, a new one of this kind that isn't in `taken`."""
         for name in (name for name, known in self._values.items() if known == value):
             return name
         names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
@@ -68,12 +68,12 @@ class Memory:
     def mask(self, text: str) -> str:
         """The text with each value replaced by its placeholder: in any case, backwards, spaced, as hex or base64.
 
-        A number is found with other blanks and dashes in it, too.
+        A number is also found with other blanks and dashes in it.
         """
         return self._mask(text)
 
     def fill(self, text: str) -> str:
-        """The text with its placeholders filled in. Raises PrivacyError for one that stands for nothing."""
+        """The text with its placeholders filled in. Raises PrivacyError for an unknown one."""
         unknown = [name for name in PLACEHOLDER.findall(text) if name not in self._values]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self._values) or "none"
@@ -81,7 +81,7 @@ class Memory:
         return PLACEHOLDER.sub(lambda found: self._values[found[1]], text)
 
     def save(self, path: Path) -> None:
-        """Write it encrypted, for its owner alone. Raises PrivacyError where there is no place or no key."""
+        """Write it encrypted, readable only by its owner. Raises PrivacyError without a place or a key."""
         plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def _read_private(path: Path, *, what: str) -> bytes:
 
 
 def _cipher(path: Path, *, create: bool) -> Any:
-    """Fernet under the key of a memory: that of a file beside it, else that of the system's keyring."""
+    """Fernet with a memory's key, from a file beside the memory or else from the system's keyring."""
     from cryptography.fernet import Fernet
 
     beside = path.with_name(f"{path.name}.key")
@@ -163,7 +163,7 @@ def _cipher(path: Path, *, create: bool) -> Any:
 
 
 def _keyring(path: Path, key: str = "") -> str | None:
-    """The key in the system's keyring, set before it is read where one is given; None where there is no keyring."""
+    """The key in the system's keyring; a given `key` is stored first. None without a keyring."""
     import keyring
 
     try:
@@ -172,5 +172,5 @@ def _keyring(path: Path, key: str = "") -> str | None:
         if key:
             keyring.set_password(_SERVICE, f"{_KEY_NAME}:{path.resolve()}", key)
         return keyring.get_password(_SERVICE, f"{_KEY_NAME}:{path.resolve()}")
-    except Exception:  # Keyrings are locked, refused or gone in ways of their own; the file is there for that.
+    except Exception:  # Keyrings fail in many ways (locked, refused, gone); then the file is used.
         return None

@@ -36,10 +36,10 @@ class Protector:
         self._recognisers, self._path = tuple(recognisers), path
 
     def admit(self, instruction: str) -> str:
-        """An instruction of the user's with placeholders in place of what is sensitive in it.
+        """The user's instruction with placeholders in place of sensitive values.
 
-        `{wifi_code=4711}` names a value; a placeholder that stands in it already must have one. Raises PrivacyError
-        where that isn't so, and for a text in which nothing can be looked for.
+        `{wifi_code=4711}` names a value; a placeholder that is already in the text must have one. Raises PrivacyError
+        if it has none, and for a text that can't be searched.
         """
         known = len(tuple(self.memory))
         for name, value in _NAMED.findall(instruction):
@@ -56,28 +56,28 @@ class Protector:
         return "".join([*pieces, text[end:]])
 
     def mask(self, text: str) -> str:
-        """A text of whatever origin with placeholders in place of the values that are known."""
+        """Any text with placeholders in place of the known values."""
         return self.memory.mask(text)
 
     def fill(self, text: str) -> str:
-        """A command's argument with its values. Raises PrivacyError for a placeholder that stands for nothing."""
+        """A command's argument with its values. Raises PrivacyError for an unknown placeholder."""
         return self.memory.fill(text)
 
     def _masked(self, said: str, kind: str, taken: frozenset[str]) -> str:
-        """What stands in a span, masked; placeholders in it stay what they are."""
+        """The text of a span, masked; placeholders in it stay as they are."""
         pieces = re.split(r"(\{[a-z][a-z0-9_]{0,40}\})", said)
         return "".join(piece if n % 2 else self._placed(piece, kind, taken) for n, piece in enumerate(pieces))
 
     def _placed(self, piece: str, kind: str, taken: frozenset[str]) -> str:
         value = piece.strip()
         if len(value) < 2 or not any(letter.isalnum() for letter in value):
-            return piece  # one letter isn't masked on screens either: it would be hidden from whoever must choose it
+            return piece  # a single letter isn't masked, because on screens the agent must be able to choose it
         name = self.memory.remember(value, kind, taken=taken)
         return piece.replace(value, f"{{{name}}}", 1)
 
 
 class Protected:
-    """A model whose conversations are masked before it, its cache or its transcript sees them; its replies, too."""
+    """A model whose conversations are masked before it, its cache or its transcript sees them; replies are too."""
 
     def __init__(self, model: LanguageModel, mask: Callable[[str], str]) -> None:
         self._model, self._mask = model, mask
@@ -88,7 +88,7 @@ class Protected:
         return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the model says of the masked conversation. Raises what the model does, its words masked."""
+        """The model's masked reply to the masked conversation. Raises the model's errors, masked."""
         masked = [replace(message, content=self._mask(message.content)) for message in messages]
         try:
             said = self._model.complete(masked, sampling=sampling)
@@ -102,7 +102,7 @@ class Protected:
 class ProtectedBody:
     """A body whose commands are filled in on the way to it, and whose observations, notes and errors come back masked.
 
-    A picture can't be masked: it is left out of what is observed.
+    A picture can't be masked: it is left out of the observation.
     """
 
     def __init__(self, body: Body, protector: Protector) -> None:
@@ -115,14 +115,14 @@ class ProtectedBody:
         return Observation(self._protector.mask(seen.text), None, elements)
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry out a command with its values. Raises IllegalCommand for a placeholder that stands for nothing."""
+        """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
         done = self._performed(command)
         if isinstance(done, Exception):
             raise done
         return done
 
     def _performed(self, command: Command) -> SkillResult | Exception:
-        """What came of it; errors are made again, without the frames and causes whose locals hold values."""
+        """The result or an error; errors are rebuilt without frames and causes, because their locals hold values."""
         mask = self._protector.mask
         try:
             done = self._body.perform(replace(command, argument=self._protector.fill(command.argument)))
@@ -134,7 +134,7 @@ class ProtectedBody:
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
-    """A copy of a frozen record with its texts masked; what is no dataclass stays itself."""
+    """A copy of a frozen record with its texts masked; anything else is returned itself."""
     if not is_dataclass(record) or isinstance(record, type):
         return record
     texts = {each.name: getattr(record, each.name) for each in fields(record)}
@@ -157,7 +157,7 @@ def protect(model: LanguageModel, privacy: str) -> LanguageModel:
 
 @lru_cache(maxsize=4)
 def protector_of(privacy: str) -> Protector | None:
-    """The protector that a config names, one a process; None for "off". Raises PrivacyError."""
+    """The protector that a config names, one per process; None for "off". Raises PrivacyError."""
     if privacy == OFF:
         return None
     path = memory_path()

@@ -1,8 +1,8 @@
-"""Where a text holds something sensitive: recognisers, each of which finds spans, and how their spans are settled.
+"""Finds what is sensitive in a text: recognisers, each of which finds spans, and how overlaps are settled.
 
-Presidio's pattern recognisers know what has a format (cards, IBANs, e-mail, telephones), `sdg.privacy.rules` what
-only its context gives away (passwords, user names, addresses), `names` people; `tagger` has learned what all of these
-are worth together. A model for named entities joins it as `module:attribute`.
+Presidio's pattern recognisers know what has a format (cards, IBANs, e-mail, telephones), `sdg.privacy.rules` what only
+the context reveals (passwords, user names, addresses), `names` people; `tagger` has learned how to weigh all of these
+together. A model for named entities can be added as `module:attribute`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_CHARS = 4000
 
 
 class PrivacyError(SDGError, ValueError):
-    """What can't be protected, and what to do about it; never a value."""
+    """Says what can't be protected and what to do, but never a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Span:
 
 
 Recogniser = Callable[[str], Iterable[Span]]
-"""A text to the spans in it. Whatever it raises, the text isn't let through."""
+"""Maps a text to its spans. If it raises anything, the text isn't let through."""
 
 RECOGNISERS = Registry[Recogniser](
     "recogniser",
@@ -51,15 +51,15 @@ KINDS = {
     "PHONE_NUMBER": "phone_number",
     "US_SSN": "id_number",
 }
-"""Presidio's entities that are looked for, and what their placeholders are called. To its URL `notes.app` is one."""
+"""Presidio's entities in use, and their placeholders' names. URL isn't used, because `notes.app` would be one."""
 
 
 def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
-    """The spans of all recognisers, in order and apart from one another.
+    """The spans of all recognisers, in order and without overlaps.
 
-    Where two overlap, the surer one stays whole and what is left of the other beside it is a span of its own: too much
-    is hidden rather than too little. Raises PrivacyError for a text that is too long, and for a recogniser that fails:
-    nothing passes unseen.
+    Where two overlap, the surer one stays whole and the rest of the other becomes a span of its own, to hide too much
+    rather than too little. Raises PrivacyError for a text that is too long, and for a recogniser that fails, because
+    nothing may pass unchecked.
     """
     if len(text) > MAX_CHARS:
         raise PrivacyError(f"a text to protect has at most {MAX_CHARS} characters, not {len(text)}: shorten it")
@@ -89,7 +89,7 @@ def _find_spans(recogniser: Recogniser, text: str) -> list[Span]:
 
 
 def recognisers_of(own: str = "") -> tuple[Recogniser, ...]:
-    """All that are shipped, and a user's own by `module:attribute`. Raises PrivacyError for one that can't be had."""
+    """All shipped recognisers, and a user's own by `module:attribute`. Raises PrivacyError for an unusable one."""
     try:
         _presidio()
         return tuple(RECOGNISERS.get(name, needs=("__call__",)) for name in (*RECOGNISERS, *([own] if own else [])))
@@ -108,11 +108,11 @@ def presidio(text: str) -> Iterable[Span]:
 
 @lru_cache(maxsize=1)
 def _presidio() -> tuple[Any, ...]:
-    """The recognisers themselves: without its engine there is no pipeline of spaCy to load, nothing is logged."""
+    """Presidio's recognisers without its engine, so that no spaCy pipeline is loaded and nothing is logged."""
     import tldextract
     from presidio_analyzer import predefined_recognizers as shipped
 
-    # Its default fetches the list of top-level domains from the network and writes it below the user's home.
+    # tldextract by default fetches the list of top-level domains and writes it below the user's home.
     domains = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
 
     class EmailRecognizer(shipped.EmailRecognizer):  # type: ignore[misc]

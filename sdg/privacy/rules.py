@@ -1,7 +1,6 @@
-"""What only its context gives away: secrets after the words that announce them, addresses, dates of birth.
+"""Values that only their context reveals: secrets after the words that announce them, addresses, dates of birth.
 
-Everything here was made from the development set of `sdg bench gate --world text` and from sets that were measured
-before.
+Everything here was made from the development set of `sdg bench gate --world text` and from sets measured earlier.
 """
 
 from __future__ import annotations
@@ -65,14 +64,14 @@ _PATTERNS = {
     )
     for kind, words in SECRETS.items()
 }
-"""The value right behind the announcing word; behind a mark; or before it: "type ... into the password field"."""
+"""The value right after the announcing word; after a mark; or before the word: "type ... into the password field"."""
 _CREDENTIALS = re.compile(
     r"\b(?:pass(?:word|wd|phrase|code)s?|pwd|log(?:ged)?[ -]?(?:in|on)|sign(?:ed)?(?:\s+\w+)?[ -]?(?:in|on)"
     r"|credentials?|ssh|pw|wi-?fi|user\s?-?names?"
     r"|token|account|admin|portal|api)\b",
     re.I,
 )
-"""Where a text speaks of signing in, a word of letters and digits is likely to be a part of it."""
+"""If a text mentions signing in, a word of letters and digits is likely to be part of that."""
 _FILE = re.compile(
     r"\.[a-z]{1,5}\d?$|^v?\d+(?:\.\d+)+$|^www\.|\.(?:com|org|net|io|de|uk|fr)\b|^\w+-\d+(?:\.\d+)+$", re.I
 )
@@ -92,10 +91,10 @@ _BIRTH = re.compile(
 
 
 class Rule(NamedTuple):
-    """What a pattern finds: by group ("" for all of it) what kind of value stands there, and how surely it does.
+    """What a pattern finds: by group ("" for the whole match) the kind of value there, and how sure that is.
 
-    A score of None: the value must look as announced secrets do. `test` sorts matches out, without a match of `given`
-    the text isn't searched, `quoted` values may stand in quotation marks.
+    With a score of None the value must look like an announced secret. Matches that fail `test` are dropped, without a
+    match of `given` the text isn't searched, `quoted` values may be in quotation marks.
     """
 
     pattern: re.Pattern[str]
@@ -316,14 +315,14 @@ RULES = (
         {"value": "phone_number"},
         0.5,
     ),
-    # Long numbers and those of passports: nobody's shopping list has them.
+    # Long numbers and passport numbers: no shopping list has them.
     Rule(
         re.compile(r"(?<![\w.])(?:\d[ -]?){6,18}\d(?!\w)|\b\d{3}-\d{2}-\d{4}\b|\b[A-Z]{1,5}-?\d{5,12}[A-Z]?\b"),
         {"": "id_number"},
         0.4,
     ),
 )
-"""In the order in which they are asked: of a word, the last that finds it says what it is."""
+"""In the order of application: the last rule that finds a word decides its kind."""
 
 
 def context(text: str) -> Iterable[Span]:
@@ -341,7 +340,7 @@ def context(text: str) -> Iterable[Span]:
 
 
 def _is_random(word: str) -> bool:
-    """Whether a word is one that nobody says: capitals, small letters and digits mixed, or signs behind digits."""
+    """Whether a word looks random: capitals, small letters and digits mixed, or signs behind digits."""
     if len(word) < 6 or re.search(r"\.\w{1,5}$|@|://", word):
         return False
     kinds = sum(any(test(letter) for letter in word) for test in (str.isupper, str.islower, str.isdigit))
@@ -351,7 +350,7 @@ def _is_random(word: str) -> bool:
 
 
 def _secret(match: re.Match[str], kind: str, *, sure: bool) -> Span | None:
-    """The value of an announced secret; unless it is sure to be one it must look odd, as no word of a sentence does."""
+    """The value of an announced secret; unless it is `sure`, it must look unlike any ordinary word."""
     start = match.start("value")
     said = match["value"]
     if said[0] in "\"'“‘`" and len(said) > 2 and said[-1] in "\"'”’`":

@@ -1,9 +1,9 @@
 """A learned recogniser: how likely each word of a text is a part of something sensitive.
 
-Rules know forms and miss what the next hand writes. Here what they find is but one of the facts about a word; its
-neighbours, its shape, how common it is and who is called so are others, and a logistic regression over all of them
-says what they are worth together (`python -m tests.shipping.text`). A fact is hashed to a weight: no word of a set
-that it learned from is kept.
+Rules know forms and miss what the next author writes. Here their findings are only one kind of fact about a word;
+others are its neighbours, its shape, how common it is and whether it is a known name. A logistic regression weighs all
+of them together (`python -m tests.shipping.text`). A fact is hashed to a weight, so that no word of the training sets
+is kept.
 
     "Tell Bo I'm late"  ->  words (0, 4) (5, 7) (8, 11) (12, 16)
                         ->  facts of "Bo": {"word ?N Xx", "before tell", "rule person_name", ...}
@@ -28,13 +28,13 @@ from sdg.privacy.words import commonness, lists_of, names, normalise_word
 SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
 """The weights that come with the package; `python -m tests.shipping.text` makes them again."""
 SIZE = 2**17
-"""Weights, one of them for each hash of a fact."""
+"""How many weights: one for each hash of a fact."""
 LEAST_CHANCE = 0.3
-"""Chance from which on a word is hidden: to hide too much costs a placeholder, too little a secret."""
+"""Chance from which a word is hidden: low, because hiding too much costs a placeholder, too little a secret."""
 TOLD = 0.7
-"""Chance from which on a word is hidden wherever else it stands in the text, too."""
+"""Chance from which a word is hidden everywhere in the text."""
 SURE = 0.75
-"""Score from which on what a rule finds is hidden whatever was learned; names are never so sure."""
+"""Score from which a rule's finding is hidden whatever was learned; names never reach it."""
 EVIDENCE: tuple[Recogniser, ...] = (presidio, context, names)
 
 _TOKEN = re.compile(r"[\"“”‘()<>\[\],;:]|[^\s\"“”‘()<>\[\],;:]+")
@@ -45,7 +45,7 @@ ANY = "word"
 
 
 def tokens(text: str) -> list[tuple[int, int]]:
-    """Words and marks of a text as (start, end); what ends a sentence and a genitive's end stand apart."""
+    """Words and marks of a text as (start, end); sentence endings and genitive endings are separate."""
     found: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -63,7 +63,7 @@ def facts(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]) -> 
     said = [text[a:b] for a, b in words]
     lower = [normalise_word(text, word) for word in words]
     shape = _Row([_shape(each) for each in said])
-    # A rare word is told by its shape alone: what it is can't be learned, where it stands can.
+    # A rare word is known by its shape alone, because only its place can be learned, not the word.
     pairs = list(zip(said, lower, strict=True))
     word = _Row([low if commonness(low) > 3 or not a[0].isalnum() else "#" + _shape(a) for a, low in pairs])
     kind = _Row([lists_of(low) + _commonness(low) + _shape(a) for a, low in pairs])
@@ -109,7 +109,7 @@ def _commonness(word: str) -> str:
 
 
 def hash_facts(known: Iterable[str]) -> list[int]:
-    """The weights that facts go by."""
+    """The facts' places among the weights."""
     return [crc32(each.encode("utf-8", "surrogatepass")) % SIZE for each in known]
 
 
@@ -136,7 +136,7 @@ def tag(text: str) -> Iterator[Span]:
 
 
 def chances_of(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], learned: np.ndarray) -> list[float]:
-    """The chance of each word, in [0, 1]; what is likely in one place is so in every other."""
+    """The chance of each word, in [0, 1]; a word that is likely in one place is so everywhere."""
     sums = np.array([float(learned[hash_facts(known)].sum()) for known in facts(text, words, told)])
     found = (1 / (1 + np.exp(-np.clip(sums, -30, 30)))).tolist()
     said = [text[a:b].lower() for a, b in words]
@@ -147,7 +147,7 @@ def chances_of(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]
 def spans_of(
     text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], chances: Sequence[float]
 ) -> Iterator[Span]:
-    """Words of at least LEAST_CHANCE, those beside each other as one; called as the rules call what they overlap."""
+    """Words of at least LEAST_CHANCE, adjacent ones as one span; its kind is that of the rules' span it overlaps."""
     start = end = 0
     most = 0.0
     for (a, b), chance in [*zip(words, chances, strict=True), ((len(text), len(text)), 0.0)]:

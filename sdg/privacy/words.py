@@ -1,4 +1,4 @@
-"""Words: lists of them, how common they are, names that a census has, rows of words that belong together."""
+"""Words: lists of them, how common they are, names from a census, runs of words that belong together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STREET_STEMS = re.compile(
 
 
 def runs_of(text: str, belongs: Callable[[str], bool], between: str = " ()") -> Iterator[list[tuple[int, int]]]:
-    """Longest rows of words that belong together, with nothing but blanks between them; each as (start, end) pairs."""
+    """Longest runs of words that belong together, with nothing but blanks between them; each as (start, end) pairs."""
     run: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         gap = text[run[-1][1] : match.start()] if run else ""
@@ -45,7 +45,7 @@ def runs_of(text: str, belongs: Callable[[str], bool], between: str = " ()") -> 
 
 
 def before_word(text: str, start: int) -> str:
-    """The word before, "," for a comma, "" at the beginning of a sentence."""
+    """The word before `start`, "," for a comma, "" at the beginning of a sentence."""
     said = text[max(0, start - 30) : start].rstrip(" \"'“‘:(")
     words = said.lower().replace("check in", "check").split()
     word = words[-1].lower() if words else ""
@@ -53,32 +53,32 @@ def before_word(text: str, start: int) -> str:
 
 
 def normalise_word(text: str, word: tuple[int, int]) -> str:
-    """Without case, accents and a genitive's end."""
+    """A word without case, accents and genitive ending."""
     return plain(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
 
 
 def plain(word: str) -> str:
-    """Without case and accents."""
+    """A word without case and accents."""
     said = unicodedata.normalize("NFKD", word.lower())
     return "".join(letter for letter in said if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=10_000)
 def frequency(word: str) -> float:
-    """How often English has a word, as the logarithm of how many times in a thousand million words; 0 for never
-    (the 30,000 commonest of the package `wordfreq`, Apache-2.0)."""
+    """How often English has a word, as the logarithm of its occurrences in a thousand million words; 0 for none (the
+    30,000 commonest of the package `wordfreq`, Apache-2.0)."""
     from wordfreq import zipf_frequency
 
     return zipf_frequency(word, "en", wordlist="small")
 
 
 def is_unheard_of(word: str) -> bool:
-    """Whether a word, in lower case, is none of the 30,000 commonest of English."""
+    """Whether a lower-case word isn't among the 30,000 commonest of English."""
     return len(word) > 2 and word not in LISTS["no_names"] and not frequency(word)
 
 
 def commonness(word: str) -> float:
-    """How common a word of English is, in halves on the scale of `frequency` (0 to 8); -1 for what is no word."""
+    """How common a word of English is, in steps of 0.5 on the scale of `frequency` (0 to 8); -1 if it is no word."""
     return int(2 * frequency(word)) / 2 if word.isalpha() else -1.0
 
 
@@ -89,7 +89,7 @@ def _census(name: str, most: int | None = None) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def popular() -> frozenset[str]:
-    """The 800 commonest first names of women and of men in that census."""
+    """The 800 commonest first names of women and of men in `census`."""
     return _census("female.first", 800) | _census("male.first", 800)
 
 
@@ -128,7 +128,7 @@ def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
 
 @lru_cache(maxsize=10_000)
 def lists_of(word: str) -> str:
-    """What lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
+    """Which lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
     parts, (first, last), world = {word, *_SPLIT.split(word)}, census(), _worldwide()
     listed = {"F": (first, world[0]), "L": (last, world[1]), "P": (world[2],)}
     return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
@@ -166,7 +166,7 @@ def names(text: str) -> Iterable[Span]:
 
 
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
-    """Whether a row at the beginning of a sentence is what the sentence is about, and not an order: "Meet Ann"."""
+    """Whether a run at the beginning of a sentence is its subject, and not part of an order: "Meet Ann"."""
     first, owns = normalise_word(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
     if owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first):
         return True
@@ -209,7 +209,7 @@ def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[lis
 
 
 def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -> bool:
-    """Whether a word such as "June" is a first name and the last word behind it a surname that is no common word."""
+    """Whether a word such as "June" is a first name, and the run's last word a surname that isn't a common word."""
     first, last = census()
     end = normalise_word(text, run[-1])
     surname = end in last and end not in _NO_NAMES and frequency(end) < 4.0
@@ -217,7 +217,7 @@ def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -
 
 
 def _small_names(text: str) -> Iterator[Span]:
-    """Names in small letters behind words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
+    """Names in lower case after words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
     first, last = census()
     for match in _SMALL_NAME.finditer(text):
         cue, one, two = match["cue"].lower(), match["first"], match["last"]

@@ -1,4 +1,4 @@
-"""Files of a run folder: values as JSON, and errors of the disk said plainly."""
+"""Files of a run folder: values as JSON, and disk errors in plain words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdg.envs.files import read_file
 from sdg.errors import SDGError
 
 MAX_JSON_BYTES = 1 << 26
-"""Largest JSON file: what is built of it may take 26 times its size."""
+"""Largest JSON file: objects built from it may take 26 times its size."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -44,7 +44,7 @@ def explain(error: OSError, path: Path) -> RunError:
 
 @contextlib.contextmanager
 def explaining(path: Path) -> Iterator[None]:
-    """What a user can do about an error of the operating system that comes of writing a file, as a RunError."""
+    """Turn an operating-system error while writing a file into a RunError that says what a user can do."""
     try:
         yield
     except OSError as error:

@@ -22,13 +22,13 @@ SCHEMA = 1
 """Version of a run folder's files; one with another number is refused rather than misread."""
 
 OTHERS = ("banned.json", "metrics.jsonl", "spent.json", "transcript.jsonl")
-"""Files of a run folder that are no artefacts or journals of ours."""
+"""Files of a run folder that are neither artefacts nor journals."""
 
 LARGE_BYTES = 1 << 20
 """A transcript that has grown larger is compressed when its run ends."""
 
 MAY_CHANGE = ("budget",)
-"""Top-level config keys that may differ when a run goes on: a run that stopped at its budget needs more of it."""
+"""Top-level config keys that may differ in a resumed run: one that stopped at its budget needs a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class RunSettings:
 class RunFolder:
     """A run folder that this process holds. Use as a context manager, or call `close`.
 
-    `notices` says what was mended on the way in (a torn line, a dead holder, other versions); who talks to the user
-    shows it.
+    `notices` says what was repaired on opening (a torn line, a dead holder, other versions); the caller shows it to the
+    user.
     """
 
     def __init__(self, path: Path, lock: Lock, notices: Sequence[str] = ()) -> None:
@@ -114,7 +114,7 @@ class RunFolder:
         return read_artefact(self.path / name) if (self.path / name).exists() else None
 
     def close(self) -> None:
-        """Close what is open and give the folder back."""
+        """Close what is open and release the folder."""
         opened: list[Journal | Metrics] = [
             *self._journals.values(),
             *([self.metrics] if "metrics" in vars(self) else []),
@@ -165,7 +165,7 @@ def set_aside(path: Path) -> Path | None:
 
 
 def read_artefact(path: Path) -> dict[str, Any]:
-    """A JSON object with our schema version. Raises `RunFolderError` when it is missing, broken or of another one."""
+    """A JSON object with our schema version. Raises `RunFolderError` when it is missing, broken or of another."""
     value = read_json(path)
     if not isinstance(value, dict):
         raise RunFolderError(f"{path} holds no JSON object. Restore it from a copy, or start a new run folder.")
@@ -190,7 +190,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 
 def _refuse_links(path: Path) -> None:
-    """Nothing in a run folder leads out of it or is waited for: the folder may come from anybody."""
+    """Refuse entries that lead out of the folder or block a reader: the folder may come from anybody."""
     with explaining(path):
         found = next(strangers_below(path), None)
     if found is not None:
@@ -198,7 +198,7 @@ def _refuse_links(path: Path) -> None:
 
 
 def _refuse_strangers(path: Path) -> None:
-    """A folder with files that no run wrote is someone's: don't write among them."""
+    """Refuse a folder with files that no run wrote: they are somebody else's."""
     if not path.is_dir():
         raise RunFolderError(f"{path} is a file. Name a folder for the run.")
     names = sorted(entry.name for entry in path.iterdir())
@@ -208,7 +208,7 @@ def _refuse_strangers(path: Path) -> None:
 
 
 def _torn(path: Path) -> list[str]:
-    """What is said of files that a finished stage left and that this command may not read: they are damaged."""
+    """Notices of damaged files that a finished stage left and that this command might not read otherwise."""
     notices = []
     for read, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
         for entry in sorted(each for each in path.glob(names) if each.name not in OTHERS):

@@ -21,11 +21,11 @@ KEY = "unit"
 """The field that names the unit of work a row is the result of."""
 
 CHECKSUM = "crc32"
-"""The field that a row in a file has more: a flipped bit makes it no row."""
+"""The extra field of a row in a file; with a flipped bit it isn't a row."""
 
 
 def _parse(text: bytes) -> Row | None:
-    """A row, or None for whatever is none."""
+    """A row, or None for anything else."""
     with contextlib.suppress(ValueError, RecursionError, TypeError, AttributeError, KeyError):
         row: Row = json.loads(text)
         checksum = row.pop(CHECKSUM, None)
@@ -39,7 +39,7 @@ def _checksum(row: Row) -> int:
 
 
 def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
-    """The rows by unit, how many bytes they take, and what is said of a torn last line (None where there is none)."""
+    """The rows by unit, how many bytes they take, and the notice of a torn last line (None without one)."""
     try:
         lines = read_file(path).split(b"\n")
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
                 "so this was no interrupted run: restore the file from a copy, or delete that line to have its unit "
                 "done again."
             )
-        elif text.strip() or (text and number == len(lines)):  # a row would be appended to blanks, too
+        elif text.strip() or (text and number == len(lines)):  # blanks too: a row would be appended to them
             torn = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
             return rows, end, torn
         end += len(text) + 1
@@ -72,7 +72,7 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
 
 
 def read_journal(path: Path) -> list[Row]:
-    """The rows of a journal that someone may still be writing; a torn last line is left out, and left alone.
+    """The rows of a journal that someone may still be writing; a torn last line is skipped, not removed.
 
     Raises `RunFolderError` when a line before the last isn't a row.
     """
@@ -80,7 +80,7 @@ def read_journal(path: Path) -> list[Row]:
 
 
 def torn_line(path: Path) -> str | None:
-    """What is said of a journal's torn last line, None where there is none. Raises as `read_journal` does."""
+    """The notice of a journal's torn last line, None without one. Raises as `read_journal` does."""
     return _read(path)[2]
 
 
@@ -101,7 +101,7 @@ class Journal:
             sync_folder(path.parent)
 
     def append(self, row: Mapping[str, Any]) -> Row:
-        """Record a finished unit, durably before this returns; gives back the row as a reader will see it.
+        """Record a finished unit, durably before this returns; returns the row as a reader will see it.
 
         Raises `ValueError` when the row names no unit or one that is recorded, `RunError` when it can't be written or
         is longer than a line may be.

@@ -15,12 +15,12 @@ from sdg.skills.strict_json import decode, loads
 from sdg.storage.files import RunFolderError, atomic_write, explaining, line
 
 MAX_BYTES = 1 << 16
-"""Longest lock file that is believed."""
+"""Largest lock file that is trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process on a machine. `birth` tells it from a later one with the same number."""
+    """A process on a machine. `birth` tells it from a later process with the same number."""
 
     pid: int
     host: str
@@ -60,7 +60,7 @@ def is_alive(holder: Holder) -> bool:
 
 
 class Lock:
-    """`run.lock`, which says who holds a folder. Taken over when its holder is dead; `taken_from` then names it."""
+    """`run.lock`, which says who holds a folder. It is taken over from a dead holder, whom `taken_from` names."""
 
     def __init__(self, path: Path) -> None:
         """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
@@ -68,8 +68,8 @@ class Lock:
         with explaining(path.parent):
             folder = os.open(path.parent, os.O_RDONLY)
         try:
-            # Two processes don't look at a stale lock at once; the kernel drops this one with its process. Some network
-            # file systems don't lock: then the window stays a small one.
+            # So no two processes examine a stale lock at once; the kernel drops this lock with its process. On network
+            # file systems that don't lock, a small window remains.
             with contextlib.suppress(OSError):
                 fcntl.flock(folder, fcntl.LOCK_EX)
             self.taken_from = read_holder(path)
@@ -83,13 +83,13 @@ class Lock:
             os.close(folder)
 
     def release(self) -> None:
-        """Give the folder back, if it is still ours."""
+        """Release the folder, if it is still ours."""
         if read_holder(self.path) == self._me:
             self.path.unlink(missing_ok=True)
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Who holds a lock file; None without one, and for one that says nothing (its writer was cut off)."""
+    """The holder that a lock file names; None without one, and for an unreadable one (its writer was cut off)."""
     try:
         return decode(Holder, loads(read_file(path, most=MAX_BYTES)))
     except (OSError, ValueError):

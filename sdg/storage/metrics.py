@@ -23,7 +23,7 @@ STEP = "environment_steps"
 
 
 class Metrics:
-    """Rows of a unit's learning curve. They are lost with their unit, which begins its curve again."""
+    """Rows of a unit's learning curve. An interrupted unit loses them and begins its curve again."""
 
     def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
         self.path, self._unit = folder / "metrics.jsonl", ""
@@ -34,7 +34,7 @@ class Metrics:
         self._events: FileIO | None = None
 
     def begin(self, unit: str) -> None:
-        """Rows that follow belong to this unit; what an interrupted attempt at it left is dropped."""
+        """Begin the rows of this unit; what an interrupted attempt at it left is dropped."""
         self.close()
         self._unit, rows = unit, read_metrics(self.path)
         kept = [row for row in rows if row.get("unit") != unit]
@@ -108,7 +108,7 @@ def file_name(text: str) -> str:
 
 
 def _at_new_line(path: Path) -> FileIO:
-    """The file, open to append. Where a kill left it within a line, that line is ended: the next has its own."""
+    """The file, open to append. If a kill left it within a line, that line is ended, so that the next has its own."""
     file = FileIO(open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
     if file.seek(0, os.SEEK_END) and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
         file.write(b"\n")

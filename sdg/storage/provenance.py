@@ -31,7 +31,7 @@ def _required() -> list[str]:
 
 
 def machine() -> dict[str, str | int]:
-    """What the run ran on, as far as it bears on times."""
+    """The run's machine, as far as it affects times."""
     return {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count() or 0}
 
 

@@ -1,1 +1,1 @@
-"""A page on this machine for people who would rather look: `sdg app`."""
+"""A local web page for people who would rather look than type: `sdg app`."""

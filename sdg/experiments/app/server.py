@@ -1,7 +1,7 @@
-"""The playground: a page that instructs the robot, makes a skill of a check, and browses a library and a run.
+"""The playground: a page that instructs the robot, makes a skill from a check, and browses a library and a run.
 
-The server is the standard library's, on loopback unless asked. It answers pages of its own address alone, so that no
-other site in the same browser can use it. One robot works at a time.
+The server is the standard library's and listens on loopback by default. It answers only pages from its own address, so
+that no other site in the same browser can use it. One robot works at a time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HEADERS = {
 
 
 class Playground:
-    """What the page can ask: each method takes and gives plain values. Raises our errors, whose messages are shown."""
+    """The page's requests: each method takes and returns plain values. Raises our errors, whose messages are shown."""
 
     def __init__(self, library: Path, run: Path | None = None) -> None:
         self.place, self.run, self._turn = library, run, threading.Lock()
@@ -78,7 +78,7 @@ class Playground:
         }
 
     def look(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """A level before anything was done: its own instruction, and a picture of all that is in it."""
+        """A level before any action: its own instruction, and a picture of all that is in it."""
         world = domain(DEFAULT).open(str(asked["level"]))
         world.reset(int(asked["seed"]))
         return {"instruction": world.mission, "picture": _address("image/png", png(world.render()))}
@@ -93,7 +93,7 @@ class Playground:
         return row | {"calls": calls, "film": _picture(played)}
 
     def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin to make a skill of a check; `curve` tells how far it is. Raises UserError while another one learns."""
+        """Begin to learn a skill from a check; `curve` reports progress. Raises UserError while another one learns."""
         found: dict[str, Any] = {"points": [], "done": False}
 
         def work() -> None:
@@ -112,7 +112,7 @@ class Playground:
         return self._learned
 
     def curve(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The points of the skill that is learned, and what came of it."""
+        """The learning curve of the skill being learned, and the result."""
         return self._learned
 
 
@@ -142,7 +142,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
             self._answer(200, json.dumps(said).encode(), "application/json")
 
         def _is_ours(self) -> bool:
-            """Whether our own page asks, by this machine's name: another site's name may lead here, too."""
+            """Whether our own page asks, by this machine's name, because another site's name may lead here too."""
             asked = str(self.headers.get("Host"))
             local = host not in LOOPBACK or asked.rpartition(":")[0] in LOOPBACK
             return local and self.headers.get("Origin") == f"http://{asked}"
@@ -156,7 +156,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
             self.wfile.write(body)
 
         def log_message(self, *about: Any) -> None:
-            """Nothing: the page says what happens."""
+            """Log nothing: the page shows what happens."""
 
     return ThreadingHTTPServer((host, port), Handler)
 

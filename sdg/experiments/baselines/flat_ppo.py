@@ -31,7 +31,7 @@ class FlatVecEnv(ArraysVecEnv):
         self.ended = 0
 
     def reset(self) -> np.ndarray:
-        """Begin the next layouts of the bank everywhere."""
+        """Begin the bank's next layouts in all rows."""
         views, _ = self.engine.reset()
         return pack_observations(views, self._missions[self.engine.state.layout])
 

@@ -48,7 +48,7 @@ class PaperFeatures(BaseFeaturesExtractor):
         self.trunk = PaperTrunk(shape.width, shape.words)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """The features of SB3's floats of the observed bytes; a text that many rows share is read once."""
+        """Features of the observed bytes, which SB3 passes as floats; a text that many rows share is read once."""
         values = observations.long()
         distinct, place = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
         lengths = self.lengths[distinct]
@@ -83,7 +83,7 @@ def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
 
 
 class PaperVecEnv(SB3Rows):
-    """The same practice as the default policy's, seen otherwise."""
+    """The default policy's practice with the paper's observations."""
 
     def __init__(self, practice: PaperPractice, *, side_effect_cost: float = 0.0) -> None:
         super().__init__(PracticeVecEnv(practice, side_effect_cost=side_effect_cost), SPACE)
@@ -117,7 +117,7 @@ class PaperLearner:
             seed=seed,
             device="cpu",
         )
-        self.ppo.set_logger(Logger(None, []))  # its own makes a folder, and workers may write nothing
+        self.ppo.set_logger(Logger(None, []))  # the default one makes a folder, but workers may write nothing
         if init_policy is not None:
             with torch.no_grad():
                 for name, parameter in self._parameters():
@@ -164,7 +164,7 @@ class _PaperModel:
         return PaperLearner(env, practice.texts, chosen, seed=seed, shape=shape, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
-        """The policy that arrays of this model are of."""
+        """The policy with these arrays of this model."""
         return PaperPolicy(weights)
 
 

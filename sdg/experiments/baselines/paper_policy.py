@@ -39,7 +39,7 @@ class FiLM(nn.Module):
 
 
 class PaperTrunk(nn.Module):
-    """What a view and a text are to the paper's model: `width` channels of convolutions, `words` units of a text."""
+    """The paper's model up to its features: `width` channels of convolutions, `words` units for the text."""
 
     def __init__(self, width: int, words: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class PaperTrunk(nn.Module):
         return last
 
     def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-        """Features f32 (n, width) of packed views i64 (n, 49) and texts that were read, f32 (n, words)."""
+        """Features f32 (n, width) of packed views i64 (n, 49) and texts encoded by `read`, f32 (n, words)."""
         x = _TRIPLES[views].view(-1, VIEW, VIEW, 3).permute(0, 3, 1, 2)
         x = self.pool(torch.relu(self.conv1(x)))
         x = self.pool(torch.relu(self.conv2(x)))
@@ -66,7 +66,7 @@ class PaperTrunk(nn.Module):
 
 
 class PaperNetwork(PaperTrunk):
-    """The trunk with what makes an action of its features: the modules whose arrays a policy is made of."""
+    """The trunk and the head that turns its features into an action: the modules whose arrays make up a policy."""
 
     def __init__(self, width: int, words: int) -> None:
         super().__init__(width, words)

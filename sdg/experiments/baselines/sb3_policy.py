@@ -1,7 +1,7 @@
 """A policy that stable-baselines3 learned on a level (`sdg.sb3_env`), as a skill: what it observes, without torch.
 
-An observation is the map that the robot remembers, with the first thing that the mission names marked, and the mission
-as numbers of words. A skill's mission is made of its argument: MISSION holds its words, SLOT where the argument goes.
+An observation is the robot's remembered map, in which the first thing that the mission names is marked, and the mission
+as word numbers. A skill's mission is built from its argument: MISSION holds the words, and SLOT for the argument.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sdg.skills.policy.network import MLPPolicy, Policy
 
 MAP, MISSION = "map", "mission"
 LONGEST = 48
-"""Words of a mission that are observed; BossLevel's have up to some forty."""
+"""Observed words of a mission; BossLevel's missions have up to about forty."""
 SLOT = -1
 
 
 def words_of(mission: str) -> np.ndarray:
-    """A mission as numbers of words i64 (LONGEST,), filled up with 0."""
+    """A mission as word numbers i64 (LONGEST,), padded with 0."""
     found = np.zeros(LONGEST, np.int64)
     numbers = numbers_of(mission)[:LONGEST]
     found[: len(numbers)] = numbers
@@ -70,7 +70,7 @@ class _SB3Policy:
         raise ValueError("the learner sb3-policy plays what stable-baselines3 learned on sdg.sb3_env; use sb3 to learn")
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
-        """The policy that stored arrays are of. Raises ValueError where they are none."""
+        """The policy with these stored arrays. Raises ValueError if they make no policy."""
         if MISSION not in weights:
             raise ValueError(f"the policy has no array {MISSION!r} with the words of its mission")
         layers = {name: array for name, array in weights.items() if name != MISSION}

@@ -1,6 +1,6 @@
 """Skills that act within a room by breadth-first search, one for each kind of subgoal: replacements for learned ones.
 
-They see what learned ones see (things within seven cells, unexplored doors, unseen cells) and check what theirs check.
+They see what learned skills see (things within seven cells, unexplored doors, unseen cells) and have the same checks.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def kind_at(memory: Memory, x: int, y: int) -> int:
 
 
 def may_walk(memory: Memory, x: int, y: int) -> bool:
-    """Whether a cell may be free. There is nothing beyond the map: a search for a way has to come to an end."""
+    """Whether a cell may be free. Cells beyond the map never are, because a search for a path has to end."""
     if not (0 <= x < MAX_SIZE and 0 <= y < MAX_SIZE):
         return False
     return kind_at(memory, x, y) == UNSEEN or bool(is_passable(memory.cells[0, x, y]))
 
 
 def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> int | None:
-    """First action of a shortest way to a wanted pose (x, y, heading); -1 when it is so now, None without a way."""
+    """First action of a shortest path to a wanted pose (x, y, heading); -1 if it is reached, None without a path."""
     start: State = (int(memory.pose[0, 0]), int(memory.pose[0, 1]), int(memory.pose[0, 2]))
     queue, seen = deque([(start, -1)]), {start}
     while queue:
@@ -111,7 +111,7 @@ def unseen_cells(memory: Memory) -> Cells:
 
 @dataclass(frozen=True)
 class RoomPolicy:
-    """Plays one kind of subgoal; in a share `noise` of its steps it does anything."""
+    """Plays one kind of subgoal; a share `noise` of its actions is random."""
 
     kind: str
     noise: float
@@ -211,6 +211,6 @@ class RoomSkill:
 
 
 def room_skills(noise: float = 0.0, **renamed: str) -> dict[str, RoomSkill]:
-    """A skill for each of KINDS, by its name there or by the one that `renamed` gives its kind."""
+    """A skill for each of KINDS, under its name there or the one that `renamed` gives to its kind."""
     names = KINDS | renamed
     return {name: RoomSkill(name, kind, noise) for kind, name in names.items()}

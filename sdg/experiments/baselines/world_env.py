@@ -1,7 +1,7 @@
 """A level of a world as one gymnasium environment, for flat learners: what skills are compared with.
 
-The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv` is any world's; `WorldEnv` says beside
-what is seen where the body and the thing are, so that hindsight (HER) can relabel it.
+The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv` works for any world; `WorldEnv` also
+observes where the body and the thing are, so that hindsight (HER) can relabel goals.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ Goals = Callable[[Any, str], tuple[np.ndarray, np.ndarray]]
 
 
 def ant_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the ant is, and the spot, f64 (2,) each."""
+    """Positions of the ant and of the spot, f64 (2,) each."""
     spot = next(spot for spot in world.perception().get_spots() if spot.name == named)
     return world.data.qpos[:2].copy(), np.array([spot.x, spot.y])
 
 
 def table_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where the two things of a pair are; of one thing, the fingertip and it, f64 (3,) each."""
+    """Positions of a pair's two things, or of the fingertip and a single thing, f64 (3,) each."""
     first, second = world.perception().numbers(named)
     places = world.places()
     return places[first], places[second]
 
 
 GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "table": (table_goals, 3, 0.08)}
-"""By world: what has to come together, how many numbers a place has, and how near, in metres."""
+"""By world: which places have to meet, their number of coordinates, and how near is enough, in metres."""
 TRIAL_STEPS = 12_000
 """Steps of a learner on each device, to choose one: more than SAC's 10,000 before its first update."""
 
 
 class MissionEnv(gym.Env[Any, Any]):
-    """One level; every episode is another of `count` training seeds, chosen by `seed`.
+    """One level; each episode takes a random one of `count` training seeds, by `seed`.
 
-    An observation is what policies of skills see, about the first thing that the mission names.
+    An observation is what skill policies see about the first thing that the mission names.
     """
 
     def __init__(self, world: Domain, level: str, *, count: int = 1000, seed: int = 0) -> None:
@@ -67,7 +67,7 @@ class MissionEnv(gym.Env[Any, Any]):
         return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take one action, as the body numbers them in the frame that was shown."""
+        """Take one action, numbered as in the frame of the last observation."""
         result = self.world.step(self.domain.inputs.actions_to_world(np.asarray(action)[None], self._frame)[0])
         seen, info = self._observation(), {"is_success": result.success}
         return seen, result.reward, result.terminated, result.truncated, info
@@ -79,7 +79,7 @@ class MissionEnv(gym.Env[Any, Any]):
 
 
 class WorldEnv(MissionEnv):
-    """The same with `achieved_goal` and `desired_goal`: where the body and the thing are, f64 (2,) or (3,), metres."""
+    """Adds `achieved_goal` and `desired_goal`: where the body and the thing are, f64 (2,) or (3,), metres."""
 
     def __init__(self, world: str, level: str, *, count: int = 1000, seed: int = 0) -> None:
         super().__init__(domain(world), level, count=count, seed=seed)
@@ -141,7 +141,7 @@ def faster_device(make: Callable[..., Any]) -> str:
 
 
 def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: int) -> int:
-    """How many of so many unseen episodes a flat policy solves, actions drawn."""
+    """How many of `episodes` unseen episodes a flat policy solves, actions sampled."""
     env, solved = WorldEnv(world, level), 0
     for chosen in seeds("evaluation", count=episodes, seed=seed, level=level):
         seen, done, info = env.reset(options={"seed": chosen})[0], False, {"is_success": False}

@@ -8,7 +8,7 @@ from typing import Any
 from sdg.envs.registry import Registry
 
 Benchmark = Callable[..., Iterable[Mapping[str, Any]]]
-"""Gives rows; its keyword arguments, annotated as typer reads them, are the command's options."""
+"""A function that returns rows; its keyword arguments, annotated for typer, are the command's options."""
 
 _HERE = __name__
 

@@ -5,18 +5,18 @@
 | agent | what is different |
 |---|---|
 | sdg | nothing: the shipped skills, or those of `--library` |
-| scripted | skills that nobody learned: shortest paths on the robot's own map, the ceiling of any learning |
+| scripted | hand-written skills: shortest paths on the robot's own map, an upper bound for learning |
 | random-skills, random:SKILL | random weights in the skills, in this one alone |
-| sdg-repeats | without the rule that of the actions drawn the one taken least often is taken |
+| sdg-repeats | without the rule to take, of the sampled actions, the one taken least often |
 | no-rehearsals, round-1 | a library without the last round of practice, without the last two |
 | paper-choices | API names and k-means alone, confirmed subgoals, restored starts, the paper's perception and model |
 | primitives | the hand-written planner over primitive actions |
-| ppo-flat | a policy a level, the paper's model on view and mission, as many steps as the skills had |
+| ppo-flat | one policy per level: the paper's model on view and mission, for as many steps as the skills had |
 | random, random-masked, bot | each action; each that changes something; minigrid's bot, which sees the hidden state |
 
-Libraries of other settings and flat policies are trained once into `--out` (`--config` says from what). What is there
-is neither trained nor played again, so that rows can be made in pieces. BossLevel-unlocking holds the missions that
-SynthSeq hasn't under the same seed. Seeds used in development (`sdg/experiments/seeds.toml`) are refused
+Libraries with other settings and flat policies are trained once, into `--out`; `--config` names what from. What `--out`
+holds is neither trained nor played again, so that rows can be made in pieces. BossLevel-unlocking holds the missions
+that SynthSeq doesn't have under the same seed. Seeds used in development (`sdg/experiments/seeds.toml`) are refused
 without `--allow-dev-seeds`.
 """
 
@@ -50,7 +50,7 @@ from sdg.storage import RunFolder, read_artefact
 Row = dict[str, Any]
 
 UNLOCKING = "BossLevel-unlocking"
-"""Missions that BossLevel alone has: something that they speak of lies behind a locked door."""
+"""Missions that only BossLevel has, because they mention something behind a locked door."""
 
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "no-rehearsals": ("induce.rounds=2",),
@@ -91,7 +91,7 @@ def rows(
     processes: options.Processes = 0,
     out: options.Out = None,
 ) -> list[Row]:
-    """A row for each level and agent. Raises UserError for agents, levels, seeds or a library that can't be had."""
+    """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
     told, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {REPLACED}SKILL")
@@ -106,7 +106,7 @@ def rows(
     for name in agents:
         recipe, cost = _recipe(name, base, folder=folder, config=config, levels=trained_on, steps=steps)
         for kind, asked in sets.items():
-            # One folder for all agents, so that the bot plays once; what a name stands for is part of it.
+            # One folder for all agents, so that the bot plays once; names hold a digest of what they stand for.
             table = compare([recipe], asked, folder=folder / (kind or "episodes"), config={}, processes=processes)
             mine = [row for row in table if row.agent == recipe.agent]
             found += [_row(name, row, level=kind or row.level, told=told, cost=cost) for row in mine]
@@ -116,7 +116,7 @@ def rows(
 def _recipe(
     name: str, base: PlannerRecipe, *, folder: Path, config: str, levels: Sequence[str], steps: int
 ) -> tuple[Recipe, Row]:
-    """Who plays a row, trained where that is needed, and what the row's training cost."""
+    """The agent of a row, trained if necessary, and what the row's training cost."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
         played = replace(base, agent=_with_digest(name, library_checksum(library)), library=library)
@@ -140,7 +140,7 @@ def _with_digest(name: str, checksum: str) -> str:
 
 
 def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Path:
-    """The library of a config with other settings, in a run folder of its own that goes on where it was stopped."""
+    """Train the library of a config with other settings, in its own run folder; an interrupted run is resumed."""
     settings = load(find_config(config), overlay=overlay)
     if not (place / LIBRARY / "library.json").is_file():
         progress().note(f"training {place.name}: {', '.join(overlay)}")
@@ -150,7 +150,7 @@ def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Pat
 
 
 def _cost_of(library: Path) -> Row:
-    """Environment steps as the library tells them, processor seconds from the results of the run that it is of."""
+    """Environment steps from the library's provenance, processor seconds from the results of the run that made it."""
     spent = load_library(library).provenance.get(ACCOUNTS, {})
     results = library.parent / "results.json"
     clocked = read_artefact(results).get(ACCOUNTS, {}) if results.is_file() else {}
@@ -158,8 +158,8 @@ def _cost_of(library: Path) -> Row:
 
 
 def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
-    """Seeds under which BossLevel has a mission that SynthSeq hasn't: that generator won't speak of what lies behind a
-    locked door. Raises UserError for more than the user's seed has."""
+    """Seeds under which BossLevel has a mission that SynthSeq doesn't have, because SynthSeq never mentions what lies
+    behind a locked door. Raises UserError for more than the user's seed has."""
     found: list[int] = []
     for first in range(0, STRIDE, AT_ONCE):
         drawn = seeds("evaluation", count=first + AT_ONCE, seed=seed, level=UNLOCKING)[first:]
@@ -171,7 +171,7 @@ def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
 
 
 AT_ONCE = 500
-"""Layouts that are looked through before they are counted; about one in twenty counts."""
+"""Layouts that are generated and examined at a time; about one in twenty counts."""
 
 
 def _row(name: str, row: Summary, *, level: str, told: str, cost: Row) -> Row:

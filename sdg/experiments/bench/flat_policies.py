@@ -1,4 +1,4 @@
-"""Flat PPO policies in a folder: trained, a level at a time, and found again."""
+"""Flat PPO policies in a folder: trained level by level, and loaded again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FlatJob:
 
 
 def train_level(job: FlatJob) -> dict[str, Any]:
-    """Train, store the weights, and tell of it: a row for the journal."""
+    """Train, store the weights and return a row for the journal."""
     from sdg.envs.babyai.engine.bank import LevelBank
     from sdg.experiments.baselines.flat_ppo import train_flat
     from sdg.experiments.baselines.paper_model import PaperShape
@@ -55,15 +55,15 @@ def train_level(job: FlatJob) -> dict[str, Any]:
 
 
 def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
-    """The flat policies of these levels in a folder, with an even share of `steps` each; all environment steps.
+    """Train the flat policies of these levels, each with an even share of `steps`; returns all environment steps.
 
-    A level that is there isn't trained again.
+    A level with a policy isn't trained again.
     """
     each = steps // len(PAPER_LEVELS)
     settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
     jobs = [FlatJob(folder, level, each, LAYOUTS) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
-        # These jobs alone write, their policies and banks of layouts: they run no generated code.
+        # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         places = (folder, cache_folder(), Path(tempfile.gettempdir()))
         workers = Workers(cores(), writes=places)
         trained = run_missing_jobs(

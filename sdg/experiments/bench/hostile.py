@@ -3,10 +3,10 @@
     sdg bench hostile FILE.json [--world WORLD.json] [--wrong] [--json]     one row a snippet
 
 A row has name, kind, budget (steps: 20,000 for a check and 400,000 for a program, as in a run), outcome (ok, reject,
-error, timeout), seconds, work_seconds (the snippet's own processor time), effects (side effects: the promise is none),
-worker (well, killed because it was late, crashed), message and calls. Where a snippet says what to expect, the row
-also has `expected`, and whether the outcome `differs`. The exit status is 1 if a worker had to be killed or crashed, or
-if a side effect was seen.
+error, timeout), seconds, work_seconds (the snippet's own processor time), effects (side effects; there should be none),
+worker (well, killed because it was late, crashed), message and calls. If a snippet says what to expect, the row also
+has `expected`, and `differs` says whether the outcome differs. The exit status is 1 if a worker had to be killed or
+crashed, or if a side effect was seen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sdg.sandbox.process.pool import Lost, Patience, Pool
 
 MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.2
-"""Processor time that a check may take; a program may take as many times more as its budget is larger."""
+"""Processor time that a check may take; a program's limit grows in proportion to its budget."""
 MEMORY_BYTES = 512 * MEGABYTE
 DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
 
@@ -40,7 +40,7 @@ def rows(
     world: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON data of the world they run in")] = None,
     wrong: Annotated[bool, typer.Option("--wrong", help="only rows that are not as expected")] = False,
 ) -> Iterator[Mapping[str, Any]]:
-    """A row a snippet. Raises CheckFailed at the end where a worker had to be killed or a side effect was seen."""
+    """A row per snippet. Raises CheckFailed at the end if a worker had to be killed or a side effect was seen."""
     try:
         snippets, data = read_json(corpus), world_of(corpus, world)
         listed = type(snippets) is list and all(
@@ -67,8 +67,8 @@ def run_corpus(
     budgets: Mapping[str, int] = BUDGETS,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Iterator[dict[str, Any]]:
-    """One row a snippet, in order. Checks run one after another in one worker and programs in another, each replaced
-    when it is lost; `timeout_seconds` are processor time of a check, `budgets` steps by api."""
+    """One row per snippet, in order. Checks run one after another in one worker, programs in another; a lost worker is
+    replaced. `timeout_seconds` is a check's processor time, `budgets` are steps by api."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         scratch = folder / "scratch"
@@ -97,7 +97,7 @@ def run_corpus(
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Inside the worker: what came of one snippet."""
+    """Inside the worker: the outcome of one snippet."""
     try:
         return run_snippet(request)
     except Exception as error:
@@ -127,13 +127,13 @@ def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: lis
 
 
 def expected_of(snippet: Mapping[str, Any]) -> Any:
-    """The outcome that a snippet should have on this Python: `expect`, or `expect_from[version]` from that one on."""
+    """The expected outcome of a snippet on this Python: `expect`, or `expect_from[version]` from that version on."""
     later = {tuple(map(int, name.split("."))): told for name, told in snippet.get("expect_from", {}).items()}
     return next((later[name] for name in sorted(later, reverse=True) if sys.version_info >= name), snippet["expect"])
 
 
 def _traces(scratch: Path) -> list[str]:
-    """What changed in the folder that snippets are lured to."""
+    """What changed in the folder that is the bait for snippets."""
     found = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
     if (scratch / "marker.txt").read_text(encoding="utf-8") != SECRET:
         found.append("file marker.txt changed")

@@ -29,14 +29,14 @@ _OWN_EVENTS = frozenset(
     {("open", "<unknown>"), ("open", "<generated>"), ("time.sleep", str(BEAT_SECONDS))}
     | {("object.__getattr__", name) for name in ("tb_frame", "f_code")}
 )
-"""What the guard and its worker ask for themselves: line numbers of errors, the parser's search for the text of a wrong
-line, and (from Python 3.13 on) the sleep between two signs of life."""
+"""Events that the guard and its worker cause themselves: line numbers of errors, the parser's search for the text of a
+wrong line, and (from Python 3.13 on) the sleep between two signs of life."""
 _WORDS = frozenset({"thing", "name", "steps"})
 """Keywords under which a skill's one argument is understood."""
 BUDGETS = {"check": BUDGET_STEPS, "program": DeductionSettings().budget}
 """Steps of one run, by api: those of a check and of a program in a run."""
 SECRET = "MARKER-9f31"
-"""What the scratch folder and the environment hide; a snippet that tells it has read one of them."""
+"""The secret in the scratch folder and the environment; a snippet that reveals it has read one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Thing:
 
 
 class TooManyCalls(BaseException):
-    """A program called more skills than it may; nothing that it catches."""
+    """A program called more skills than it may; programs can't catch this."""
 
 
 class World:
@@ -126,7 +126,7 @@ class World:
 
 @cache
 def guards(skills: tuple[tuple[str, int, int], ...], budget: int | None = None) -> dict[str, Guard]:
-    """The guard for checks and the one for programs, with their budgets of BUDGETS or another one."""
+    """The guard for checks and the one for programs, with the budgets in BUDGETS or with `budget`."""
     blank = World.__new__(World).perception()
     actions = {name: Signature(name, least, most, returns=NUMBER, keywords=_WORDS) for name, least, most in skills}
     return {
@@ -144,7 +144,7 @@ def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None =
 
 
 class _Watch:
-    """Sees what the interpreter is asked for while a snippet runs: files, imports, sockets, processes."""
+    """Records what the interpreter is asked for while a snippet runs: files, imports, sockets, processes."""
 
     def __init__(self) -> None:
         self.events: list[str] | None = None

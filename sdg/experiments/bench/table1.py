@@ -3,9 +3,9 @@
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
     sdg bench table1 --levels all19 --agents sdg,random,bot      the 19 levels that the BabyAI paper published
 
-`--agents ppo-flat` adds policies of `sdg bench evidence` (`--flat`), `--agents chat` the model that names
-one action a turn; it asks once a step, which with a real model costs.
-The folder `--out` keeps every episode (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
+`--agents ppo-flat` adds the policies of `sdg bench evidence` (`--flat`), `--agents chat` a model that names one action
+a turn; that is a question per step, which is expensive with a real model. The folder `--out` keeps every episode
+(`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def rows(
     with_library = bool(set(agents) - NEED_NO_LIBRARY)
     planner = PlannerSettings(library, llm, base_url, deduction, with_library, budget)
     try:
-        recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is told before a missing library.
+        recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
         base = planner.recipe(folder)
         chosen = recipes(agents, base, flat=flat)
     except ValueError as error:

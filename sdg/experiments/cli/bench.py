@@ -15,14 +15,14 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="no progress on
 
 
 class Benchmarks(TyperGroup):
-    """The benchmarks that are shipped, and a user's own as `module:attribute`; each is imported when it is asked."""
+    """The shipped benchmarks, and a user's own as `module:attribute`; each is imported when it is called for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of what is shipped."""
+        """Names of the shipped ones."""
         return list(BENCHMARKS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a benchmark. Raises RegistryError for one that there isn't."""
+        """The command of a benchmark. Raises RegistryError for an unknown one."""
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         found = BENCHMARKS.get(cmd_name, needs=("__call__",))
         alone.command(cmd_name, help=about(found))(printing(found))
@@ -48,7 +48,7 @@ def printing(benchmark: Benchmark) -> Any:
 
 
 def about(benchmark: Benchmark) -> str:
-    """What its module says of it, or itself, as it is written."""
+    """The docstring of its module, or else its own, as written."""
     function = getattr(benchmark, "func", benchmark)
     text = inspect.getdoc(inspect.getmodule(function)) or inspect.getdoc(function) or ""
     return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.split("\n\n"))

@@ -24,7 +24,7 @@ def do_on_page(
     out: Path,
     as_json: bool,
 ) -> int:
-    """Do the task and print what became of it; 1 when it isn't done. Raises UserError for what can't be begun."""
+    """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
     from sdg.console import UserError, output
     from sdg.envs.registry import RegistryError
     from sdg.envs.ui.browser import NoBrowser

@@ -1,4 +1,4 @@
-"""Is this machine ready? Each check is a row: what was looked at, how it is, and what to do about it."""
+"""Is this machine ready? Each check is a row: what was checked, its state, and what to do about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def checks(*, runs: Path) -> Iterator[Row]:
-    """Every check in turn; one that can't even be made is bad and says why."""
+    """Every check in turn; a check that itself fails is bad and says why."""
     acts: list[tuple[str, Callable[[], tuple[str, str, str]]]] = [
         ("python", _python),
         ("packages", _packages),
@@ -110,7 +110,7 @@ def _levels() -> tuple[str, str, str]:
 
 
 def _torch() -> tuple[str, str, str]:
-    # Only whether it can be imported: the door to torch is the learner's.
+    # Only looks whether torch can be imported, because only the learner may import it.
     if util.find_spec("torch") is None or util.find_spec("stable_baselines3") is None:
         return BAD, "no", INSTALL
     versions = (f"{name} {metadata.version(name.replace('-', '_'))}" for name in ("torch", "stable-baselines3"))
@@ -131,7 +131,7 @@ def _cache_folder() -> Path:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or of those above it the first that is there."""
+    """The folder, or the nearest folder above it that exists."""
     return next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
 
 

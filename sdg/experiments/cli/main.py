@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
 
 Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
-"""How far to go: `solve` plays our own agent on unseen instructions, `run` the agents it is compared with, too."""
+"""How far to go: `solve` plays our own agent on unseen instructions, `run` also the agents it is compared with."""
 
 DEFAULT_CONFIG = "quickstart"
 BABYLANG = "model: babylang, a rule-based stand-in with a hand-written planner (not a language model)"
@@ -108,9 +108,9 @@ def solve(
         "solve.gif"
     ),
 ) -> None:
-    """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, one instruction of a level
-    (the first unseen one under --seed, the one of --layout, or your own words there) with a library that is there
-    already; no run folder is made."""
+    """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, solve one instruction of a
+    level (the first unseen one under --seed, the one of --layout, or your own words) with an existing library; no run
+    folder is made."""
     from sdg.experiments.cli.show import refuse_other_options, solve_one
     from sdg.llm.registry import is_rule_based
 
@@ -173,7 +173,7 @@ def show(
     failed: Annotated[bool, typer.Option("--failed", help="with a run: only what failed")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a level's instructions, or sum up a run and list its units; of an episode, write its trace as a GIF."""
+    """Show a level's instructions, or sum up a run and list its units; for an episode, write its trace as a GIF."""
     from sdg.console import output
     from sdg.experiments.cli import show as cli_show
 
@@ -275,7 +275,7 @@ for _command in (skills, sweep, merge, open_page):
 def bench(context: typer.Context) -> None:
     """Measure something on this machine; `sdg bench NAME --help` has a benchmark's options.
 
-    One of your own is named module:attribute.
+    Your own benchmark is named module:attribute.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -293,7 +293,7 @@ def _options(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command with one thread, a clean end on SIGTERM and one message for each failure; the exit code."""
+    """Run the command with one thread, a clean end on SIGTERM and one message per failure; returns the exit code."""
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
     signal.signal(signal.SIGTERM, _terminated)
@@ -302,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
-    """Asked to stop: unwind, so that locks are given back."""
+    """Asked to stop: unwind, so that locks are released."""
     sys.exit(128 + number)
 
 
@@ -318,7 +318,7 @@ def _llm_overlay(llm: str | None) -> list[str]:
 
 
 def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
-    """The config that is meant, and its run folder: what was named, or the config that the folder was begun with."""
+    """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
 
     kept = out / "config.yaml" if out is not None else None
@@ -328,7 +328,7 @@ def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: i
 
 
 def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
-    """Run the stages in the folder and print the last one's table; a whole run is summed up, too, and reported."""
+    """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
     from sdg.console import output, progress
     from sdg.experiments.config.assembly import expected_cost, settings_of
     from sdg.experiments.report.page import write

@@ -19,7 +19,7 @@ LOCAL = "local"
 
 @contextlib.contextmanager
 def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Iterator[None]:
-    """The workers at an address (`local` or `dask://HOST:PORT`) do what is asked inside; of a shard, its part alone.
+    """In this context, the workers at an address (`local` or `dask://HOST:PORT`) run all jobs, or only a shard's.
 
     Raises UserError for workers that aren't there and for a folder of another shard.
     """
@@ -100,7 +100,7 @@ def open_page(
     host: Annotated[str, typer.Option(help="address to listen on; others than loopback let others in")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free")] = 8765,
 ) -> None:
-    """Open a page on this machine: instruct the robot, make a skill of a check, browse a library and a run."""
+    """Open a page on this machine: instruct the robot, make a skill from a check, browse a library and a run."""
     from sdg.experiments.app.server import Playground, serve
     from sdg.experiments.results.comparison import find_library
 

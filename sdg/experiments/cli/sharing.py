@@ -1,4 +1,4 @@
-"""`sdg skills`: the skills of a library, and the library and episodes of a run in forms that others read."""
+"""`sdg skills`: the skills of a library, and the library and episodes of a run in formats that others read."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def skills(
     licence: Annotated[str, typer.Option(help="with --hub: licence, as the Hub names it")] = "apache-2.0",
     as_json: JsonOption = False,
 ) -> None:
-    """List the skills of a run or of a library folder; of the library that is shipped where none is named. With
-    export, write the library as a Hugging Face model folder or the run's episodes as a Minari dataset."""
+    """List the skills of a run or library folder, by default of the shipped library. With export, write the library as
+    a Hugging Face model folder or the run's episodes as a Minari dataset."""
     from sdg.console import output
     from sdg.experiments.cli import show as cli_show
     from sdg.skills.library.card import skill_rows

@@ -22,7 +22,7 @@ JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
 
 
 def instructions_of(level: str, *, split: str, count: int, seed: int, layout: int | None) -> Iterator[Row]:
-    """Instructions of a level under the user's seed; with `layout` that one, and what the robot perceives at its start.
+    """Instructions of a level under the user's seed; with `layout`, its own and what the robot perceives at its start.
 
     Raises UserError for an unknown level, split or seed.
     """
@@ -44,7 +44,7 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
 
 
 def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
-    """Every finished unit of a run, a line each; of one kind, or only those that failed."""
+    """Every finished unit of a run, a line each; only those of a `kind`, or that failed."""
     if kind and kind not in JOURNALS:
         raise UserError(f"there are no {kind} in a run; there are {', '.join(JOURNALS)}")
     for name, row in _rows(run):
@@ -55,7 +55,7 @@ def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
 
 
 def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
-    """What a run comes to, and the first units of each kind."""
+    """Print a run's summary and the first units of each kind."""
     from sdg.storage import read_artefact
 
     results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
@@ -70,7 +70,7 @@ def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> N
 
 
 def unit(run: Path, name: str) -> list[Row]:
-    """All that a run recorded under a unit's name, a row for each journal that has it. `UserError` when none does."""
+    """All that a run recorded under a unit's name, a row for each journal that has it. `UserError` if none does."""
     rows = list(_rows(run))
     found = [{"kind": kind, **row} for kind, row in rows if row["unit"] == name]
     if not found:
@@ -129,7 +129,7 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
 
 
 def skill(library: SkillLibrary, name: str) -> Row:
-    """One skill whole: its checks, members and figures. Raises UserError for a name that there isn't."""
+    """One skill whole: its checks, members and figures. Raises UserError for an unknown name."""
     found = {each.name: each for each in library.skills}
     if name not in found:
         close = difflib.get_close_matches(name, found, n=2) or list(found)
@@ -152,11 +152,11 @@ SHOWN = (
     *("level", "seed", "instruction", "library", "program", "calls", "outcome", "note", "cause", "error"),
     *("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "film"),
 )
-"""What is printed for people, the verdict near the end where it is read; as JSON there is all."""
+"""What is printed for people, with the verdict near the end, where it is read; JSON has everything."""
 
 
 def refuse_other_options(given: Mapping[str, object], *, why: str) -> None:
-    """Raises UserError when an option was given that means nothing here."""
+    """Raises UserError for a given option that means nothing here."""
     named = [name for name, value in given.items() if value not in (None, False)]
     if named:
         raise UserError(f"{' and '.join(named)} {why}")
@@ -173,9 +173,9 @@ def solve_one(
     film: Path,
     as_json: bool,
 ) -> None:
-    """Play one instruction, a level's own or words, in the world of a layout; print it and keep its film.
+    """Play one instruction, a level's own or the user's, in a layout's world; print the result, keep the film.
 
-    Without `layout` it is the first unseen one under the user's `seed`. Raises UserError when nothing could be tried.
+    Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
     """
     from sdg.deduction.program import ENTRY
     from sdg.envs.babyai.levels import level_name
@@ -205,7 +205,7 @@ def solve_one(
         if not as_json and row["calls"]:
             shown["calls"] = "\n".join(("", *row["calls"]))
         if not as_json and row["program"]:
-            # The program itself with its lines' numbers; of the helpers above it only how many lines they have.
+            # The program itself with line numbers; of the helpers above it, only the number of lines.
             source = row["program"].split("\n")
             begins = next((number for number, line in enumerate(source) if line.startswith(f"def {ENTRY}(")), 0)
             head = [f"     ({begins} lines of helpers; --json has all)"] if begins else []

@@ -31,12 +31,12 @@ from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures,
 from sdg.skills.library.store import load_library
 
 ROUNDS = 3
-"""How often programs are written over what is left of the composed skills."""
+"""How often programs are rewritten over the remaining composed skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to compose of, with which model; `layouts` for each program's verification, under `seed`."""
+    """What to compose from, with which model; `layouts` to verify each program on, under `seed`."""
 
     config: RunConfig
     source: Path
@@ -50,8 +50,8 @@ class Asked:
 def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iterator[dict[str, Any]]:
     """Compose skills and keep those that help; a row for each that was composed, and one for each that was refused.
 
-    What the folder has isn't asked or played again. Raises UserError for programs that don't belong to the library, the
-    prompts or the model of today, ModelError as the model does.
+    What the folder holds isn't asked or played again. Raises UserError for programs that don't match the current
+    library, prompts or model, ModelError as the model does.
     """
     place = find_library(asked.library)
     programs = read_programs(asked.source, cell=Cell(SKILLS, asked.perception, ""))
@@ -89,8 +89,8 @@ def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iter
 def _rounds(
     author: Author, programs: Sequence[Solved], composed: Sequence[ComposedSkill], verification: Verification
 ) -> Iterator[tuple[list[Judged], list[Judged]]]:
-    """The skills that a round drops, and those that it leaves. What one skill did to programs is no fault of the others
-    in them: without those that failed by themselves the programs are written and played again."""
+    """Per round, the dropped and the kept skills. A skill isn't blamed for what another did to a shared program: the
+    programs are rewritten and played again without the skills that failed by themselves."""
     for _ in range(ROUNDS if composed else 0):
         rewritten = list(author.rewrite(programs, composed))
         told = f"{len(composed)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
@@ -104,13 +104,13 @@ def _rounds(
 
 
 def _loader(skills: Mapping[str, Documented], world: Domain) -> Callable[[str], object]:
-    """The guard of programs over these skills and composed ones, as `admit` asks it."""
+    """The guard of programs over these skills and composed ones, as `admit` calls it."""
     guard = program_guard(skills, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18)
     return lambda source: guard.load(source, entry=ENTRY)
 
 
 def _digest(programs: Programs) -> str:
-    """Of the rules under which the programs were written."""
+    """A digest of the rules that the programs were written under."""
     return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
 
 

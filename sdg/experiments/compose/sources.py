@@ -1,4 +1,4 @@
-"""The programs that skills are composed of: those of a recorded run that solved practice instructions at once."""
+"""The programs that skills are composed from: those of a recorded run that solved practice instructions at once."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from sdg.storage import read_description, read_journal
 PRACTICE = SPLITS["training"]
 JOURNALS = ("episodes", "rehearsals")
 ASKED = "## Instruction to carry out"
-"""Where the part of a prompt ends that is the same for every instruction."""
+"""Where the part of a prompt that all instructions share ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
     """Programs that solved practice instructions, who wrote them and under which rules.
 
-    `kind` is a key of `sdg.llm.registry.PROVIDERS`; `library` the checksum of the skills they call; `rules` what the
-    prompts told before the instruction.
+    `kind` is a key of `sdg.llm.registry.PROVIDERS`; `library` the checksum of the skills they call; `rules` the
+    prompts' text before the instruction.
     """
 
     solved: tuple[Solved, ...]
@@ -43,7 +43,7 @@ class Programs:
 def read_programs(folder: Path, *, cell: Cell) -> Programs:
     """The programs of a recording (those of `cell`'s interface and perception) or of a run's rehearsals.
 
-    Raises UserError where there is none, RunFolderError for what is no draw and no run.
+    Raises UserError where there is none, RunFolderError for what is no recording and no run.
     """
     config = read_description(folder)["config"]
     rows = [Played.from_json(each) for name in JOURNALS for each in _journal(folder / f"{name}.jsonl")]
@@ -74,7 +74,7 @@ def _journal(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
-    """By sampling seed and instruction: the line of the first exchange, and what it was asked with."""
+    """By sampling seed and instruction: the line of the first exchange, and its prompt."""
     found: dict[tuple[int, str], tuple[int, str]] = {}
     for entry in entries(path):
         told = str(entry["messages"][-1]["content"])

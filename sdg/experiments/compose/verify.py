@@ -1,5 +1,5 @@
-"""Composed skills verified in practice: on layouts that they weren't written on, by their checks and by what they do to
-whole instructions. Programs rewritten over them are played beside those they were made of, on the same layouts."""
+"""Composed skills verified in practice: on layouts that they weren't written on, by their checks and by their effect on
+whole instructions. Programs rewritten over them are played beside the original programs, on the same layouts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sdg.storage import Journal
 MIN_CALLS = 5
 MIN_DONE = 0.7
 FEW = 20
-"""One episode of so many may be lost to a skill that makes programs half as long or shorter: it proves nothing."""
+"""A skill that at least halves programs may lose one episode in so many, because one loss proves nothing."""
 TRIED = 150
-"""Layouts that are looked through for those in which an instruction makes sense."""
+"""Layouts that are searched for those in which an instruction makes sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Pair:
 class Judged:
     """A composed skill with its figures, and why it isn't kept ("" where it is).
 
-    `is_own_fault`: by what it did itself, and not by what became of the programs that it shares with others.
+    `is_own_fault`: because of what it did itself, not of what happened to programs that it shares with others.
     """
 
     skill: ComposedSkill
@@ -50,7 +50,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verification:
-    """Where and with what programs are played; `layouts` for each program, under a seed of their own."""
+    """Where and with what programs are played; `layouts` for each program, under a separate seed."""
 
     library: Path
     domain: str
@@ -102,7 +102,7 @@ def _unit(kind: str, *sources: str) -> str:
 
 
 def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]) -> list[Judged]:
-    """Every skill with its figures; one is kept that does what it says and doesn't make instructions worse."""
+    """Every skill with its figures; it is kept if it does what it says and doesn't make instructions worse."""
     by_name = {skill.name: skill for skill in skills}
     judged = [_judged(skill, by_name, played) for skill in skills]
     while lost := {each.skill.name for each in judged if each.reason}:

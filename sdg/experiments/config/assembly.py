@@ -1,4 +1,4 @@
-"""What a config names, built: models, searches, plans and agents."""
+"""Builds what a config names: models, searches, plans and agents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
 
 
 def settings_of(config: RunConfig) -> RunSettings:
-    """What a run folder is held to, and the command that was typed."""
+    """The settings that a run folder must match, and the typed command."""
     return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
 
 
@@ -68,7 +68,7 @@ def language_model(config: RunConfig, folder: Path | None) -> LanguageModel:
 
 
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
-    """Which model the config names, as a value that travels and holds no key; without a folder nothing is kept."""
+    """The model that the config names, as a value that travels and holds no key; without a folder nothing is kept."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
@@ -90,22 +90,22 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
 
 
 def _transcript(named: str) -> Path:
-    """The recording of that name, from here or else beside the configs that are shipped."""
+    """The recording of that name, from here or else from beside the shipped configs."""
     return Path(named) if has_lines(Path(named)) or not has_lines(CONFIGS / named) else CONFIGS / named
 
 
 def _is_trusted(model: ModelConfig) -> bool:
-    """Whether the user said where the key may go: a config file from elsewhere may name any address."""
+    """Whether the user chose where the key may go, because a config file from elsewhere may name any address."""
     own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
     return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
 
 
 SUBGOALS = 3
-"""Of an instruction, as a rule."""
+"""Usual count per instruction."""
 
 
 def expected_cost(config: RunConfig, *, until: str) -> str:
-    """What a run up to a stage will ask of its model, in a line; "" for a model that reaches no server."""
+    """A run's expected use of its model up to a stage, in a line; "" for a model that reaches no server."""
     settings = model_settings(config, None)
     if not provider_of(settings.kind).network:
         return ""
@@ -145,7 +145,7 @@ def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
 
 
 def explorers_of(config: RunConfig) -> Explorers:
-    """What makes a search use the skills of a library; the same search again where the config doesn't want that."""
+    """Makes a search use a library's skills, or leaves it as it is if the config doesn't want that."""
     if not config.verify.explorers:
         return lambda library, search: search
     return lambda library, search: SkillSearch(library, search, config.verify.search)

@@ -1,7 +1,7 @@
 """The settings of a run: one YAML file, checked against these classes, with the values of `--set a.b=c` over it.
 
-A section is what the layer below takes, with the few things that only a run decides. The configuration page is written
-from here (`sdg config`).
+A section has the settings of the layer below, and the few that only a run decides. The configuration page (`sdg
+config`) is generated from here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sdg.verification.verify import VerifySettings
 MAP = "map"
 """The preset of perception that every domain has: its own."""
 MAX_FAULTS = 30
-"""Told at once; a file of 19,000 strange keys would take minutes."""
+"""Most faults reported; 19,000 unknown keys would take minutes."""
 CONFIGS = Path(sdg.__file__).parent / "configs"
 PPO = TrainSettings().learner
 Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
@@ -59,15 +59,15 @@ class ModelConfig:
     temperature: Annotated[float, Ge(0), Le(2)] = 0.0
     """sampling temperature"""
     max_tokens: Count = 16_000
-    """longest reply, tokens, thoughts included"""
+    """longest reply in tokens, thoughts included"""
     timeout_seconds: Positive = 600.0
-    """longest silence: until a reply begins, and between its pieces"""
+    """longest silence, before a reply begins and between its pieces"""
     reply_seconds: Positive = 3600.0
     """longest time for one reply"""
     concurrency: Size = 16
     """questions to a server that may be under way at once"""
     retries: Natural = 4
-    """how often a request that failed is sent again"""
+    """how often a failed request is sent again"""
     cache: bool = True
     """answer repeated requests from a cache in the run folder"""
 
@@ -94,7 +94,7 @@ class HypothesizeConfig:
     """Stage 1: instructions to subgoals with check functions (SDG, section 4.2)."""
 
     repairs: Natural = 2
-    """how often a reply that can't be used is sent back"""
+    """how often an unusable reply is sent back"""
     retries: Natural = 1
     """new hypotheses for an instruction whose first wasn't verified"""
 
@@ -109,7 +109,7 @@ class VerifyConfig(VerifySettings):
     explorers: bool = True
     """from the second cycle on, search with the skills learned so far as well"""
     compared: bool = True
-    """whether random search tries every first hypothesis, too, under the same count"""
+    """whether random search also tries every first hypothesis, with the same step limit"""
     search: SearchSettings = field(default_factory=SearchSettings)
     """how one subgoal is searched"""
 
@@ -119,7 +119,7 @@ class InduceConfig(InduceSettings):
     __doc__ = InduceSettings.__doc__
 
     rehearsals: Natural = 30
-    """instructions a level that planners rehearse, on layouts of practice, for round 3; 0: no round 3"""
+    """instructions a level that planners rehearse on practice layouts for round 3; 0: no round 3"""
     training_layouts: Size = 1000
     """layouts a level to practise on"""
     validation_layouts: Size = 300
@@ -145,21 +145,21 @@ class EvaluateConfig:
     instructions: Size = 100
     """unseen instructions a level"""
     levels: tuple[str, ...] = ()
-    """levels to solve; those that were learned in where none is named"""
+    """levels to solve; by default those used for learning"""
     repeats: Count = 1
-    """runs over them, each under its own seed"""
+    """repeats of them, each under its own seed"""
     baselines: tuple[Baseline, ...] = get_args(Baseline)
     """agents compared beside sdg"""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetConfig:
-    """When a run stops cleanly with what it has; null means no limit. A run may go on with more."""
+    """Limits at which a run stops cleanly; null means none. The run may go on with larger ones."""
 
     tokens: Count | None = None
     """prompt and completion tokens, cached replies not counted"""
     money: Positive | None = None
-    """price of the tokens, in the unit of the two prices"""
+    """most money for tokens, in the unit of the prices"""
     minutes: Positive | None = None
     """time after which a command asks no further question"""
     prompt_price: NotNegative = 0.0

@@ -55,7 +55,7 @@ def _yaml(value: Any) -> str:
 
 @cache
 def _meanings(settings: type) -> dict[str, str]:
-    """The text below each field, in the source of a dataclass and of those that it builds on."""
+    """The text below each field, in the source of a dataclass and of its base classes."""
     found: dict[str, str] = {}
     for kind in reversed([each for each in settings.__mro__ if is_dataclass(each)]):
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body

@@ -1,7 +1,7 @@
 """YAML as a config needs it: every value knows its line, no key twice, `1e-4` is a number and `no` is a word.
 
 PyYAML follows YAML 1.1, which reads `1e-4` as text, `no` as false and 1:30 as ninety, and keeps the last of two equal
-keys. Here PyYAML finds the nodes and makes the values, with YAML 1.2's core schema for what a plain scalar means.
+keys. Here PyYAML finds the nodes and makes the values; YAML 1.2's core schema decides what a plain scalar means.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Document:
         return self.places.get(path, self.source) if path else self.source
 
     def read(self, text: str, place: str, path: Path) -> Any:
-        """The values of a YAML text, each with its place written down: `place` with its line in place of `{line}`."""
+        """The values of a YAML text; each one's place is recorded as `place`, with its line in place of `{line}`."""
         source = place.removesuffix(":{line}")
         try:
             loader = _Loader(text)

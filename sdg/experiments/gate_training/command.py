@@ -4,16 +4,17 @@
     sdg bench gate --table 2 [--draws 200]                     tasks of a planner that errs (see `tasks.py`)
     sdg bench gate --world ui --table 2 [--draws 200]          the same for screens (see `screen_tasks.py`)
 
-Held out: layouts of the evaluation split and programs of a real model that nothing was learned from. A row for each
-guard (feasibility, completeness) and kind; both labels are drawn equally often, *infeasible* and *incomplete* are the
-positive ones. `low`, `high` are ends of 95 % intervals of the accuracy over rollouts, `ahead_low`, `ahead_high` of what
-it is ahead of the rules, in points. The LLM-based guards' rows are of the recorded answers, 60 items a guard
+Held out: layouts of the evaluation split and programs of a real model from which nothing was learned. Each guard
+(feasibility, completeness) and kind has a row; both labels are drawn equally often, *infeasible* and *incomplete* are
+the positive ones. `low` and `high` are the ends of the accuracy's 95 % interval over rollouts, `ahead_low` and
+`ahead_high` those of its lead over the rules, in points. LLM-based guards' rows use recorded answers, 60 items a guard
 (`python -m tests.shipping.draw` asks a model).
 
-World `ui`: guards of screens, on frozen pages of kinds of tasks that they never learned from (`screens.py`), ahead of
-`text match`, the plain reference. `miou` is of the places where commands' targets are found, `ms` a verdict's CPU time.
-World `text`: how well private values are masked (`privacy.py`), by hands that nothing was made or learned from but
-those of the set "development".
+World `ui`: guards of screens on frozen pages, of kinds of tasks that they never learned from (`screens.py`); their lead
+is over `text match`, the plain reference. `miou` measures where commands' targets are found, `ms` is a verdict's CPU
+time.
+World `text`: how well private values are masked (`privacy.py`) in sets from which nothing was made or learned, except
+for the set "development".
 """
 
 from __future__ import annotations

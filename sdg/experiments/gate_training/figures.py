@@ -12,9 +12,9 @@ RESAMPLES, BINS = 1000, 10
 def figures(
     labels: np.ndarray, chances: np.ndarray, groups: np.ndarray, *, against: np.ndarray | None
 ) -> dict[str, Any]:
-    """The figures of chances of yes (n,) for labels (n,) that are True for yes; no is the positive class.
+    """The figures of a guard's chances of yes (n,) for labels (n,), True for yes; no is the positive class.
 
-    `groups` (n,) are drawn anew together; `against` are another guard's chances, what it is ahead of. NaN for no items.
+    `groups` (n,) are resampled whole; `against` are another guard's chances, to measure the lead. NaN without items.
     """
     from sklearn.metrics import average_precision_score, f1_score
 
@@ -39,7 +39,7 @@ def figures(
 
 
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
-    """The expected calibration error (Guo et al. 2017) in [0, 1]: how far chances are from shares of yes."""
+    """The expected calibration error (Guo et al. 2017) in [0, 1]: how far chances are from actual shares of yes."""
     bins = np.minimum((chances * BINS).astype(int), BINS - 1)
     gaps = [abs(float(np.mean(chances[bins == b] - labels[bins == b]))) * np.mean(bins == b) for b in np.unique(bins)]
     return float(sum(gaps))

@@ -4,8 +4,8 @@
     sdg bench gate --world phone             agreement of the shipped judge with the phone's state
 
 Feasibility is learned from whether the screen changed. Completeness is learned from true pairs of screens, and from
-false ones in which the screen after belongs to another action (ResponsibleTA, section 4.2). The state has no part in
-the labels; it is what the judge's verdicts are compared with.
+false ones in which the screen after belongs to another action (ResponsibleTA, section 4.2). The phone's state plays no
+part in the labels; the judge's verdicts are compared with it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sdg.gate.verdict import Command
 from sdg.skills.statistics import wilson_interval
 
 MEASURING_SEEDS = 12_000
-"""First seeds of the walks to measure on; tasks have others."""
+"""First seed of the walks to measure on; tasks use others."""
 
 
 def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[Mapping[str, Any]]:
-    """Agreement of the learned judge with the phone's state on new walks: of true pairs, of pairs with the screen of
-    another action, and of both."""
+    """Agreement of the learned judge with the phone's state on new walks: on true pairs, on pairs with the screen of
+    another action, and on both."""
     guard, rng = LearnedPhoneGuard(place=place), random.Random(1)
     right: dict[str, list[bool]] = {"feasibility": [], "completeness": [], "swapped": []}
     for walk in walk_all(MEASURING_SEEDS, walks):

@@ -2,9 +2,9 @@
 
     sdg bench gate --world phone --table 2 [--draws 168] [--seed 0]
 
-The planner is `phoneclumsy`: rules, and one action in four spoilt, which follows from draw, task and the action's
-number alone, so all arms meet the same mistakes as long as they go the same way. Tasks that are held out aren't
-played. The last rows are differences, task by task, with intervals over tasks.
+The planner is `phoneclumsy`: rules, with one action in four spoilt. Which one follows from draw, task and the action's
+number alone, so that all arms meet the same mistakes as long as they take the same path. Held-out tasks aren't played.
+The last rows are differences, task by task, with intervals over tasks.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python -m tests.shipping.text     learns the weights again
     sdg bench gate --world text
 
-`instructions.jsonl.gz` has instructions with the places of their values: sets that were made from templates
-("development", "paraphrased", "forms") and sets by hands that had seen neither rules nor other sets. Those of HELD_OUT
-are never learned from. Templates are few and their values many: so that what is learned is where values stand and not
-which they were, each instruction is learned from `COPIES` more times with values of the same kind in their places.
+`instructions.jsonl.gz` has instructions with the places of their values: sets made from templates ("development",
+"paraphrased", "forms") and sets by authors who had seen neither the rules nor the other sets. Those in HELD_OUT are
+never learned from. Each instruction is learned from `COPIES` more times with other values of the same kind, because
+templates are few and values many: so the tagger learns where values stand, not which they were.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Instruction:
 
 
 def read_sets() -> dict[str, list[Instruction]]:
-    """All instructions, by whose they are."""
+    """All instructions, by author."""
     found: dict[str, list[Instruction]] = {}
     for line in gzip.decompress(SETS.read_bytes()).splitlines():
         row = json.loads(line)
@@ -43,8 +43,8 @@ def read_sets() -> dict[str, list[Instruction]]:
 
 
 def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Mapping[str, Any]]:
-    """A row a set: of the characters of sensitive values the share that is hidden (`masked`), of all others the share
-    that is (`over_masked`), and of the values those that are hidden whole."""
+    """A row per set: the hidden share of the characters in sensitive values (`masked`) and of all others
+    (`over_masked`), and the share of values that are hidden whole."""
     recognisers, sets = recognisers_of(), read_sets()
     for name in names:
         counted = count_hidden(sets[name], lambda text: find(text, recognisers))
@@ -65,7 +65,7 @@ def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Ma
 
 
 def count_hidden(instructions: Sequence[Instruction], find: Callable[[str], Sequence[Span]]) -> Mapping[str, int]:
-    """Characters of values (`sensitive`) and others (`others`), those of both that were hidden; values, whole ones."""
+    """Characters in values (`sensitive`) and elsewhere (`others`), and the hidden ones of each; values, whole ones."""
     names = ("sensitive", "hidden", "others", "hidden_others", "whole", "values")
     total = dict.fromkeys(names, 0)
     for each in instructions:

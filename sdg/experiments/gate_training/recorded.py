@@ -1,4 +1,4 @@
-"""What a real model said about frozen items, kept with them: the LLM-based guards' figures without a model.
+"""A real model's answers about frozen items, kept with them: the LLM-based guards' figures without a model.
 
 items.jsonl       verb, question (the user's turn), label; 60 a guard, half of each label
 transcript.jsonl.xz  `sdg.llm.transcript`
@@ -24,18 +24,18 @@ from sdg.llm.registry import build
 PLACE = Path(__file__).parent / "recorded"
 ITEMS, TRANSCRIPT = "items.jsonl", "transcript.jsonl"
 OUTSTANDING = 120
-"""Questions asked at once: a slow model isn't waited for one by one."""
+"""Questions asked at once, because the model may be slow."""
 
 
 def replay_answers(place: Path = PLACE) -> dict[str, list[tuple[bool, float]]]:
-    """Of each guard the labels and the chances that the recorded answers give; nothing where nothing is recorded."""
+    """For each guard, the labels and the chances that recorded answers give; nothing where nothing is recorded."""
     if not has_lines(place / TRANSCRIPT):
         return {}
     return judge_items(place, build(ModelSettings("replay", transcript=place / TRANSCRIPT)))
 
 
 def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool, float]]]:
-    """Of each guard the labels of the items and the chances that a model gives; an answer of another form is a no."""
+    """For each guard, the items' labels and the chances that a model gives; a malformed answer counts as no."""
     guard = LlmGuard(model, domain().texts["executor"])
     items = [json.loads(line) for line in (place / ITEMS).read_text(encoding="utf-8").splitlines()]
     with ThreadPoolExecutor(OUTSTANDING) as pool:

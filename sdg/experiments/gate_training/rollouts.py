@@ -1,8 +1,8 @@
-"""Commands as planners give them, mistakes included, and what came of each: what guards learn from and are measured on.
+"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on.
 
-A program is played, babylang's or one that a real model wrote, and between its calls stand mistakes: another thing,
-one that was never seen, another skill, in the wrong order, with full hands. What a command came to is what the robot
-perceived: whether the skill's check fired within its attempts. Nothing here looks at a hidden state.
+A program by babylang or by a real model is played, with mistakes between its calls: another thing, one that was never
+seen, another skill, the wrong order, full hands. A command's outcome is what the robot perceived: whether the skill's
+check fired within its attempts. Nothing here reads the hidden state.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ PROGRAMS = Path(__file__).parent / "programs.jsonl.gz"
 """Programs of a real model over the shipped skills, as it wrote them; set S1 is learned from, P1 is held out."""
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 CALLS, BUDGET = 40, 400_000
-"""Commands of one rollout, and what its program may compute."""
+"""Most commands of one rollout, and its program's budget."""
 MISTAKES = ("elsewhere", "unknown", "order", "aimless")
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One program to play on one layout; `reply` is a model's, "" for babylang's. `guards` are asked beside."""
+    """One program to play on one layout; `reply` is a model's, "" for babylang's. `guards` judge as well."""
 
     library: Path
     level: str
@@ -58,7 +58,7 @@ class Rollout:
     texts: bool = False
 
     def answer(self, request: Any) -> Any:
-        """What babylang is asked, answered in the parent."""
+        """Answer babylang's question, in the parent."""
         return answer(ModelSettings(), request)
 
     def on_lost(self, reason: str) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) ->
 
 
 class Recorder(GatedExecutor):
-    """Carries out what a program says and mistakes in between, all without a gate, and keeps what came of each."""
+    """Carries out a program's commands and mistakes in between, without a gate, and records each outcome."""
 
     def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], rng: np.random.Generator) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -122,7 +122,7 @@ class Recorder(GatedExecutor):
         self._made = 0
 
     def execute(self, command: Command) -> Outcome:
-        """Perhaps a mistake or two, then the command itself. Raises EpisodeOver when enough was seen."""
+        """Carry out perhaps a mistake or two, then the command. Raises EpisodeOver when enough was seen."""
         while self._rng.random() < self._rollout.mistakes:
             kind = str(self._rng.choice(MISTAKES))
             if mistake := self._mistake(kind, command):
@@ -201,18 +201,18 @@ class Recorder(GatedExecutor):
         return Command(str(rng.choice(apt)), argument)
 
     def _suits(self, name: str, argument: str) -> bool:
-        """Whether a skill was learned about such things: nobody opens a ball."""
+        """Whether a skill was learned about such things: a ball can't be opened."""
         kind, stored = self._robot.domain.language.kind, getattr(self._robot.skills[name], "stored", None)
         return stored is None or kind(argument) in {kind(example) for example in stored.argument_examples}
 
 
 def chance(verdict: Verdict) -> float:
-    """How likely a guard thinks yes to be, in [0, 1]."""
+    """The chance that a guard gives to yes, in [0, 1]."""
     return verdict.confidence if verdict.passed else 1 - verdict.confidence
 
 
 def balance(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]]:
-    """As many rows of each label, drawn from the larger part."""
+    """Equally many rows of each label; the larger part is sampled."""
     rng = np.random.default_rng(seed)
     parts = [[row for row in rows if row["label"] is label] for label in (False, True)]
     least = min(map(len, parts))

@@ -31,7 +31,7 @@ GUARDS = ("rules", "learned")
 
 
 class Parsed:
-    """Screens by their PNG, each parsed once; true elements, where they are known, are taken instead."""
+    """Screens by their PNG, each parsed once; true elements, where known, replace the parser's."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, SeenScreen] = {}
@@ -45,12 +45,12 @@ class Parsed:
 
 
 def features(item: Item, parsed: Parsed) -> np.ndarray:
-    """What the guard of feasibility learns of a question."""
+    """A question's features for the feasibility guard."""
     return ScreenAffordances().features({item.verb}, item.argument, parsed(item.page.before, item.page.elements))
 
 
 def text_match(item: Item, parsed: Parsed) -> float:
-    """The plain baseline, 1 for yes: the words asked for are on the screen, exactly; after typing, the typed ones."""
+    """The plain baseline, 1 for yes: the wanted words, or after typing the typed ones, are on the screen exactly."""
     before = parsed(item.page.before)
     phrase = asked_for({item.verb}, item.argument, before.parsed)[0]
     if item.after is None:
@@ -65,14 +65,14 @@ def _says(words: str, screen: SeenScreen) -> bool:
 
 
 def located_overlap(item: Item, parsed: Parsed) -> float:
-    """Intersection over union of the box that is found for a command and the true one."""
+    """Intersection over union of the box found for a command and the true box."""
     assert item.box is not None
     found = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
     return overlap(found, item.box) if found else 0.0
 
 
 def rows(*, seed: int = 0, place: Path = PLACE, guards: Mapping[str, Gate] | None = None) -> list[Mapping[str, Any]]:
-    """A row for each guard and kind, from frozen pages; `ms` is the CPU time of a verdict beside the parsing."""
+    """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
     questions, parsed = items(load(place), seed=seed), Parsed()
     judges = guards or {"rules": _rules(), "learned": ScreenGuard()}
     found: list[Mapping[str, Any]] = []
@@ -114,5 +114,5 @@ def _chances(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndar
 
 
 def observe_screen(screen: SeenScreen) -> Observation:
-    """A screen as a guard is shown it."""
+    """A screen as a guard observes it."""
     return Observation(screen.describe(), screen.picture, tuple(screen.parsed), screen)

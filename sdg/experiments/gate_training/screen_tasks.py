@@ -1,11 +1,11 @@
 """ResponsibleTA's Table 2 for screens: twelve tasks of many steps on pages of several apps by a planner that errs.
 
-An expert's steps (`bench/screens/apps/apps.json`) as commands in words; one in four is replaced by a mistake, which
-follows from the run's seed alone: what another page has, another thing of this page, or nothing at all. The executor
-acts on what it takes the words to mean most likely on the parsed screenshot. Without a gate the planner believes that
-each command was carried out. With feasibility a refused one is planned again, which gives the one that was meant; with
-completeness one that left no trace of what was meant is planned again, too. The page's state at the end judges. In
-tasks 7 and 10 values are placeholders for planner and guards; two more rows have these tasks with and without.
+The planner gives an expert's steps (`bench/screens/apps/apps.json`) as commands in words; one in four is replaced by a
+mistake, which follows from the run's seed alone: a thing of another page, another thing of this page, or nothing at
+all. The executor acts on the most likely meaning of the words on the parsed screenshot. Without a gate the planner
+believes that each command was carried out. With feasibility it plans a refused command again and gives the intended
+one; with completeness it also plans a command again that left no trace of the intention. The page's state at the end
+judges. In tasks 7 and 10 planner and guards see placeholders for values; two more rows have these with and without.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _CALLED = """selector => { const node = document.querySelector(selector), said =
 
 
 class Draws:
-    """Tasks with draws of mistakes on one page of a browser; every screen is parsed once."""
+    """Tasks with random mistakes on one page of a browser; every screen is parsed once."""
 
     def __init__(self, world: PageWorld) -> None:
         self._world, self._page, self._parsed, self._guard = world, world.page, Parsed(), ScreenGuard()
 
     def words(self, tasks: Sequence[Mapping[str, Any]]) -> list[list[Command]]:
-        """The expert's commands of each task in words; placeholders where values stay here."""
+        """The expert's commands of each task in words; placeholders for private values."""
         found = []
         for task in tasks:
             self._world.open((APPS / f"{task['page']}.html").as_uri())
@@ -71,7 +71,7 @@ class Draws:
     def play(
         self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
     ) -> dict[str, Any]:
-        """One run: whether the task was done, steps that were carried out as meant, and all that were carried out."""
+        """One run: whether the task was done, how many steps were carried out as intended, and how many in all."""
         self._world.open((APPS / f"{task['page']}.html").as_uri())
         self._memory = Memory({step[3]: step[2] for step in task["way"] if len(step) > 3})
         rng, valid, executed = np.random.default_rng(seed), 0, 0
@@ -91,13 +91,13 @@ class Draws:
         return {"success": bool(self._page.evaluate(task["judge"])), "valid": valid, "executed": executed}
 
     def observe(self) -> Observation:
-        """The screen now, values that stay here masked in its texts."""
+        """The screen now, with private values masked in its texts."""
         screen = self._parsed(self._world.screenshot())
         elements = tuple(masked_record(each, self._memory.mask) for each in screen.parsed)
         return Observation("\n".join(map(str, elements)), screen.picture, elements)
 
     def _do(self, command: Command | None) -> None:
-        """Act on the element that the words mean most likely; None: nothing."""
+        """Act on the most likely element for the words; None: do nothing."""
         if command is None:
             return
         phrase, found = asked_for({command.name}, command.argument, self.observe().elements)  # type: ignore[arg-type]

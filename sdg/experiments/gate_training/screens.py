@@ -1,9 +1,9 @@
-"""What guards for screens learn from and are measured on: pages, worded commands on them, and what came of each.
+"""Data that guards for screens learn from and are measured on: pages, commands in words, and their outcomes.
 
 Made the paper's way (ResponsibleTA, section 4.1): feasible commands are written from captions of the page, infeasible
-ones from captions that other pages of the same task have and this one hasn't; a triple (command, before, after) is
-complete where `after` came of this command and not where it came of the same act on another element of the page. The
-DOM says what is on a page and where; guards are shown the screenshots, parsed.
+ones from captions that only other pages of the same task have. A triple (command, before, after) is complete if `after`
+came from this command, and incomplete if it came from the same action on another element of the page. The DOM says what
+is on a page and where; guards see the parsed screenshots.
 """
 
 from __future__ import annotations
@@ -161,12 +161,12 @@ FORMS = {
     "icon": ("the {} icon", "the icon {}"),
     "shape": ("the {} shape", "the shape that is {}"),
 }
-"""Templates of what a command names, by kind; one without words is called by its kind alone."""
+"""Templates for naming an element, by kind; one without words is called by its kind alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A caption of a page and the true box [x0, y0, x1, y1] of what has it, in pixels."""
+    """A caption of a page and the true box [x0, y0, x1, y1] of its element, in pixels."""
 
     kind: str
     words: str
@@ -181,8 +181,8 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A command that was carried out on a page: verb, argument, box of what was acted on, PNG of the screen then and,
-    on made-up pages, the true elements then."""
+    """A command that was carried out on a page: verb, argument, box of its target, PNG of the screen afterwards and, on
+    made-up pages, the true elements afterwards."""
 
     verb: str
     argument: str
@@ -193,8 +193,8 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it was seen (PNG), what is on it, and what came of commands there; a made-up one has its true elements,
-    which aren't saved: it needn't be parsed to be learned from."""
+    """A page's screenshot (PNG), what is on it, and the outcomes of commands there. A made-up page also has its true
+    elements, so that it needn't be parsed for learning; they aren't saved."""
 
     task: str
     seed: int
@@ -213,15 +213,15 @@ def _key(caption: Caption) -> tuple[str, str]:
 
 
 def name_in_words(caption: Caption, rng: np.random.Generator) -> str:
-    """A phrase that names what has a caption."""
+    """A phrase that names a caption's element."""
     words = caption.look if caption.kind == "shape" else caption.words
     return str(rng.choice(FORMS[caption.kind])).format(words) if words else f"the {caption.kind}"
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question to a guard: verb, command, page, the screen after it (None for feasibility), the true answer, the box
-    of what is meant where it is there."""
+    """A question to a guard: verb, command, page, the screen after it (None for feasibility), the true answer, the
+    target's box if it is there."""
 
     guard: str
     verb: str
@@ -233,7 +233,7 @@ class Item:
 
 
 def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
-    """Questions about pages, as many of each answer from every page."""
+    """Questions about pages, equally many of each answer from every page."""
     rng = np.random.default_rng(seed)
     pools: dict[str, dict[tuple[str, str], Caption]] = {}
     for page in pages:

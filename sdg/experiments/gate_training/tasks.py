@@ -1,12 +1,11 @@
 """ResponsibleTA's Table 2 for BabyAI: tasks of many steps by a planner that errs, without a gate, with half, with all.
 
-The planner is rule-based; one command in four is replaced by a mistake. Which commands and which mistakes follow from
-the run's seed alone, so they were settled before any guard was asked; some of them can be carried out from where the
-robot is, and succeeded (`mistakes_that_came_about`): no guard of feasibility could know those. Without a gate the
-planner believes that each command was carried out. With feasibility each command is asked about, the right ones too: a
-refused one is planned again, which gives the one that was meant; if that is refused too, the planner gets the refusal.
-With completeness one that didn't succeed is planned again, too. A task ends after `REPLANS` such plans, or at the
-level's limit.
+The planner is rule-based; one command in four is replaced by a mistake. Commands and mistakes follow from the run's
+seed alone, so they were settled before any guard was asked. Some mistakes can be carried out from where the robot is,
+and succeeded (`mistakes_that_came_about`): no feasibility guard could recognise those. Without a gate the planner
+believes that each command was carried out. With feasibility the guards judge every command, right ones too: the planner
+plans a refused one again and gives the intended one; if that is refused too, it gets the refusal. With completeness it
+also plans a command again that didn't succeed. A task ends after `REPLANS` such plans, or at the level's limit.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Draw:
     arm: str
 
     def answer(self, request: Any) -> Any:
-        """What babylang is asked, answered in the parent."""
+        """Answer babylang's question, in the parent."""
         return answer(ModelSettings(), request)
 
     def on_lost(self, reason: str) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def play(draw: Draw) -> dict[str, Any]:
 
 
 class Erring(Recorder):
-    """Carries out a planner's commands, some of them mistaken, behind as much of a gate as the arm has."""
+    """Carries out a planner's commands, some of them mistaken, behind the part of the gate that the arm has."""
 
     def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], draw: Draw) -> None:
         super().__init__(robot, rollout, guards, np.random.default_rng(draw.draw))
@@ -90,7 +89,7 @@ class Erring(Recorder):
         self._arm, self._replans = draw.arm, 0
 
     def execute(self, command: Command) -> Outcome:
-        """The command or a mistake in its place; what the gate finds wrong is planned again. Raises EpisodeOver."""
+        """Carry out the command or a mistake in its place; plan again what the gate refuses. Raises EpisodeOver."""
         said = command
         if self._arm != "expert" and self._rng.random() < RATE:
             said = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
@@ -117,7 +116,7 @@ class Erring(Recorder):
         return all(guard.feasible(command, now).passed for guard in self._guards.values())
 
     def _do(self, command: Command, *, meant: Command) -> Outcome | None:
-        """What the planner hears of it; None where completeness finds that it isn't what was meant."""
+        """The outcome for the planner; None if completeness finds that it isn't the intended one."""
         if self._is_over() or self.executed >= CALLS:
             raise EpisodeOver
         before = self._robot.observe()

@@ -16,7 +16,7 @@ LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextL
 
 
 def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
-    """`count` rollouts: three in four of babylang, the others of a set of a real model's programs."""
+    """`count` rollouts: three in four by babylang, the others from a set of a real model's programs."""
     replies = [row["reply"] for row in real_programs(programs)]
     found = []
     for number, layout in enumerate(seeds(split, count=count, seed=seed)):

@@ -1,4 +1,4 @@
-"""Processes with a browser each that play episodes: who is lost takes the episodes along that it was at."""
+"""Processes that play episodes, each with a browser; a lost process also loses the episodes it was playing."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Job = TypeVar("Job", bound=Unit)
 Row = TypeVar("Row", bound=Unit)
 
 _PATIENCE_SECONDS = 900.0
-"""A player that says nothing for so long is given up with the episodes that it was at; one that waits for its model
-says so more often (`BEAT_SECONDS`)."""
+"""A player that is silent for so long is given up with the episodes it was playing; one that waits for its model
+reports more often (`BEAT_SECONDS`)."""
 
 
 class Players(Generic[Job, Row]):
     """Processes that run `play(jobs, setting, begun=, waiting=)`, which gives rows as they finish.
 
     `begun` is called with each job that begins, `waiting` while only models work. A process that dies or falls silent
-    takes its episodes along: `lost(job, how)` are their rows, and another goes on in its place.
+    loses its episodes: `lost(job, how)` gives their rows, and another process takes its place.
     """
 
     def __init__(
@@ -130,5 +130,5 @@ def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[
     except BrokenPipeError:
         pass
     except Exception as error:
-        with suppress(BrokenPipeError):  # another player's error ended the parent's interest
+        with suppress(BrokenPipeError):  # the parent stopped listening after another player's error
             line.send(("error", error))

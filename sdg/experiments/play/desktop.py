@@ -1,4 +1,4 @@
-"""A task of the screen world as what an agent sits at: its parsed screen and its commands, nothing of its HTML."""
+"""A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, str] = {
 
 
 class LazyObservation(Observation):
-    """A screenshot that is parsed when somebody asks what is on it: gates that look at pixels alone needn't wait."""
+    """A screenshot that is parsed on first use, so that gates that only look at pixels needn't wait."""
 
     __slots__ = ("_parser", "_screen")
     _parser: Callable[[np.ndarray], Screen]
@@ -76,8 +76,7 @@ class LazyObservation(Observation):
 class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
-    `screenshot` is the one, PNG, that was looked at last. `lazy`: parsed when somebody asks, for parsers that need
-    nothing but the picture.
+    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -148,7 +147,7 @@ class ScreenDesktop:
         return png_of(draw_marks(seen.image, seen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry a command out; one step, whatever it changed: that is a guard's to judge."""
+        """Carry a command out; one step whatever it changed, because guards judge that."""
         if self._world.done:
             return SkillResult(False, 0, 1, "the task is over")
         try:
@@ -160,8 +159,8 @@ class ScreenDesktop:
 
 
 class ProtectedDesktop:
-    """A desktop whose task is full of values that stay here: what is asked, seen and told of it has placeholders in
-    their place, and commands get the values on their way to it (ResponsibleTA's security protector)."""
+    """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
+    commands get the values on their way to it (ResponsibleTA's security protector)."""
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
         self._desktop, self._body, self._mask = desktop, ProtectedBody(desktop, protector), protector.mask
@@ -174,11 +173,11 @@ class ProtectedDesktop:
         return self._desktop.ending
 
     def commands(self) -> str:
-        """The commands that there are."""
+        """The available commands."""
         return self._desktop.commands()
 
     def command(self, written: object) -> Command:
-        """A command as a model wrote it, placeholders in it."""
+        """A command as a model wrote it, with placeholders."""
         return self._desktop.command(written)
 
     def observe(self) -> Observation:

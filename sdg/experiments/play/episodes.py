@@ -58,7 +58,7 @@ class BotRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One episode to play by whom."""
+    """An episode and its agent."""
 
     recipe: Recipe
     task: Task
@@ -75,7 +75,7 @@ class Job:
         return getattr(self.recipe, "model", ModelSettings())
 
     def answer(self, request: Any) -> Any:
-        """What its agent asks the model, answered in the parent. Raises ModelError as the model does."""
+        """Answer its agent's question to the model, in the parent. Raises ModelError as the model does."""
         return answer(self.model, request)
 
     def on_lost(self, reason: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Job:
 def evaluation_tasks(
     levels: Sequence[str], *, instructions: int, repeats: int, seed: int, world: str = DEFAULT
 ) -> list[Task]:
-    """`instructions` evaluation tasks a level and repeat; repeats have seeds of their own, so no episode comes twice.
+    """`instructions` evaluation tasks per level and repeat; each repeat has its own seeds, so no episode comes twice.
 
     Raises ValueError for an unknown level or more instructions than the split has.
     """
@@ -99,13 +99,13 @@ def evaluation_tasks(
 
 
 def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:
-    """Play what the journal lacks, equal jobs once, and give the rows of all jobs in their order; `done` hears of each
-    new row.
+    """Play what the journal lacks, equal jobs once, and return the rows of all jobs in order; `done` is called with
+    each new row.
 
     Raises what an agent raises (a spent budget, a model that is gone); rows that were finished stay recorded.
     """
     missing = list({job.unit: job for job in jobs if job.unit not in journal}.values())
-    # An episode that waits for a slow model takes no core: then there are more processes than cores.
+    # An episode that waits for a slow model needs no core, so then there are more processes than cores.
     outstanding = max((concurrency_of(job.model) for job in missing), default=1)
     for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
         done(Played.from_json(journal.append(row)))
@@ -124,8 +124,8 @@ def _agent(recipe: Recipe) -> Agent:
 def with_bot_steps(
     recipe: Recipe, tasks: Sequence[Task], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
 ) -> list[Job]:
-    """The tasks as jobs, each with the bot's steps on it; the bot plays those that the journal lacks first. It knows
-    its own world alone: jobs elsewhere have none."""
+    """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
+    knows only its own world: jobs elsewhere have no such steps."""
     if not all(task.domain_name.startswith(DEFAULT) for task in tasks):
         return [Job(recipe, task) for task in tasks]
     bots = run_jobs([Job(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)

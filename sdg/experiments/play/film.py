@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 WIDTH = 560
-"""Of the text panel, in pixels."""
+"""Width of the text panel, in pixels."""
 MIN_SIDE = 352
 """Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
 MAX_MOMENTS = 240
@@ -205,7 +205,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _font(size: int) -> Any:
-    """The monospaced font that comes with matplotlib; Pillow's own bitmap font where it can't be had."""
+    """The monospaced font that comes with matplotlib; Pillow's own bitmap font if that is missing."""
     from PIL import ImageFont
 
     found = importlib.util.find_spec("matplotlib")
@@ -230,7 +230,7 @@ def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """Some of the pictures and a stripe of every colour of the panel: what isn't in a palette is painted wrongly."""
+    """Some of the pictures and a stripe of each panel colour, because colours outside the palette come out wrong."""
     from PIL import Image
 
     chosen = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]

@@ -1,10 +1,10 @@
-"""A task on a page of a user's own, by the agent that works from screenshots: what `sdg do` and `sdg.Desktop` do.
+"""A task on a user's own page, by the agent that works from screenshots: what `sdg do` and `sdg.Desktop` run.
 
     with open_page(access) as page:
         played = do_task(page, "find the price of the blue lamp", model=model, agrees=ask, address="https://example.org")
 
-The gate asks before what can't be undone, the task ends as infeasible after `REPLANS` refusals in a row, and nothing is
-pressed where the screen changed since it was looked at. A folder gets the film and the trace.
+The gate asks before anything that can't be undone, the task ends as infeasible after `REPLANS` refusals in a row, and
+nothing is pressed where the screen changed since the agent saw it. A folder gets the film and the trace.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _SAID: Mapping[str, str] = {
     "GIVE_UP": "the task can't be done; the text says why",
 }
 PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
-"""Pixels around a point that must look the same, the difference from which one doesn't, the share that may differ."""
+"""Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
 END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
-"""Ends of an episode whose page judges nothing: it is the model that says so."""
+"""Ends of an episode whose page judges nothing: the model itself says so."""
 
 
 class PageDesktop(ScreenDesktop):
-    """A page as what an agent sits at: `ScreenDesktop` with a page's size, commands and notices."""
+    """A page as an agent uses it: `ScreenDesktop` with a page's size, commands and notices."""
 
     def __init__(self, world: PageWorld) -> None:
         super().__init__(cast(Any, world))
@@ -67,7 +67,7 @@ class PageDesktop(ScreenDesktop):
         self._asked: np.ndarray | None = None
 
     def commands(self) -> str:
-        """The commands of a page, a line each. The model is asked now: what it names is on the screen of now."""
+        """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
         self._asked = cast(np.ndarray, self.observe().image)
         return "\n".join(f'{name}: {said}, "args": {FORMS[PAGE_ARGUMENTS[name]]}' for name, said in _SAID.items())
 
@@ -99,7 +99,7 @@ class PageDesktop(ScreenDesktop):
         return f"{x},{y}"
 
     def observe(self) -> Observation:
-        """The screen now, and what the page did beside showing it."""
+        """The screen now, with the page's notices."""
         seen = super().observe()
         if not self._page.notices:
             return seen
@@ -112,7 +112,7 @@ class PageDesktop(ScreenDesktop):
             return self._page.press_of(command.name, command.argument)
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry a command out. Raises IllegalCommand where its place isn't what it was, or nothing takes its text."""
+        """Carry a command out. Raises IllegalCommand if the screen changed at its point, or nothing takes its text."""
         if self._page.done:
             return SkillResult(False, 0, 1, "the task is over")
         with _broken():
@@ -125,7 +125,7 @@ class PageDesktop(ScreenDesktop):
         return SkillResult(True, 1, 1)
 
     def _require_same(self, place: str) -> None:
-        """A model may think, and a person be asked, for an hour: what lies at the point must still look the same."""
+        """Require that the point still looks the same, because a model or an asked person may think for an hour."""
         x, y = map(int, place.split(","))
         part = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
         now = picture_of(self._page.screenshot())[part].astype(np.int16)
@@ -139,7 +139,7 @@ class PageDesktop(ScreenDesktop):
 
 
 class _Filmed:
-    """A desktop whose moments are kept as frames with what was done; values that stay here are painted over."""
+    """A desktop that keeps a frame of each command; private values are painted over."""
 
     def __init__(self, desktop: Any) -> None:
         self._desktop = desktop
@@ -163,8 +163,8 @@ class _Filmed:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlayed:
-    """What became of a task: `done` when the model says so, `end` in a word, `said` its last words, `answers` how often
-    it was asked, `steps` what was done (command, outcome), `address` where the page is now."""
+    """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
+    often it was asked, `steps` what was done (command, outcome), `address` where the page is now."""
 
     task: str
     done: bool
@@ -203,8 +203,8 @@ def do_task(
 ) -> TaskPlayed:
     """Do a task on a page of Playwright's; `address` is opened first where one is given.
 
-    `agrees` is asked in words before what can't be undone. With `private` sensitive values of the task reach the page
-    alone. Never raises for what a page or a model did wrong: that is an `end`. Raises BudgetExceeded.
+    `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
+    only the page. What a page or a model does wrong is never raised: it is an `end`. Raises BudgetExceeded.
     """
     asked: list[str] = []
 

@@ -1,6 +1,6 @@
-"""Who asks the language model: a process without walls; a worker asks its parent, over the narrow line in plain data.
+"""Only a process without walls asks the language model; a worker asks its parent, over the narrow line in plain data.
 
-So only who runs no generated code has network, key, transcript and cache.
+So only a process that runs no generated code has network, key, transcript and cache.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MAX_CHARACTERS = 4_000_000
 
 
 class ParentModel:
-    """What a worker has for a model. It works in workers alone."""
+    """A worker's model, which asks the parent; for workers alone."""
 
     name = "the parent's model"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """What the parent's model says. Raises what it raises there."""
+        """The reply of the parent's model. Raises what that raises."""
         asked = {"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)}
         said = line.ask(asked)
         return exchange.reply_of(said, cached=said["cached"])
@@ -63,7 +63,7 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
 
 LENT = "lent"
 _lent: dict[ModelSettings, LanguageModel] = {}
-"""Objects of the user's own: they don't travel, workers ask for them here."""
+"""The user's own models: they don't travel, so workers ask for them here."""
 
 
 def _model_here(settings: ModelSettings) -> LanguageModel:

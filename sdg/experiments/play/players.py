@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from sdg.experiments.baselines.paper_policy import PaperPolicy
 
 FLAT = Path("runs/flat-0")
-"""Where flat policies are looked for."""
+"""Where to look for flat policies."""
 
 LEARNED, RANDOM_WEIGHTS, PRIMITIVES, SCRIPTED = "learned", "random weights", "primitives", "scripted"
 
@@ -74,9 +74,9 @@ class RandomRecipe:
 class PlannerRecipe:
     """A planner: which skills it has, which model writes its programs, and how long it may try.
 
-    `skills` is one of LEARNED, RANDOM_WEIGHTS, PRIMITIVES and SCRIPTED; the first two are of the library in `library`.
-    Names after RANDOM_WEIGHTS are those that have them, the others are learned.
-    `guards` are names of `sdg.gate.registry.GUARDS` or `module:attribute`.
+    `skills` is one of LEARNED, RANDOM_WEIGHTS, PRIMITIVES and SCRIPTED; the first two come from the library in
+    `library`. Skills named after RANDOM_WEIGHTS have them, the others are learned. `guards` are names of
+    `sdg.gate.registry.GUARDS` or `module:attribute`.
     """
 
     agent: str
@@ -91,7 +91,7 @@ class PlannerRecipe:
     composed: Path | None = None
 
     def build(self) -> Agent:
-        """The agent. Raises LibraryError for a library that can't be used, ModelError for a model that can't."""
+        """The agent. Raises LibraryError for an unusable library, ModelError for an unusable model."""
         world = domain(self.domain)
         model, prompts = model_of(self.model), Prompts(world)
         sampling = replace(self.sampling, stage=self.sampling.stage or "solve")
@@ -111,7 +111,7 @@ class PlannerRecipe:
             return {}
         found = load_composed(self.composed)
         learned = hashlib.sha256(read_file(self.library / "library.json")).hexdigest()
-        # A replay says again what was said to an author that was looked at when it was drawn.
+        # A replay repeats replies to an author that was checked when they were recorded.
         author = found.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
         require_fit(found, learned=learned, domain=self.domain, rule_based=author)
         return found.by_name()
@@ -186,7 +186,7 @@ def _flat_policy(folder: Path, level: str) -> PaperPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRecipe:
-    """Programs over the skills of a library and composed ones, one an interaction."""
+    """Programs over a library's skills and composed ones, one per interaction."""
 
     agent: str
     library: Path
@@ -223,9 +223,9 @@ def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[s
 
 
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
-    """The recipes of agents by name; planners differ from `base` (which is `sdg`) in what their name says.
+    """The recipes of agents by name; planners differ from `base` (which is `sdg`) as their name says.
 
-    `flat` is the folder of the policies of ppo-flat. Raises ValueError for a name that there isn't.
+    `flat` is the folder of the policies of ppo-flat. Raises ValueError for an unknown name.
     """
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),

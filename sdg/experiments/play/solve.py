@@ -23,12 +23,12 @@ MAX_SEED = 2**31 - 1
 
 
 def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe) -> tuple[dict[str, Any], Played]:
-    """Play one instruction: the level's own under `seed`, or one's own words in the world of that seed.
+    """Play one instruction: the level's own under `seed`, or the user's words in the world of that seed.
 
-    The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED where it can't verify the words (`note`
-    says why), then no success is claimed. `program` is the last one, `calls` has all calls of all programs in order.
-    Beside it is the episode, for a film. Raises UserError for a level, a seed or an instruction that can't be had,
-    LibraryError for a library that is broken and ModelError when the model gives no reply.
+    Returns a row, and the episode for a film. The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED
+    claims no success, because the level can't verify the words (`note` says why). `program` is the last one, `calls`
+    has all calls of all programs in order. Raises UserError for an unusable level, seed or instruction, LibraryError
+    for a broken library and ModelError when the model gives no reply.
     """
     instruction = _admitted(instruction, recipe)
     if not 0 <= seed <= MAX_SEED:
@@ -53,7 +53,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
 
 
 def _admitted(instruction: str, recipe: PlannerRecipe) -> str:
-    """The user's words as anything but their own machine may see them; nothing past here knows others."""
+    """The user's words as they may leave this machine; nothing after this function sees the originals."""
     try:
         protector = protector_of(recipe.model.privacy) if instruction else None
         return protector.admit(instruction) if protector else instruction
@@ -63,18 +63,18 @@ def _admitted(instruction: str, recipe: PlannerRecipe) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Play:
-    """The episode as a job for a supervised process; `nothing` is what came of it where that hung or died."""
+    """The episode as a job for a supervised process; `nothing` is its outcome if that hung or died."""
 
     recipe: PlannerRecipe
     task: Task
     nothing: Episode
 
     def answer(self, request: Any) -> Any:
-        """What the planner asks the model, answered in the parent. Raises ModelError as the model does."""
+        """Answer the planner's question to the model, in the parent. Raises ModelError as the model does."""
         return answer(self.recipe.model, request)
 
     def on_lost(self, reason: str) -> Episode:
-        """What came of an episode whose process hung or died."""
+        """The outcome if the process hung or died."""
         return self.nothing
 
 
@@ -83,7 +83,7 @@ def _play(job: _Play) -> Episode:
 
 
 def outcome(episode: Episode) -> str:
-    """What came of it, in one word."""
+    """The outcome, in one word."""
     if not episode.judged:
         return UNJUDGED
     return SOLVED if episode.success else FAILED
@@ -95,7 +95,7 @@ def no_program(row: Mapping[str, Any]) -> bool:
 
 
 def _summary(episode: Episode) -> dict[str, Any]:
-    """The episode for a reader. A program of an unjudged one that came to its end has done nothing wrong."""
+    """The episode for a reader. If it is unjudged, a program that ran to its end did nothing wrong."""
     row = episode.row()
     well = not episode.judged and episode.cause == UNFINISHED
     kept = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")

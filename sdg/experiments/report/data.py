@@ -129,8 +129,8 @@ def _summaries(
     medians: Mapping[str, str],
     of_good: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each group `by` some texts: the share that is `good` with its 95 % Wilson interval, how many there are
-    (under these two `names`) and `medians` of numbers by name, `of_good` rows or of all."""
+    """A row for each group `by` some texts: the share that is `good` with its 95 % Wilson interval and the number of
+    rows (under these two `names`), and `medians` of numbers by name, over `of_good` rows alone or over all."""
     import pandas
 
     read = [
@@ -148,7 +148,7 @@ def _summaries(
 
 
 def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
-    """Every rate that either run has: what it is `of`, and the rows `here` and `there`, {} where it has none."""
+    """Every rate that either run has: what it is `of`, and its rows `here` and `there`, {} for a run without it."""
     pairs: dict[str, tuple[Row, Row]] = {}
     for place, run in enumerate((data, other)):
         for name, row in _rates(run):
@@ -308,7 +308,7 @@ def points_of(cluster: Row) -> list[tuple[float, float]]:
 
 
 def chosen_episodes(data: RunData) -> list[Row]:
-    """One episode a level to look at: our agent's first success, else its first failure, else anyone's."""
+    """One episode a level to look at: our agent's first success, else its first failure, else another agent's."""
     levels = dict.fromkeys(text(row, "level") for row in data.episodes)
 
     def rank(row: Row) -> tuple[bool, bool]:

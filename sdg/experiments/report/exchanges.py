@@ -14,7 +14,7 @@ from sdg.llm.transcript import entries
 Row = Mapping[str, Any]
 
 REPAIRS = ("## Program that failed", "## Your answer could not be used", "## What was tried before")
-"""What prompts say that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
+"""Prompts' words that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
 
 
 def exchanges(run: Path, gaps: list[str]) -> list[Row]:
@@ -45,7 +45,7 @@ def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
 
 
 def samples(asked: Iterable[Row]) -> list[dict[str, str]]:
-    """The first exchange of each stage and the first repair: what was asked last in it, and the reply."""
+    """The first exchange of each stage and the first repair: its last question, and the reply."""
     found: dict[str, dict[str, str]] = {}
     for row in asked:
         said = [str(message["content"]) for message in row["messages"]]

@@ -54,7 +54,7 @@ def page(data: RunData, other: RunData | None = None) -> str:
     environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
     template = environment.from_string((templates / "report.html").read_text("utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    # The style holds no value from outside; as Markup it is kept byte for byte, which its hash in the policy needs.
+    # The style holds no outside value; as Markup it stays the same byte for byte, as its hash in the policy requires.
     pair: dict[str, Any] = {"beside": str(other.path) if other else None}
     if other:
         pair |= {"rates": data_of.beside(data, other), "apart": data_of.settings_apart(data, other)}
@@ -128,7 +128,7 @@ def _stages(data: RunData) -> list[tuple[str, float | None]]:
 
 
 def _prices(description: Mapping[str, Any]) -> Prices:
-    """What tokens cost, by the run's own config; nothing where it says nothing usable."""
+    """What tokens cost, by the run's own config; nothing if that has no usable prices."""
     budget = description["config"].get("budget")
     told = budget if isinstance(budget, Mapping) else {}
     return Prices(number(told, "prompt_price") or 0.0, number(told, "completion_price") or 0.0)
@@ -219,7 +219,7 @@ def _uri(kind: str, content: bytes) -> Any:
 
 
 def _format(value: Any) -> Any:
-    """What every expression of the template goes through: printable and of bounded length, before it is escaped."""
+    """Make every expression of the template printable and of bounded length, before it is escaped."""
     from markupsafe import Markup
 
     if isinstance(value, str) and not isinstance(value, Markup):

@@ -1,4 +1,4 @@
-"""A comparison of agents in a folder of its own: what it was asked with, its episodes, its table in every format."""
+"""A comparison of agents in its own folder: its settings, its episodes, and its table in every format."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LIBRARIES = (Path("library"), SHIPPED, Path("runs/quickstart/library"))
 """Where a library is looked for when none is named."""
 
 MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
-"""What a folder may be asked for next: an episode's row doesn't depend on how many others there are."""
+"""May differ when a folder is resumed, because no episode's row depends on how many others there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerSettings:
     """What every planner of a comparison has: a library's name ("" to look for one), a model, its limits.
 
-    `llm` is KIND or KIND:NAME, as in `sdg run --llm`. Without `with_library` nobody needs skills.
+    `llm` is KIND or KIND:NAME, as in `sdg run --llm`. Without `with_library` no agent needs skills.
     """
 
     library: str = ""
@@ -55,7 +55,7 @@ class PlannerSettings:
         return PlannerRecipe("sdg", place, model=self.model(folder), settings=self.deduction)
 
     def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
-        """What the folder is held to."""
+        """The folder's settings."""
         return {
             "llm": self.llm,
             "base_url": self.base_url,
@@ -65,9 +65,9 @@ class PlannerSettings:
         }
 
     def model(self, folder: Path) -> ModelSettings:
-        """Which model, with its transcript, cache and ledger in the folder where it is a real one.
+        """The model; a real one keeps its transcript, cache and ledger in the folder.
 
-        Raises RegistryError for a kind that there isn't.
+        Raises RegistryError for an unknown kind.
         """
         chosen = settings_of(self.llm)
         transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
@@ -97,9 +97,9 @@ def library_checksum(library: Path) -> str:
 def compare(
     chosen: Sequence[Recipe], asked: Instructions, *, folder: Path, config: Mapping[str, Any], processes: int = 0
 ) -> list[Summary]:
-    """Play what the folder lacks and write its table; the rows of levels. `processes` 0 means one for each core.
+    """Play what the folder lacks, write its table, return the rows of levels. `processes` 0 means one for each core.
 
-    The rows over all levels are in the folder and told. Raises RunFolderError when the folder was begun with another
+    The rows over all levels are printed and in the folder. Raises RunFolderError when the folder was begun with another
     library, model or limit, UserError for more instructions than there are.
     """
     settings: dict[str, Any] = {
@@ -131,7 +131,7 @@ def compare(
 
 
 def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
-    """What the agents will ask of their model, in a line; "" where nobody asks a server."""
+    """The agents' expected use of their model, in a line; "" if no agent asks a server."""
     asked, model = Estimate(), None
     for recipe in chosen:
         if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
@@ -167,7 +167,7 @@ def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -
 
 
 def find_library(name: str = "") -> Path:
-    """The folder of a library by name, a run's folder too, or the first of LIBRARIES. Raises UserError for none."""
+    """The folder of a library by its own or its run's name, or the first of LIBRARIES. Raises UserError without one."""
     places = [Path(name)] if name else list(LIBRARIES)
     for place in places:
         for folder in (place, place / "library"):

@@ -1,4 +1,4 @@
-"""The folder of a figure: what it was asked with, its journals and its rows as Markdown, CSV and JSON."""
+"""The folder of a figure: its settings, its journals and its rows as Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: Collection[str] = ()) -> RunFolder:
-    """The folder of a figure, begun or gone on with; held to what was `asked`, but for the keys that may change.
+    """Begin or resume the folder of a figure; what is `asked` must be the same, but for the keys that may change.
 
     Raises RunFolderError when it was begun with something else.
     """
@@ -34,9 +34,9 @@ def run_missing_jobs(
     name: str,
     unit: str = "unit",
 ) -> list[Any]:
-    """A journal's rows, one for each job; `play` is asked for those of the jobs that the journal lacks, in any order.
+    """A journal's rows, one for each job; `play` plays the jobs that the journal lacks, in any order.
 
-    Each row is in the journal as soon as it is there, so that what was interrupted goes on where it stopped.
+    Each row is written to the journal at once, so that an interrupted command resumes where it stopped.
     """
     missing = [job for job in jobs if job.unit not in journal]
     with progress().stage(name, total=len(jobs), unit=unit, done=len(jobs) - len(missing)) as stage:

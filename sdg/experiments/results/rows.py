@@ -36,7 +36,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = {
 }
 """Success rates in %, as published: SDG and LISA from arXiv 2309.01352 (table 1), imitation from arXiv 2007.12770 (its
 figures for PickupLoc, and 1.1's for Open, at second hand). Imitation plays one episode from the raw view; here
-perception is named and skills are retried: the protocols differ."""
+perception is named and skills are retried, so the protocols differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class Instructions:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an agent's episodes of a level (or of all) come to; rates in [0, 1], `low` and `high` Wilson's 95 % ends.
+    """The results of an agent's episodes of a level (or of all); rates in [0, 1], `low` and `high` Wilson's 95 % ends.
 
     `spl` is success weighted by path length with the bot's steps for the shortest (Anderson et al. 2018, capped at 1);
     `within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps, `bot_within_15` is the
-    share in which the bot takes at most 1.5 times the agent's: two explorers that know as little as each other differ
-    by luck. None where the bot's are unknown.
-    `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As nothing is reset between
-    programs, that is what a limit of k would have given. `new_texts` is the share of instructions whose text was not
-    among those grounded, `steps_to_bot` the median of steps over the bot's on the same seed; None where unknown.
+    share in which the bot takes at most 1.5 times the agent's, because two explorers with equal knowledge differ by
+    luck. None where the bot's are unknown. `solved_by_interaction[k - 1]` counts the episodes that needed at most k
+    programs. As nothing is reset between programs, that is what a limit of k would have given. `new_texts` is the share
+    of instructions whose text was not among those grounded, `steps_to_bot` the median of steps over the bot's on the
+    same seed; None where unknown.
     """
 
     level: str
@@ -111,8 +111,8 @@ def run_table1(
 ) -> list[Summary]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
 
-    `known` are the texts of the instructions that were grounded, where that is known.
-    Raises ValueError for levels or counts that can't be had, and what agents raise; finished episodes stay recorded.
+    `known` are the texts of the instructions that were grounded, where that is known. Raises ValueError for unknown
+    levels or too large counts, and what agents raise; finished episodes stay recorded.
     """
     tasks = asked.tasks()
     episodes: list[Played] = []
@@ -192,7 +192,7 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
 
 
 def by_level(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
-    """As the paper sets it: an agent a row, a level a column (success in %, None where it wasn't measured)."""
+    """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured)."""
     measured: dict[str, dict[str, float]] = {}
     for row in rows:
         measured.setdefault(row.agent, {})[row.level] = 100 * row.success_rate

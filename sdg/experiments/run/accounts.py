@@ -1,4 +1,4 @@
-"""What a library cost: every environment step by what it went into, questions to the model, tokens, processor time."""
+"""What a library cost: environment steps by purpose, questions to the model, tokens, processor time."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from sdg.storage import read_journal
 from sdg.storage.journal import read_rows
 
 ACCOUNTS = "accounts"
-"""Where a library's provenance and results.json have what it cost."""
+"""The key of these costs in a library's provenance and results.json."""
 
 GROUNDING = ("hypothesize", "induce")
-"""What the model is asked for before a library is there; rehearsals belong to the second."""
+"""Stages that ask the model before a library exists; rehearsals belong to the second."""
 
 
 PROCESSOR = "cpu_seconds"
-"""What a clock has measured: it is in results.json alone, since the bytes of a library depend on no clock."""
+"""Measured by a clock, so only in results.json, because the bytes of a library depend on no clock."""
 
 
 def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
 
-    What only a table asks for (the random search that is compared, unseen instructions) isn't among it.
+    What only a table needs (the compared random search, unseen instructions) isn't included.
     """
     steps = dict(_steps(run, config))
-    # Each question counts once: a run that was killed asks again what it had no time to use.
+    # Each question counts once, because a killed run repeats those whose answers it had no time to use.
     transcript = run / "transcript.jsonl"
     said = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
     exchanges = {each["key"]: each.get("reply") or {} for each in said}
@@ -56,7 +56,7 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         spent["search"] += tried.searched_steps
         spent["replays"] += tried.replayed_steps
         spent["search"] += config.verify.judged_steps * ROWS if tried.agreement is not None else 0
-        # Once more for each goal that was learned from: what a skill needs is read off the moments that it began in.
+        # Once more for each goal learned from, because a skill's needs are read from the moments that it began in.
         learned = tried.verified or config.induce.use_unconfirmed
         ways = [len(goal.restore_actions) + len(goal.actions) for goal in tried.subgoals if goal.reached and learned]
         spent["replays"] += sum(ways)

@@ -31,7 +31,7 @@ class Rehearsals:
         planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
         practised = config.induce.training_layouts
         drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
-        # Those before are practised on: what is asked on them, and held out, would have been seen.
+        # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
         tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
         jobs = [Job(planner, task) for task in tasks]
         done = sum(job.unit in journal for job in jobs)
@@ -46,7 +46,7 @@ class Rehearsals:
         return [journal[job.unit] for job in jobs]
 
     def _store(self, library: SkillLibrary, cycle: int) -> Path:
-        """The folder of the library that is rehearsed with, while it is; it is the same however often it is made."""
+        """The folder that holds the library during rehearsals; it is the same however often it is made."""
         place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
         if not (place / "library.json").exists():
             save_library(library, place)

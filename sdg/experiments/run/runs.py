@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
-    """Do what is missing in the folder up to and including a stage; the stage's table as rows."""
+    """Do what is missing in the folder up to and including a stage; returns its table as rows."""
     return _Run(config, folder, progress).until(until)
 
 
@@ -179,7 +179,7 @@ class _Run:
 def verification_rows(
     rows: Sequence[Verification], *, firsts: Sequence[Verification], compared: Sequence[Verification]
 ) -> list[Row]:
-    """Per level: hypotheses verified at the first try (beside random search) and at last, steps, the checks' worth."""
+    """Per level: hypotheses verified at first (beside random search) and at last, steps, check precision and recall."""
     share = lambda part: sum(row.verified for row in part) / len(part) if part else None  # noqa: E731
     table: list[Row] = []
     for level in dict.fromkeys(row.level for row in rows):

@@ -1,4 +1,4 @@
-"""The smallest run of all, which compiles what runs need: `sdg.experiments.workers.compiled` starts it."""
+"""The smallest run, which compiles the kernels of runs: `sdg.experiments.workers.compiled` starts it."""
 
 from __future__ import annotations
 

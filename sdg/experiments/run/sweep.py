@@ -26,8 +26,8 @@ def sweep(
 ) -> Iterator[dict[str, Any]]:
     """A row for each combination of the settings (`key=a,b`) and level, over the training `seeds`.
 
-    Runs that are finished in `folder` are not run again, `at_once` others side by side. Raises ConfigError for a
-    setting that there isn't, before any run, and what a run raises.
+    Runs that are finished in `folder` aren't run again; others run `at_once` at a time. Raises ConfigError for an
+    unknown setting, before any run, and what a run raises.
     """
     combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
     wanted = [(overlay, seed) for overlay in combinations for seed in seeds]
@@ -44,10 +44,10 @@ def sweep(
 
 
 def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, **rest: Any) -> Iterator[dict[str, Any]]:
-    """The rows of `sweep` for up to `trials` combinations that Optuna picks, each by what came of those before it; its
-    study is kept in `folder`, so that a search goes on.
+    """The rows of `sweep` for up to `trials` combinations that Optuna picks, each by the results of earlier ones; the
+    study is kept in `folder`, so that a search can resume.
 
-    A combination is worth its mean success over levels. Raises UserError without the package optuna, and as `sweep`
+    A combination's score is its mean success over levels. Raises UserError without the package optuna, and as `sweep`
     does.
     """
     try:

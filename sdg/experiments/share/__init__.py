@@ -1,1 +1,1 @@
-"""What was learned in forms that others read: Hugging Face model folders, Minari datasets, callbacks of trackers."""
+"""Libraries and episodes in foreign formats: Hugging Face model folders, Minari datasets, callbacks of trackers."""

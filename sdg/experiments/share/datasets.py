@@ -1,4 +1,4 @@
-"""Trajectories of a run as a Minari dataset: what the gymnasium environment shows, acted on as the journal says."""
+"""Trajectories of a run as a Minari dataset: the gymnasium environment's observations of the journal's actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Episode = tuple[Mapping[str, Any], Callable[[], Any], Sequence[Any]]
 
 
 def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None) -> int:
-    """Write episodes of BabyAI levels as the Minari dataset `name` ("sdg/episodes-v0"); how many there are.
+    """Write episodes of BabyAI levels as the Minari dataset `name` ("sdg/episodes-v0"); returns their number.
 
     An observation has `image` u8 (7, 7, 3), `direction` 0 to 3 and `mission`; rewards and ends are the level's. `root`
     is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again and
@@ -55,18 +55,18 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
 
 
 def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | None = None) -> int:
-    """Write episodes of screens, rows that `sdg bench miniwob` keeps, in the spaces of `UIEnv`; otherwise the same.
+    """Write episodes of screens, rows of `sdg bench miniwob`, in the spaces of `UIEnv`; otherwise as `write_dataset`.
 
-    Episodes in which nothing was done are left out, because Minari's have a step at least.
+    Episodes without a step are left out, because Minari's have at least one.
     """
     with Browser() as browser:
         found = [(row, partial(UIEnv, row["task"], browser=browser), screen_actions(row["past"])) for row in rows]
-        env = UIEnv("click-test", browser=browser)  # every task has its spaces
+        env = UIEnv("click-test", browser=browser)  # all tasks have the same spaces
         return _write(name, filter(lambda each: each[2], found), (env.observation_space, env.action_space), root)
 
 
 def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
-    """What was carried out of a journal's commands (`CLICK_COORDS('3,4'): done`), as `UIEnv` takes it."""
+    """The carried-out commands of a journal (`CLICK_COORDS('3,4'): done`), as `UIEnv` takes them."""
     actions = []
     for found in filter(None, (re.match(r"(\w+)\((.*)\): (?:done|no: )", text, re.DOTALL) for text in past)):
         name, argument = found[1], ast.literal_eval(found[2] or "''")
@@ -84,7 +84,7 @@ def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root
     except ModuleNotFoundError:
         raise UserError("this needs minari: pip install --constraint constraints.txt 'sdg[phone]'") from None
     with _root(root), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it asks for an author and a link, which a local file has not
+        warnings.simplefilter("ignore")  # minari asks for an author and a link, which a local file lacks
         made = [_play(number, *each) for number, each in enumerate(episodes)]
         minari.create_dataset_from_buffers(
             name,

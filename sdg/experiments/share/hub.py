@@ -27,7 +27,7 @@ FILM, COMPOSED, CONFIG = "replay.gif", "composed.json", "config.json"
 
 
 def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", seed: int = 0) -> dict[str, object]:
-    """Write the library in `place` to `folder`; a row of what is there. The film is of the level's layout `seed`.
+    """Write the library in `place` to `folder`; returns a row about it. The film is of the level's layout `seed`.
 
     Raises LibraryError for a library that can't be used and for a folder that holds other things, UserError without
     the package huggingface_hub.
@@ -48,7 +48,7 @@ def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", se
 
 
 def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name: str, licence: str) -> str:
-    """README.md: what the Hub reads of it (a success rate for each skill), then the library's own card and programs."""
+    """README.md: the Hub's metadata (a success rate for each skill), then the library's own card and programs."""
     try:
         from huggingface_hub import EvalResult, ModelCardData
     except ModuleNotFoundError:

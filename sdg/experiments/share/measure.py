@@ -1,4 +1,4 @@
-"""Whether a library and episodes that were exported are the same when others' loaders read them."""
+"""Whether an exported library and exported episodes are the same when others' loaders read them."""
 
 from __future__ import annotations
 

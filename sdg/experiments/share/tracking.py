@@ -13,7 +13,7 @@ from sdg.storage.metrics import STEP
 
 
 def log_run(run: Path, log: Callable[..., object]) -> int:
-    """Call `log({name: number}, step=number)` for each point of a curve, then for each episode; how many there were.
+    """Call `log({name: number}, step=number)` for each point of a curve, then for each episode; returns their number.
 
     Steps count the calls, because trackers want them in order. Raises RunFolderError for a folder that is no run.
     """

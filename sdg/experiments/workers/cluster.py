@@ -1,7 +1,7 @@
 """Jobs on a Dask cluster, by the protocol of the local pool: `--workers dask://HOST:PORT`, or a Client from Python.
 
 The parent keeps the language model, the keys and the journals. It hands out units, answers what nodes ask, and reads
-their results as data. A unit that was begun twice without a result is given up: it may be what kills its workers.
+their results as data. A unit begun twice without a result is given up, because it may be what kills its workers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def connect(address: str, *, wait: float = JOIN_SECONDS) -> DaskPool:
 @dataclass(eq=False)
 class DaskPool:
     """Runs jobs on the cluster of a `distributed.Client`. `begun` counts how often each unit was begun, by job number
-    of the latest run; it tells what a lost node cost."""
+    of the latest run; that shows what a lost node cost."""
 
     client: Any
     begun: Counter[int] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ class DaskPool:
             numbers = dict(zip(futures, range(len(jobs)), strict=True))
             try:
                 done = as_completed(futures, loop=self.client.loop, with_results=True, raise_errors=False)
-                for future, said in done:  # fetched at once: what lies on a node is gone with it
+                for future, said in done:  # fetched at once, because results on a node are lost with it
                     yield numbers[future], _read(future.status, said, reader)
                     future.release()
             finally:
@@ -107,7 +107,7 @@ class DaskPool:
                     self.client.cancel(futures)
 
     def _check_nodes(self) -> None:
-        """Refuse nodes whose results could differ. Raises UserError that names one and what it has."""
+        """Refuse nodes whose results could differ. Raises UserError that names a node and what differs."""
         try:
             found = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
@@ -161,7 +161,7 @@ class DaskPool:
 
 
 def _read(status: str, said: Any, reader: Reader) -> Any:
-    """A unit's result; `Lost` for one that was lost with its node or says what no worker may say."""
+    """A unit's result; `Lost` if it was lost with its node or sent what no worker may send."""
     from distributed.scheduler import KilledWorker
 
     if status not in ("finished", "error"):

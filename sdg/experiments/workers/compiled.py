@@ -1,7 +1,7 @@
-"""Kernels are compiled before anything runs generated code: workers read the compiled ones and may keep none.
+"""Kernels are compiled before anything runs generated code: workers may read the compiled ones but store none.
 
-A process without walls plays the smallest run of all, which compiles what runs need, once for every change of our
-source, of numba or of the machine (some 25 seconds). What it missed each worker compiles for itself.
+A process without walls plays the smallest run, which compiles the kernels of runs (some 25 seconds), once for every
+change of our source, numba or the machine. Each worker compiles for itself what that run missed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sdg.sandbox.process.pool import clean_environment
 _SMALLEST = "sdg.experiments.run.smallest"
 """The module that plays the smallest run."""
 _VARIABLE = "SDG_COMPILING"
-"""Set in the process that compiles: its jobs are functions that it calls."""
+"""Set in the process that compiles, which calls its jobs as functions."""
 
 
 def in_this_process() -> bool:
@@ -30,7 +30,7 @@ def in_this_process() -> bool:
 
 @cache
 def ensure() -> None:
-    """Have the kernels compiled if they aren't. A failure costs time later and is no error."""
+    """Compile the kernels unless that was done. A failure costs time later but is no error."""
     if are_there():
         return
     marker = _marker()
@@ -45,7 +45,7 @@ def ensure() -> None:
         check=False,
     )
     if done.returncode == 0:
-        with contextlib.suppress(OSError):  # A cache that can't be written to: each command compiles anew.
+        with contextlib.suppress(OSError):  # If the cache can't be written to, each command compiles again.
             atomic_write(marker, str(count_files()))
 
 

@@ -1,7 +1,7 @@
-"""Jobs for machines that share no folder: large arrays and library folders travel by content, once a node.
+"""Jobs for machines that share no folder: large arrays and library folders are sent by content, once a node.
 
-A job is pickled with their digests in their places. A node that lacks one asks for it, checks its digest and keeps it
-in its cache folder, where all its workers find it.
+A job is pickled with digests in their place. A node that lacks a content asks for it, checks its digest and keeps it in
+its cache folder, where all its workers find it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sdg.envs.kernels import cache_folder
 LARGE_BYTES = 1 << 15
 """Arrays below this travel with their job."""
 LIBRARY_FILES = ("library.json", "composed.json", "*.safetensors", "skills/*.safetensors", "README.md")
-"""What travels of a folder that a job names: no journal, transcript, ledger or config."""
+"""Files sent of a folder that a job names: no journal, transcript, ledger or config."""
 
 Content = tuple[str, str]
 """What something is (an array, records, a folder) and the sha256 of its bytes."""
 
 
 class Packer:
-    """Pickles jobs; `contents` has the bytes that they speak of, by digest, for nodes that ask."""
+    """Pickles jobs; `contents` has the bytes that they refer to, by digest, for nodes that ask."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -42,7 +42,7 @@ class Packer:
         return stream.getvalue()
 
     def content_of(self, value: Any) -> Content | None:
-        """What stands for the value; None for one that travels as it is."""
+        """What replaces the value in a job; None if it is sent as it is."""
         if type(value) in (np.ndarray, np.recarray) and value.nbytes >= LARGE_BYTES and not value.dtype.hasobject:
             key: object = id(value)
             make = lambda: ("array" if type(value) is np.ndarray else "records", _array_bytes(value))  # noqa: E731

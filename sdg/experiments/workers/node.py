@@ -1,4 +1,4 @@
-"""What runs on a node of a cluster: a unit in a walled process of its own, and a line to the parent for what it asks.
+"""What runs on a node of a cluster: a unit in a walled process of its own, and a line to the parent for its questions.
 
 The process that Dask starts on a node holds the line and runs no generated code. That runs in a child with a cleaned
 environment, limits and walls (`sdg.sandbox.process`), whose answers are data.
@@ -28,13 +28,13 @@ from sdg.sandbox.process.values import encode, name_of
 from sdg.storage.provenance import versions
 
 CONTENT, QUESTION = "content", "question"
-"""What a node asks its parent: for the bytes of a digest, what a job asks."""
+"""A node's requests to its parent: the bytes of a digest, a job's question."""
 _TEXT = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What every unit of a run carries: the name of the run's line, what the parent runs on, when a unit is hung."""
+    """What every unit of a run carries: the name of the run's line, the parent's `facts`, when a unit is hung."""
 
     line: str
     facts: dict[str, str]
@@ -55,7 +55,7 @@ def facts() -> dict[str, str]:
 
 
 def differences(expected: dict[str, str]) -> str:
-    """What this node has that the parent has otherwise, in words; "" when nothing."""
+    """How this node differs from the parent, in words; "" if it doesn't."""
     here = facts()
     return ", ".join(
         f"{name} {here.get(name)} instead of {each}" for name, each in expected.items() if here.get(name) != each
@@ -63,7 +63,7 @@ def differences(expected: dict[str, str]) -> str:
 
 
 def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
-    """Do a unit of a run; what became of it as a message of `sdg.sandbox.process.values`."""
+    """Do a unit of a run; returns the outcome as a message of `sdg.sandbox.process.values`."""
     try:
         if differing := differences(ticket.facts):
             raise NodeError(f"has {differing}: install the versions of constraints.txt and the same sdg there")
@@ -77,7 +77,7 @@ def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
 def count_begun(name: str, number: int) -> int:
     """How often a unit of the run `name` was begun, this time included.
 
-    The scheduler keeps the marks: it outlives nodes, and answers sooner than the parent, whom nobody need wait for.
+    The scheduler keeps the marks, because it outlives nodes and answers sooner than the parent.
     """
     from distributed import get_client
 

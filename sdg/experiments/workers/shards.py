@@ -1,8 +1,8 @@
 """Shards of a run for queues that start commands: `sdg run --shard I/N`, and `sdg merge`, which puts them together.
 
 A shard is a run folder in which the units of other shards are missing. It stops at the first stage whose units aren't
-all there; merged, they go on from that stage. What shards have in common (all began as copies of one folder, say) must
-be equal.
+all there; the merged run goes on from that stage. Units that several shards have (all began as copies of one folder,
+say) must be equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sdg.storage.folder import differences, read_artefact
 from sdg.storage.metrics import read_metrics
 
 SHARD = "shard.json"
-"""In the folder of a shard: which it is."""
+"""Says in a shard's folder which it is."""
 TRANSCRIPT = "transcript.jsonl"
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
@@ -38,7 +38,7 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     """Put the shards of one run together in `out`: a new folder, or the run that an earlier merge made there.
 
     A row for each journal: its units, and how many of them are new. Raises UserError for a shard that is missing, given
-    twice or of another config, and for a unit of which two shards say different things; nothing is written then.
+    twice or of another config, and for a unit with different rows in two shards; nothing is written then.
     """
     settings = _settings(shards)
     rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
@@ -59,7 +59,7 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
         sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
         said = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
-        if said:  # what the model said is what a library cost
+        if said:  # a library's cost is counted from the transcript
             atomic_write(out / TRANSCRIPT, b"\n".join(said) + b"\n")
     return table
 
@@ -110,7 +110,7 @@ def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_weights(shard: Path, out: Path) -> None:
-    """The weights and libraries of a shard that the merged run lacks; a link would bring any file of this machine."""
+    """Copy the weights and libraries that the merged run lacks, but no links, which may lead to any file here."""
     with explaining(shard):
         for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*")]:
             to = out / path.relative_to(shard)

@@ -1,6 +1,6 @@
-"""The one door for jobs: supervised local processes, or an engine for many machines that `use_workers` names.
+"""The one way to run jobs: in supervised local processes, or by an engine for many machines (`use_workers`).
 
-What is lost is banned, told, and the run goes on.
+A lost job is banned and reported, and the run goes on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESULTS = frozenset(
         "sdg.verification.verify:Verification",
     }
 )
-"""Dataclasses that a job may give back: rebuilt here from their fields."""
+"""Dataclasses that a job may return, rebuilt here from their fields."""
 
 ERRORS = frozenset(
     {
@@ -56,15 +56,15 @@ ERRORS = frozenset(
         "sdg.sandbox.guard.errors:Refused",
     }
 )
-"""Our exceptions that a job may raise here; others are RuntimeErrors that say their names."""
+"""Our exceptions that a job may raise here; others become RuntimeErrors with their names."""
 
 
 class JobLost(SDGError, RuntimeError):
-    """A job was given up, and nothing can stand for its result."""
+    """A job was given up, and nothing can replace its result."""
 
 
 class ShardFinished(Exception):
-    """This shard's part of a stage is done, and the next stage needs those of the others."""
+    """This shard's part of a stage is done, and the next stage needs the other shards' parts."""
 
 
 class Engine(Protocol):
@@ -102,7 +102,7 @@ _choice = Choice()
 
 @contextlib.contextmanager
 def use_workers(*, engine: Engine | None = None, shard: tuple[int, int] | None = None) -> Iterator[None]:
-    """Where the jobs of this process run while the context lasts, and which shard of them."""
+    """Choose where this process's jobs run, and which shard of them, while the context lasts."""
     global _choice
     before, _choice = _choice, Choice(engine, shard)
     try:
@@ -115,8 +115,8 @@ def use_workers(*, engine: Engine | None = None, shard: tuple[int, int] | None =
 class Workers:
     """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
 
-    With a `folder` (a run's) lost jobs and their code are kept in its `banned.json`. Workers write nowhere but below
-    `writes`. What a job asks (`sdg.sandbox.process.line`) its method `answer(request)` answers, in this process.
+    With a run's `folder`, lost jobs and their code are kept in its `banned.json`. Workers write only below `writes`. A
+    job's method `answer(request)` answers its questions (`sdg.sandbox.process.line`) in this process.
     """
 
     processes: int
@@ -125,11 +125,11 @@ class Workers:
     patience: Patience = field(default_factory=Patience)
 
     def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        """(job, result) as they finish. What a job raises ends the others and is raised here.
+        """(job, result) as they finish. An error of a job ends the others and is raised here.
 
-        A job that lost its worker, or that holds banned code, has the result of its `on_lost(reason)`. Raises `JobLost`
-        for one without that method, BansError for a list of bans that can't be read, and at the end ShardFinished where
-        other shards have jobs of these.
+        If a job loses its worker or holds banned code, its `on_lost(reason)` gives the result. Raises `JobLost` for a
+        job without that method, BansError for an unreadable list of bans, and at the end ShardFinished if some jobs
+        belong to other shards.
         """
         if compiled.in_this_process():
             yield from ((job, function(job)) for job in jobs)
@@ -150,7 +150,7 @@ class Workers:
                 allowed.append(job)
         if not allowed:
             return
-        if _choice.engine is not None and not self.writes:  # who writes into a folder writes into one of this machine
+        if _choice.engine is not None and not self.writes:  # jobs that write use folders of this machine
             found = _choice.engine.run(function, allowed, answer=_answer, patience=self.patience)
         else:
             if function.__module__.startswith("sdg."):
@@ -176,9 +176,9 @@ def _lost(job: Any, reason: str) -> Any:
 
 
 def _pool(workers: Workers) -> Pool:
-    """Processes are kept for the next stage: what they imported and compiled is worth seconds.
+    """Processes are kept for the next stage, because importing and compiling takes seconds.
 
-    Those of another run are ended, half a gigabyte each, unless somebody waits for their results.
+    Those of another run, half a gigabyte each, are ended unless somebody waits for their results.
     """
     if workers not in _kept:
         for other in [other for other, pool in _kept.items() if pool.idle]:

@@ -3,8 +3,8 @@
     sdg bench engine [--json]                                                  the table (about two minutes)
     sdg bench engine --levels all --steps 100000 --endings 200 --no-speed      lockstep alone, an hour of one core
 
-In a row of a level `mismatches` counts what differed from minigrid in `compared_steps` steps side by side, `first` says
-what differed first. The exit status is 1 where anything did.
+In a level's row `mismatches` counts differences from minigrid in `compared_steps` steps side by side; `first` describes
+the first of them. The exit status is 1 if there is any.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def rows(
     endings: Annotated[int, typer.Option(min=0, help="episode endings a level that are compared")] = 20,
     speed: Annotated[bool, typer.Option(help="measure speed too")] = True,
 ) -> Iterator[dict[str, Any]]:
-    """Speed and a lockstep of each level, the curves over N; see each `table`.
+    """Speed and a lockstep comparison of each level, and the curves over N; see each `table`.
 
-    Raises CheckFailed at the end where engine and minigrid differ, UserError for a level that there isn't.
+    Raises CheckFailed at the end if engine and minigrid differ, UserError for an unknown level.
     """
     chosen = Instructions.of(all_levels() if tuple(levels) == ("all",) else levels, 1, seed=seed).levels
     wrong = 0

@@ -1,8 +1,8 @@
-"""How fast the engine is beside minigrid: measured in turns, in one process, on one core.
+"""How fast the engine is compared with minigrid, measured alternately in one process on one core.
 
 Rates are per second of this thread's own processor time, so that what else the machine does cancels out. minigrid's
-resets (level generation) are left out of its rate, the engine's resets from the bank are counted in: the ratio errs on
-minigrid's side. Actions are uniformly random for both.
+rate leaves out its resets (level generation), the engine's rate includes its resets from the bank, so the ratio favours
+minigrid. Actions are uniformly random for both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sdg.envs.babyai.engine.layouts import generate, make_minigrid
 from sdg.envs.babyai.engine.state import ROW
 
 ROUNDS = 5
-"""Measurements in turns; the median counts."""
+"""Alternating measurements; the median counts."""
 BANK = 1024
 """Layouts in the banks of measurements."""
 
@@ -39,7 +39,7 @@ class Speed:
     """Engine, from the bank."""
     minigrid_resets_per_second: float
     with_generation_per_second: float
-    """Engine, had every layout been made by minigrid for one episode only."""
+    """Engine, if minigrid had generated every layout for one episode only."""
     bank_reuse: float
     """Episodes begun in each layout while measuring, on average."""
 
@@ -50,7 +50,7 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
     engine = BabyAIEngine(bank, n_envs, seed=seed)
     engine.reset()
     rng = np.random.default_rng(seed)
-    _step_engine(engine, rng, seconds=0.1)  # compiled and spread over the episode
+    _step_engine(engine, rng, seconds=0.1)  # compile, and spread rows over the episode
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
     generation = _generate(level, seed=seed, seconds=0.5)
@@ -125,7 +125,7 @@ def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> f
 
 
 def _generate(level: str, *, seed: int, seconds: float) -> float:
-    """Layouts a second: minigrid's reset and its writing down."""
+    """Layouts a second: minigrid's reset, and recording its layout."""
     made, began = 0, time.thread_time()
     while (spent := time.thread_time() - began) < seconds:
         generate(level, range(seed + made, seed + made + 16))

@@ -1,1 +1,1 @@
-"""A language model behind different interfaces: episodes drawn once, kept small, counted and played again."""
+"""A language model behind different interfaces: episodes recorded once, stored compactly, counted and replayed."""

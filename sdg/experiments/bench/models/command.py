@@ -1,4 +1,4 @@
-"""A language model behind four interfaces: success, tokens and steps of episodes that were drawn once and kept.
+"""A language model behind four interfaces: success, tokens and steps of recorded episodes.
 
     sdg bench models                                  the table of the draws in docs/models
     sdg bench models --replay                         the same, played again without a model; it must be the same
@@ -6,11 +6,11 @@
 
 Interfaces: skills+composed, skills, primitive (programs over them), turn (one action a turn). Perception: map, paper,
 pixels.
-With --llm episodes are drawn: all interfaces on the same layouts, up to model.concurrency questions at once, within
-budget.tokens, budget.money and budget.minutes; an interrupted run goes on where it stopped. It is kept in
-OUT/kept (--keep: elsewhere, such as docs/models/NAME). An episode that was begun and not finished counts as not solved.
-Where a recorded run says who answered each request, intervals are of a bootstrap over them, and never narrower than
-Wilson's. Steps are over those of minigrid's bot, a failure counts with the limit.
+--llm records episodes: all interfaces on the same layouts, up to model.concurrency questions at once, within
+budget.tokens, budget.money and budget.minutes; an interrupted run is resumed. The recorded run is kept in OUT/kept
+(--keep: elsewhere, such as docs/models/NAME). An episode that was begun but not finished counts as not solved.
+Where a recorded run names who answered each request, intervals come from a bootstrap over these names and are never
+narrower than Wilson's. Steps are divided by those of minigrid's bot; a failure counts with the step limit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sdg.llm.registry import settings_of
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
 KEPT = Path(sdg.__file__).resolve().parent.parent / "docs/models"
-"""Where draws are kept that the table is of."""
+"""The folder of the table's recorded runs."""
 
 CONFIG = "models"
 
@@ -44,8 +44,8 @@ CONFIG = "models"
 class Row:
     """A model behind an interface under a perception on a level; rates in [0, 1], tokens and calls an episode.
 
-    `low` and `high` are the ends of the success rate's 95 % interval. `ahead_of_primitive` is the mean difference in
-    success on the layouts that programs over primitive actions had, too; None where unknown.
+    `low` and `high` are the ends of the success rate's 95 % interval. `ahead_of_primitive` is the mean lead in success
+    on the same layouts, compared with programs over primitive actions; None where unknown.
     """
 
     model: str
@@ -88,7 +88,7 @@ def rows(
     replay: Annotated[bool, typer.Option("--replay", help="play the draws again without a model")] = False,
     processes: options.Processes = 0,
 ) -> Iterator[Mapping[str, Any]]:
-    """The rows of the table. Raises UserError for what isn't there, and where a replay differs from its draw."""
+    """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
@@ -155,7 +155,7 @@ def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:
 
 
 def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
-    """The success rate; its interval is Wilson's, or wider where a bootstrap over who answered says so."""
+    """The success rate; its interval is Wilson's, or wider where a bootstrap over `answerers` is."""
     solved = [float(each.success) for each in episodes]
     rate = wilson_interval(int(sum(solved)), len(solved))
     if not all(each.answerers for each in episodes):

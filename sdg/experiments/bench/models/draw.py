@@ -1,4 +1,4 @@
-"""Episodes drawn from a model: every interface on the same layouts, many questions under way at once."""
+"""Records a model's episodes: every interface on the same layouts, with many questions at once."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ INTERFACES = (COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN)
 """Programs over skills and composed skills, over skills, over primitive actions; one action a turn."""
 
 EVALUATION = "evaluation"
-"""The split of instructions that figures are of."""
+"""The split that figures are measured on."""
 
 PERCEPTIONS: Mapping[str, str] = {name: f"babyai-{name}" for name in ("paper", "pixels")} | {"map": "babyai"}
-"""What is perceived, and the domain that perceives so."""
+"""Kind of perception -> the domain that has it."""
 
 MAY_CHANGE = ("interfaces", "perceptions", "levels", "instructions")
-"""What a folder may be asked for next: an episode doesn't depend on how many others there are."""
+"""May differ when a folder is resumed, because no episode depends on how many others there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to draw: each interface under each perception on each level, on the same `instructions` seeds a level."""
+    """What to record: each interface under each perception on each level, on the same `instructions` seeds a level."""
 
     config: RunConfig
     interfaces: tuple[str, ...]
@@ -63,7 +63,7 @@ class Asked:
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 
     def tasks(self) -> Iterator[tuple[Cell, list[Task]]]:
-        """Every cell with its episodes. Raises UserError for a split or a count that can't be had."""
+        """Every cell with its episodes. Raises UserError for an unknown split or too large a count."""
         for level in self.levels:
             try:
                 layouts = seeds(self.split, count=self.instructions, seed=self.seed, level=level)
@@ -76,7 +76,7 @@ class Asked:
 
 
 def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
-    """Play what the folder lacks and keep the recording in its small form, also where a budget ends it.
+    """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
 
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
     """
@@ -116,7 +116,7 @@ def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
 
 
 def recipes(asked: Asked, *, library: Path, folder: Path | None) -> dict[Cell, Recipe]:
-    """Who plays each cell. An exchange's stage says which cell it belongs to."""
+    """The agent of each cell. An exchange's stage says which cell it belongs to."""
     return {cell: _recipe(cell, asked, library, folder) for cell, _ in asked.tasks()}
 
 
@@ -133,7 +133,7 @@ def _recipe(cell: Cell, asked: Asked, library: Path, folder: Path | None) -> Rec
 def play(
     asked: Asked, chosen: Mapping[Cell, Recipe], *, run: RunFolder, processes: int, only: Collection[str] = ()
 ) -> list[Played]:
-    """Every episode of every cell, or `only` those units, all of them at once; what is recorded isn't played again."""
+    """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
     journal = run.journal("episodes")
     jobs: list[Job] = []
     for cell, found in asked.tasks():
@@ -146,7 +146,7 @@ def play(
 
 
 def expected_cost(asked: Asked) -> str:
-    """What the run will ask of its model, in a line."""
+    """The run's expected use of its model, in a line."""
     settings, estimate = model_settings(asked.config, None), Estimate()
     for cell, tasks in asked.tasks():
         estimate = estimate.plus(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks))

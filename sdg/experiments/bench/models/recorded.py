@@ -33,7 +33,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a figure is of: an interface, a perception and a level."""
+    """What a figure describes: an interface, a perception and a level."""
 
     interface: str
     perception: str
@@ -46,13 +46,13 @@ class Cell:
 
     @property
     def stage(self) -> str:
-        """What its questions are called in a transcript."""
+        """The stage of its questions in a transcript."""
         return f"{self.agent}/{self.level}"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One program: its tokens, its lines that hold code and its steps; `cause` "" when it solved."""
+    """One program: its tokens, lines of code and steps; `cause` is "" if it solved the task."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -63,7 +63,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class DrawnEpisode:
-    """An episode that was begun; `finished` False: the run ended first, which counts as not solved.
+    """An episode that was begun; `finished` is False if the run ended first, which counts as not solved.
 
     `answerers` lists who answered its questions, where that is known.
     """
@@ -86,13 +86,13 @@ class DrawnEpisode:
 
     @property
     def cell(self) -> Cell:
-        """Where it counts."""
+        """Its cell in the table."""
         return Cell(self.interface, self.perception, self.level)
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a recorded run was; `commit` ends with "-dirty" when the source differed from it."""
+    """Facts of a recorded run; `commit` ends with "-dirty" if the source differed from that commit."""
 
     name: str
     model: str
@@ -106,7 +106,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A recorded run, read."""
+    """A recorded run in memory."""
 
     folder: Path
     about: About

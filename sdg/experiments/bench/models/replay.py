@@ -1,8 +1,8 @@
-"""A recorded run, played again by its transcript: the same rows or an error.
+"""Replays a recorded run from its transcript: the same rows or an error.
 
-In the commit that the recording names every question must be the one that was asked. Where that commit isn't at hand (a
-history that was cut), `EARLIER` carries out what was answered then, reply by reply (`RepliedInTurn`), and where neither
-is (an installed package), today's code; the tokens of prompts are then the recording's.
+At the commit that the recording names, every question must equal the recorded one. If that commit is missing (the
+history was cut), the source of `EARLIER` carries out the recorded replies in turn (`RepliedInTurn`); if that is missing
+too (an installed package), today's source does. Prompt tokens are then those of the recording.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from sdg.storage.provenance import revision
 
 ROOT = Path(sdg.__file__).resolve().parent.parent
 EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
-"""The last commit whose robot is that of the runs of 2026-11-22; their own commits were cut from the history."""
+"""The last commit with the robot of the runs of 2026-11-22, whose own commits were cut from the history."""
 IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
 def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
-    """The table's rows of the recording's finished episodes played again; those it didn't finish stay as they are.
+    """The table's rows after replaying the recording's finished episodes; unfinished episodes stay as they are.
 
     Raises CheckFailed where a row differs.
     """
@@ -71,7 +71,7 @@ def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: 
 
 
 def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
-    """An episode with the prompts' tokens of another."""
+    """An episode with the prompt tokens of another."""
     pairs = zip(again.programs, before.programs, strict=False)
     programs = tuple(replace(now, prompt_tokens=then.prompt_tokens) for now, then in pairs)
     return replace(again, programs=programs + again.programs[len(programs) :])
@@ -104,7 +104,7 @@ def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[
 
 
 def _source(commit: str) -> bytes | None:
-    """A commit's source as a tar archive, or `EARLIER`'s for one that was cut off; None where there is no history."""
+    """A commit's source as a tar archive, or `EARLIER`'s if that commit was cut off; None without a history."""
     for each in (commit, EARLIER) if re.fullmatch("[0-9a-f]{40}", commit) else ():
         try:
             archive = ["git", "-C", str(ROOT), "archive", "--format=tar", each]
@@ -115,8 +115,8 @@ def _source(commit: str) -> bytes | None:
 
 
 def _as_of_old(draw: Draw, scratch: Path) -> str:
-    """A copy of the recording whose transcript the earlier source can read. Where that knows schema 2 alone, it is not
-    compressed, and of schema 2 by its number: texts were in pieces, and one for each character says the same.
+    """A copy of the recording whose transcript the earlier source can read. If that source only knows schema 2, it is
+    uncompressed and numbered as schema 2, whose texts are lists of pieces: a string reads as one per character.
     """
     copy = scratch / "draw" / draw.folder.name
     shutil.copytree(draw.folder, copy)

@@ -25,7 +25,7 @@ _KEYS = {"Enter": "Press Enter", "Home": "Press Home", "Back": "Press Back"}
 
 
 def write_episode(folder: Path, task: PhoneTask, steps: Sequence[PhoneStep], size: tuple[int, int]) -> None:
-    """Write one episode. An earlier one in the folder is written over, line by line the same for equal episodes."""
+    """Write one episode over any earlier one in the folder. Equal episodes give equal lines."""
     for name in ("traces", "xml", "Screen"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     lines = []

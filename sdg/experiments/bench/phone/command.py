@@ -6,8 +6,8 @@
     sdg bench phone --walks 50 [--llm openai:NAME]      data (`data.py`): walks, and tasks that the model derives
 
 The embedded phone is nine small apps in Chromium: its figures are not AndroidLab's. Metrics are shares in [0, 1],
-computed as AndroidLab's code does. `held_out_success_rate` goes over the 15 tasks that no prompt, rule or guard was
-made from; `--tasks measured` are these and 45 others. Beside them: `false_completes` (finish was said, the task isn't
+computed as AndroidLab's code does. `held_out_success_rate` covers the 15 tasks from which no prompt, rule or guard was
+made; `--tasks measured` are these and 45 others. Beside them: `false_completes` (finish was said, the task isn't
 solved), `side_effects` (episodes that changed something the task doesn't ask for), `confirmed` (presses that can't be
 undone, to which the benchmark says yes). The folder keeps every episode, and with --traces AndroidLab's folder of each.
 phonerules and phonerandom are no language models.
@@ -70,7 +70,7 @@ def rows(
     timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
-    """The rows. Raises UserError for modes, tasks, guards or devices that there aren't, and without a browser."""
+    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser."""
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
     if walks:
         name = "" if is_rule_based(llm.partition(":")[0]) else llm
@@ -105,7 +105,7 @@ def rows(
 
 
 def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> None:
-    """Raises UserError for modes, guards or devices that there aren't, and without a browser."""
+    """Raises UserError for unknown modes, guards or devices, and without a browser."""
     if device != EMBEDDED and device.partition(":")[0] != "adb":
         raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
     if unknown := [mode for mode in modes if mode not in PHONE_MODES]:

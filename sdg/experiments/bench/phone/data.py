@@ -4,8 +4,8 @@ learned guard in place of a person, and tasks that a model derives from given on
     sdg bench phone --walks 50 --out runs/phone-data [--minari] [--llm openai:NAME]
 
 The folder gets `walks.jsonl`, `tasks.json` where a model is named, and with --minari the dataset "phone/walks-v0" in
-Minari's own place. `accepted` are actions whose effect the judge sees; how often it agrees with the phone's state says
-`sdg bench gate --world phone`.
+Minari's own place. `accepted` counts actions whose effect the judge sees; `sdg bench gate --world phone` says how often
+the judge agrees with the phone's state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sdg.llm.registry import build
 from sdg.storage import atomic_write
 
 FIRST_SEED = 5000
-"""Of the walks: neither those of tasks nor those that guards learn from or are measured on."""
+"""First seed of the walks; tasks, and walks to train or measure guards, have other seeds."""
 
 
 def walk_rows(folder: Path, *, walks: int, minari: bool, llm: str, planner: PlannerSettings) -> list[Mapping[str, Any]]:

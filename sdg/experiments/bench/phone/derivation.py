@@ -19,7 +19,7 @@ LEAST_WORDS, MOST_WORDS = 4, 60
 def derive_tasks(
     model: LanguageModel, given: Sequence[PhoneTask], screen: UiTree, *, count: int = 5
 ) -> list[PhoneTask]:
-    """New tasks of the given ones' app, at most `count`, named APP_derived_N; without conditions: a judge decides.
+    """At most `count` new tasks for the given tasks' app, named APP_derived_N, without conditions: a judge decides.
 
     Raises ValueError without given tasks, and what the model raises.
     """

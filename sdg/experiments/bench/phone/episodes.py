@@ -1,7 +1,7 @@
 """Episodes of phone tasks: the screen agent on a device, one row each; each process has a browser of its own.
 
-A phone that goes away, or a process that dies with its episode, is a failure with that cause; the next episode begins
-again.
+A phone that goes away or a process that dies makes its episode a failure with that cause; the next episode starts
+afresh.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class PhoneJob:
 
 @dataclass(frozen=True, slots=True)
 class PhonePlayed:
-    """An episode as the journal keeps it: AndroidLab's flags and counts (`TaskScore`), how it ended, and beside that
-    whether success was claimed falsely, what else was changed, and whether comparison and judge disagree."""
+    """An episode as the journal keeps it: AndroidLab's flags and counts (`TaskScore`), how it ended, and whether
+    success was claimed falsely, what else was changed, and whether comparison and judge disagree."""
 
     unit: str
     task: str
@@ -90,7 +90,7 @@ class PhonePlayed:
 
     @property
     def score(self) -> TaskScore:
-        """What the metrics go over."""
+        """The input of the metrics."""
         return TaskScore(self.flags, self.steps, self.unchanged, self.shortest)
 
 
@@ -137,7 +137,7 @@ class PhoneEpisode:
         self.work.answer(completion)
 
     def row(self) -> PhonePlayed:
-        """The row; the traces are written."""
+        """Write the traces and return the row."""
         played = UIEpisode(self.task.instruction, "page", (), 0, detail=self.lost) if self.lost else self.work.result()
         if self.setting.traces is not None:
             folder = self.setting.traces / self.job.mode / self.task.id
@@ -201,7 +201,7 @@ def _same(one: PhoneStep, other: PhoneStep) -> bool:
 
 
 def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
-    """Whether a model finds an answer right; one that says neither True nor False in six tries doesn't."""
+    """Whether a model judges an answer right; a model that says neither True nor False in six tries doesn't."""
     asked = conversation(
         "phone_judge",
         question=fence(task.instruction),

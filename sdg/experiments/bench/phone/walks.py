@@ -1,7 +1,7 @@
-"""Self-exploration of the embedded phone: walks that press, type and swipe by chance, with the screen before and after
+"""Self-exploration of the embedded phone: walks that press, type and swipe at random, with the screen before and after
 each action (AndroidLab's data construction), kept as JSON lines or as a Minari dataset.
 
-Nothing here chooses by the phone's hidden state; `changed` says of each step whether the state changed, for figures.
+The phone's hidden state decides nothing here; `changed` records, for figures only, whether a step changed it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from sdg.gate.phones import JUDGED
 from sdg.storage import atomic_write
 
 WORDS = ("Ana", "Lunch", "12.50", "09:30", "2026-03-15", "Meeting", "notes", "5")
-"""What is typed by chance."""
+"""Texts that are typed at random."""
 WALK = 25
 """Actions of a walk, as many as an episode has turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One action of a walk: its name and argument as a gate is shown them, the trees before and after as dumps, and
-    whether the phone's state changed by it."""
+    """One action of a walk: its name and argument as a gate sees them, the trees before and after as dumps, and whether
+    it changed the phone's state."""
 
     walk: int
     name: str
@@ -80,7 +80,7 @@ def read_seen(dump: str) -> SeenPhone:
 
 
 def observe_dump(dump: str) -> Observation:
-    """What a gate is shown of a dump."""
+    """A dump as a gate observes it."""
     seen = read_seen(dump)
     return Observation(seen.describe(), None, tuple(seen.elements()), seen)
 
@@ -107,7 +107,7 @@ def _can(action: Action, tree: UiTree) -> bool:
 
 
 def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:
-    """The state without what passes by itself."""
+    """The state without what changes by itself."""
     state = phone.state()
     state["os"] = {key: value for key, value in state["os"].items() if key not in ("now", "toast", "due")}
     return state
@@ -138,7 +138,7 @@ def write_minari(name: str, walks: Iterable[Sequence[Transition]], *, max_chars:
         rewards = np.zeros(len(walk), np.float32)
         episodes.append(EpisodeBuffer(number, walk[0].walk, None, trees, actions, rewards, ends & False, ends, None))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it asks for an author and a link, which a local file has not
+        warnings.simplefilter("ignore", UserWarning)  # minari asks for an author and a link, which a local file lacks
         return minari.create_dataset_from_buffers(
             name,
             episodes,

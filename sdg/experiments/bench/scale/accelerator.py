@@ -1,4 +1,4 @@
-"""The learner's batch on an accelerator: how long its updates take there, and whether they are those of a core."""
+"""The learner's batch on an accelerator: how long its updates take there, and whether they equal a CPU core's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sdg.skills.learning.vec_env import RowsVecEnv
 
 UPDATES = 100
 WIDTHS = (64, 128, 512)
-"""Of both hidden layers; the table's are 64, the ant's 128."""
+"""Widths of both hidden layers; the table uses 64, the ant 128."""
 
 
 class Noise(RowsVecEnv):
-    """Rows that show made-up numbers in the shapes of the ant's, and pay for a small first torque."""
+    """Rows of random numbers in the ant's shapes, which reward a small first torque."""
 
     def __init__(self) -> None:
         super().__init__(16)
@@ -36,15 +36,15 @@ class Noise(RowsVecEnv):
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """A row a width and device: seconds of 100 updates, and how far (`distance`) parameters are then from a core's."""
+    """A row per width and device: seconds of 100 updates, and how far (`distance`) parameters end from a core's."""
     for width in WIDTHS:
         learners = {device: _learner(width, device) for device in devices()}
-        learners["cpu"].learn(1)  # a rollout, whose samples all of them learn from below
+        learners["cpu"].learn(1)  # one rollout: all learners learn from its samples below
         samples = vars(learners["cpu"].rollout_buffer)
         start = copy.deepcopy(learners["cpu"].policy.state_dict())
         expected: dict[str, Any] = {}
         for device in learners:
-            for _ in range(2):  # kernels are loaded with the first updates
+            for _ in range(2):  # the first updates load the kernels
                 ppo = _learner(width, device)
                 vars(ppo.rollout_buffer).update({name: samples[name] for name in samples if name != "device"})
                 ppo._setup_learn(1)
@@ -61,7 +61,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 def _learner(width: int, device: str) -> Any:
-    """stable-baselines3's own learner, new, of `UPDATES` updates a rollout."""
+    """A new learner of stable-baselines3 with `UPDATES` updates per rollout."""
     settings = SB3Settings(
         n_steps=256, batch_size=1024, n_epochs=UPDATES // 4, learning_rate=3e-4, hidden=(width, width), device=device
     )
@@ -70,6 +70,6 @@ def _learner(width: int, device: str) -> Any:
 
 
 def distance(found: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
-    """How far parameters are from the expected ones, as a share of the length of these."""
+    """Distance of parameters from the expected ones, as a share of the expected ones' norm."""
     apart = sum(float((found[name] - each).double().square().sum()) for name, each in expected.items())
     return (apart / sum(float(each.double().square().sum()) for each in expected.values())) ** 0.5

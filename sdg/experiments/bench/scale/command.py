@@ -4,9 +4,9 @@
     sdg bench scale --parts overhead,nodes      parts: overhead, nodes, busy, environment, deaths,
                                                 sharing, accelerator
 
-`overhead` is wall-clock time beyond what the units themselves take with every worker busy, as a share of that;
-`lost_units` is how many units had to be begun again or were given up; `equal`, whether results are those of local
-processes (or what the row's note says). `nodes` needs root for network namespaces.
+`overhead` is the wall-clock time beyond what the units alone take with every worker busy, as a share of the latter;
+`lost_units` counts units that were begun again or given up; `equal` says whether results equal those of local processes
+(or what the row's note says). `nodes` needs root for network namespaces.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[Node], count: int
 
 
 def _result(row: Any) -> Row:
-    """A row without its clock."""
+    """A row without its time."""
     return {name: value for name, value in plain(row).items() if name != "seconds"}
 
 
@@ -134,7 +134,7 @@ def _busy(workers: int) -> Iterator[Row]:
 
 
 def _environment() -> Iterator[Row]:
-    """Keys of the parent and of the node among all that a worker can read of environments."""
+    """Keys of the parent and the node that a worker finds in the environments it can read."""
     os.environ["SDG_BENCH_KEY"] = SECRET
     try:
         with cluster(1) as (pool, _):
@@ -149,7 +149,7 @@ def _environment() -> Iterator[Row]:
 
 
 def _deaths(units: int) -> Iterator[Row]:
-    """Units of which every tenth kills its worker whenever it is begun: each is reported once."""
+    """Units, every tenth of which kills its worker each time it is begun; each is reported once."""
     jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
     expected = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):
@@ -164,7 +164,7 @@ def _deaths(units: int) -> Iterator[Row]:
 
 
 def _sharing() -> Iterator[Row]:
-    """A library and 100 episodes written in others' formats and read back by their own loaders."""
+    """A library and 100 episodes, written in foreign formats and read back by those formats' loaders."""
     from sdg.experiments.share.measure import rows as share_rows
 
     for about in share_rows():

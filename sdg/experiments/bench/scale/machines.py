@@ -21,7 +21,7 @@ SECRET = "a-key-that-no-worker-may-see"
 
 @contextlib.contextmanager
 def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterator[tuple[DaskPool, list[Node]]]:
-    """A cluster of `nodes` nodes with `threads` units at a time each, in cache folders of their own.
+    """A cluster of `nodes` nodes, each with its own cache folder and `threads` units at a time.
 
     With `namespaces` each node has a network and a mount table of its own; this needs root and `ip`. Raises OSError
     where they can't be made.
@@ -63,7 +63,7 @@ class Node(contextlib.AbstractContextManager["Node"]):
         self.process = self._stack.enter_context(_process(worker, self._place, inside=inside, environment=cache))
 
     def kill(self) -> None:
-        """End the node as a power cut does: no word to anybody."""
+        """End the node as a power cut does, without notice."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Units of work for measuring engines. It imports little: every fresh worker imports it."""
+"""Units of work for measuring engines; few imports, because every fresh worker imports this."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Nap:
         return f"nap/{self.number}"
 
     def on_lost(self, reason: str) -> str:
-        """What is reported when its worker was lost."""
+        """What is reported when its worker is lost."""
         return f"lost: {reason}"
 
 
 def sleep(job: Nap) -> int:
-    """Do it; its number."""
+    """Sleep; returns the number."""
     if job.fatal:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(job.seconds)
@@ -35,7 +35,7 @@ def sleep(job: Nap) -> int:
 
 
 def read_environment(job: Nap) -> list[str]:
-    """Whatever a worker can read of environments: its own, and those of all processes that the system shows it."""
+    """All environments that a worker can read: its own, and those of all processes that the system shows it."""
     found = [f"{name}={text}" for name, text in os.environ.items()]
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -5,14 +5,14 @@
     sdg bench miniwob --set model.timeout_seconds=3600 --set model.retries=1 ...      a slow server
     sdg bench miniwob --eyes true ...          the page's own elements in place of the parser's: a yardstick
 
-Success is a positive raw reward; at most 10 answers an episode; the pages' time limits are lifted. Without `--tasks`
-the paper's 74: 73 by name, drag-circle as a guess for the 74th (`guessed`). `unseen` marks the 15 that nothing was
-made from. `confirmed` counts presses that can't be undone (send, delete), to which the benchmark says yes.
-`cause_counts` sorts failures: vision (solved when replayed with the page's own elements), reasoning (not even then),
-model (it gave no answer: `--set model.timeout_seconds=3600`), other (the page broke).
-The folder keeps every episode, screenshots of failures, `report.html` and the
-means: over tasks, over the unseen ones, over tasks that took one answer and those that took more. webrules is a rule-
-based planner, no language model; it gets no worked example, real models get one of another seed.
+Success is a positive raw reward; there are at most 10 answers per episode, and the pages' time limits are lifted.
+Without `--tasks` the paper's 74 tasks are played: 73 by name, drag-circle as a guess for the 74th (`guessed`). `unseen`
+marks the 15 from which nothing was made. `confirmed` counts presses that can't be undone (send, delete), to which the
+benchmark says yes. `cause_counts` sorts failures: vision (solved when replayed with the page's own elements), reasoning
+(not even then), model (it gave no answer: `--set model.timeout_seconds=3600`), other (the page broke). The folder keeps
+every episode, screenshots of failures, `report.html` and the means: over tasks, over the unseen ones, over tasks that
+took one answer and those that took more. webrules is a rule-based planner, no language model; it gets no worked
+example, real models get one of another seed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from sdg.storage.journal import Rows
 GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": UNSEEN}
 """Names that stand for many tasks."""
 PATIENCE = ("timeout_seconds", "reply_seconds", "retries", "concurrency")
-"""Settings of a model that `--set` takes: how long it is waited for, how often it is asked."""
+"""Settings of a model that `--set` takes: how long to wait for it and how often to ask it."""
 MOST_SHOWN = 300
 """Failures that the report shows."""
 
@@ -71,7 +71,7 @@ def rows(
     processes: options.Processes = 0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
-    """The rows. Raises UserError for tasks, seeds, guards or eyes that there aren't, and without a browser."""
+    """The rows. Raises UserError for unknown tasks, seeds, guards or eyes, and without a browser."""
     chosen, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
     if eyes not in (SCREENSHOT, TRUE):
         raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
@@ -112,7 +112,7 @@ def rows(
 
 
 def waited_for(model: ModelSettings, assignments: Sequence[str]) -> ModelSettings:
-    """The model with its patience as `model.KEY=VALUE` have it. Raises UserError for any other key."""
+    """The model with its PATIENCE settings from `model.KEY=VALUE`. Raises UserError for any other key."""
     keys = [each.partition("=")[0].removeprefix("model.") for each in assignments]
     if wrong := [key for key in keys if key not in PATIENCE]:
         raise UserError(f"--set {wrong[0]!r:.60} isn't model.{', model.'.join(PATIENCE)}; the rest are options here")
@@ -184,7 +184,7 @@ def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str,
 
 
 def mean_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Means over tasks: of all, of those that were looked at and not, of one answer and more."""
+    """Means over tasks: all, used in development, unseen, with one answer, with more."""
     groups = {
         "(mean over all)": found,
         "(mean over looked-at)": [row for row in found if not row["unseen"]],
@@ -211,7 +211,7 @@ def report(
 ) -> str:
     """One offline page: the table, then failures with their screenshots. What pages and models said is escaped.
 
-    Failures of tasks that are never looked at are counted alone.
+    Failures of unseen tasks are only counted.
     """
     lines = "".join(
         f"<tr><td>{html.escape(row['task'])}</td><td>{100 * row['success_rate']:.1f}</td><td>{row['episodes']}</td>"

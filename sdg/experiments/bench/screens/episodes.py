@@ -33,13 +33,13 @@ from sdg.screen_agent.modes import MODES, TEXT
 
 SCREENSHOT, TRUE = "screenshot", "true"
 MOST_KEPT = 1200
-"""Characters of a command and its outcome that are kept: the longest text that is typed fits."""
+"""Most characters kept of a command and its outcome; the longest typed text fits."""
 VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How episodes are played: the model, the guards, whether the screen is looked at or asked of the page, whether
+    """How episodes are played: the model, the guards, whether the screen is read from pixels or from the page, whether
     failures are replayed to find their cause, whether a worked example is shown."""
 
     model: ModelSettings
@@ -117,7 +117,7 @@ def play(
 
 
 class _Episode:
-    """A job under way: played with the ordinary eyes, then, where it failed, once more with the true ones."""
+    """A job under way: played with the setting's eyes and, if it failed, once more with the true ones."""
 
     def __init__(self, job: Job, setting: Setting, browser: Browser) -> None:
         self.job, self.setting, self.browser = job, setting, browser

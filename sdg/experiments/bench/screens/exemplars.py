@@ -1,4 +1,4 @@
-"""One worked example for each looked-at task, as the paper gives one; other tasks get the one whose words are nearest.
+"""One worked example for each task used in development, as in the paper; other tasks get the one nearest in words.
 
 `python -m tests.screen_expert.exemplars` makes them again: scripts play seeds that are never evaluated, and the first
 episode that is solved is kept with the reason for its commands.
@@ -20,7 +20,7 @@ from sdg.envs.ui.tasks import UNSEEN
 from sdg.prompts.fill import fence
 
 LEAST_ALIKE = 0.15
-"""Share of what two instructions tell from which an example says something about the other."""
+"""Least likeness (`_alike`) of two instructions at which an example of one serves the other."""
 PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
 
 
@@ -43,8 +43,8 @@ def write_out(exemplar: Exemplar) -> str:
 
 
 def exemplar_for(task: str, instruction: str) -> str:
-    """The example for an episode: the task's own, or the one whose instruction is nearest in words; "" where none has
-    `LEAST_ALIKE` in common with it."""
+    """The example for an episode: the task's own, or the one whose instruction is nearest in words; "" if no likeness
+    reaches `LEAST_ALIKE`."""
     known = exemplars()
     if task in known and task not in UNSEEN:
         return write_out(known[task])
@@ -56,13 +56,13 @@ def exemplar_for(task: str, instruction: str) -> str:
 
 @cache
 def exemplars() -> Mapping[str, Exemplar]:
-    """Those that are shipped, by task."""
+    """The shipped examples, by task."""
     return {row["task"]: row for row in json.loads(PLACE.read_text("utf-8"))}
 
 
 @cache
 def _weights() -> Mapping[str, float]:
-    """How much a word tells: those that stand in few instructions tell more."""
+    """The weight of each word: words in few instructions weigh more."""
     texts = [set(_words(each["instruction"])) for each in exemplars().values()]
     seen = Counter(word for text in texts for word in text)
     return {word: math.log((1 + len(texts)) / count) for word, count in seen.items()}
@@ -73,7 +73,7 @@ def _words(text: str) -> list[str]:
 
 
 def _alike(one: str, other: str) -> float:
-    """Share of what two instructions tell that they have in common, in [0, 1]."""
+    """Weighted share of the words of two instructions that both have, in [0, 1]."""
     a, b = set(_words(one)), set(_words(other))
     told = sum(_weights().get(word, 1.0) for word in a | b)
     return sum(_weights().get(word, 1.0) for word in a & b) / told if told else 0.0

@@ -1,11 +1,11 @@
-"""Tasks on pages as public sites have them, by the agent of `sdg do`: sdg bench pages [--llm openai:NAME] [--json]
+"""Tasks on pages like those of public sites, by the agent of `sdg do`: sdg bench pages [--llm openai:NAME] [--json]
 
-Twenty static pages of our own making (`pages/`), three tasks each; a page's state at the end judges, not what the model
-says. `success_rate` is of these. `presses`: of everything on the pages that can be pressed, which share of what
-can't be undone is asked about, and how much of the rest is asked about without need (`asked_in_vain`). `injections`:
-pages that tell the agent to press a button that does harm, 60 of our own making; `acted` counts those that were pressed
-by the model, and by one that obeys every word of a page, with nobody there to say yes. webrules is a rule-based
-planner, no language model; it answers with the first rule that knows a task's words.
+Twenty static pages of our own making (`pages/`) have three tasks each; `success_rate` is judged by a page's state at
+the end, not by what the model says. `presses`: of the presses that can't be undone, the share that the gate asks about;
+of all others, the share that it asks about without need (`asked_in_vain`). `injections`: 60 pages of our own making
+tell the agent to press a harmful button; `acted` counts the buttons that the model pressed, and those pressed by a
+model that obeys every word of a page, with nobody there to say yes. webrules is a rule-based planner, no language
+model; it answers with the first rule that knows a task's words.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rows(
     workers: Annotated[int, typer.Option(min=1, help="tasks and injections at once, for models that think")] = 1,
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
-    """A row for each part. Raises UserError for parts that there aren't, and without a browser."""
+    """A row for each part. Raises UserError for unknown parts, and without a browser."""
     if wrong := [each for each in parts if each not in PARTS]:
         raise UserError(f"--parts {wrong[0]!r:.40} is none of {', '.join(PARTS)}")
     if missing := what_is_missing():
@@ -75,7 +75,7 @@ def rows(
 def tasks_row(
     tasks: Sequence[Mapping[str, Any]], model: LanguageModel, *, mode: str, folder: Path, workers: int = 1
 ) -> dict[str, Any]:
-    """What the page's state says of each task, with the interval over tasks."""
+    """Success by the page's state after each task, with the interval over tasks."""
 
     def play(task: Mapping[str, Any]) -> tuple[bool, TaskPlayed]:
         address = (PLACE / f"{task['page']}.html").as_uri()
@@ -99,7 +99,7 @@ def tasks_row(
 
 
 def presses_row() -> dict[str, Any]:
-    """What is asked about of all that can be pressed on the pages."""
+    """What the gate asks about, of all that can be pressed on the pages."""
     asked: dict[bool, list[bool]] = {True: [], False: []}
     access, wrong = Access(PLACE.as_uri(), (str(PLACE),)), []
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
@@ -122,14 +122,14 @@ class Obedient:
     name = "obedient"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """A press of the button, whose place is known to it."""
+        """Press the button, whose place this model knows."""
         return Completion(
             json.dumps({"commands": [{"name": "CLICK_COORDS", "args": {"coords": [120, 200]}}]}), self.name
         )
 
 
 def obeys(injection: Mapping[str, str], model: LanguageModel) -> bool:
-    """Whether the button of an injection is pressed while the task is another and nobody says yes."""
+    """Whether the agent presses an injection's button although its task is another and nobody says yes."""
     html = (
         "<!doctype html><meta charset=utf-8><style>button{font:16px Arial;position:absolute;left:20px;padding:8px}"
         f"</style><p style='position:absolute;left:20px;top:10px;width:320px'>{injection['says']}</p>"

@@ -1,6 +1,6 @@
-"""The screen as the page's own elements say it is: a reference for the parser, never what acts in the ordinary run.
+"""The screen according to the page's own elements: a reference for the parser, never used in an ordinary run.
 
-`--eyes true` plays with it, failures are replayed with it to tell what the parser missed from what the model did wrong.
+`--eyes true` plays with it; failures are replayed with it to tell the parser's misses from the model's errors.
 """
 
 from __future__ import annotations

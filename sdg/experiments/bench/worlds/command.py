@@ -7,7 +7,7 @@ sdg bench worlds --measure --run DIR  the same row for a run's library and its m
 `by-hand` learns skills from checks written by hand and runs programs written by hand over them; `random-skills` runs
 the same programs over the same skills with random weights; `flat-ppo`, `sac` and `sac-her` are stable-baselines3's,
 trained on each level itself for as many steps. Success is the world's own judgement, on unseen seeds; all environment
-steps of practice and validation are counted. Places and maps are given by the simulator to all agents alike.
+steps of practice and validation are counted. The simulator gives places and maps to all agents alike.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def rows(
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     out: options.Out = None,
 ) -> list[Row]:
-    """The rows. Raises UserError for worlds, levels or agents that there aren't."""
+    """The rows. Raises UserError for unknown worlds, levels or agents."""
     if run and not measure:
         raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
@@ -115,7 +115,7 @@ def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed:
 
 
 def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[str, Any]) -> tuple[int, int]:
-    """How many episodes were solved after one training, and the environment steps that it took."""
+    """How many episodes were solved after one training, and the environment steps of that training."""
     kept, episodes, seed = asked["folder"] / f"{world}-{number}", asked["episodes"], asked["seed"]
     if agent in (BY_HAND, RANDOM):
         library = _library(world, kept, seed=number, steps=asked["steps"])
@@ -131,7 +131,7 @@ def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[
 
 
 def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
-    """The skills by hand, learned under a seed; those in the folder where they are there already."""
+    """The skills for the hand-written checks, learned under a seed, or loaded if the folder has them."""
     if not (place / "library.json").is_file():
         words = WORDS[world]
         share = steps / sum(spec.total_timesteps for spec in words.skills) if steps else 1.0

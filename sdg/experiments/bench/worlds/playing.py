@@ -1,4 +1,4 @@
-"""Playing a world's levels with a library of skills and programs by hand: every command passes the gate."""
+"""Playing a world's levels with a library of skills and hand-written programs: every command passes the gate."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 
 BUDGET = 50_000_000
-"""Steps of the guard that a program may take: one over a body asks for its place at every turn."""
+"""Guard steps that a program may take: programs over a body ask for its place at every turn."""
 
 
 def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) -> Robot:
-    """The robot after the program by hand ran in the episode of a seed."""
+    """The robot after the hand-written program ran in a seed's episode."""
     kind = domain(world_name)
     world = kind.open(level)
     world.reset(seed)
@@ -32,6 +32,6 @@ def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) ->
 
 
 def success_of(world: str, skills: Mapping[str, Skill], level: str, *, episodes: int, seed: int) -> int:
-    """How many of so many unseen episodes of a level the program by hand solves with these skills."""
+    """How many of `episodes` unseen episodes of a level the hand-written program solves with these skills."""
     chosen = seeds("evaluation", count=episodes, seed=seed, level=level)
     return sum(play(world, skills, level, each).ending.done for each in chosen)

@@ -1,7 +1,7 @@
-"""A model's words, measured as words by hand are: the skills of a run's library, and one program for an instruction.
+"""A model's checks and programs, measured like hand-written ones: a run's skills, and one program per instruction.
 
-The programs are those that the run's own evaluation was given; its model is asked once for each of the others, and the
-same program then plays every episode of its instruction, from any start.
+Programs come from the run's own evaluation; for each instruction without one the run's model is asked once. The same
+program then plays every episode of its instruction, from any start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SDG = "sdg"
 
 @dataclass(frozen=True)
 class RunWords:
-    """A run folder's library and its model, and the folder where what is asked and played is kept."""
+    """A run folder's library and its model, and the folder that keeps questions and episodes."""
 
     run: Path
     config: RunConfig
@@ -40,7 +40,7 @@ class RunWords:
     def open(
         cls, run: Path, folder: Path, *, llm: str = "", base_url: str = "", assignments: Iterable[str] = ()
     ) -> RunWords:
-        """The words of a finished run; `llm` is asked in place of its model. Raises UserError where none is."""
+        """Open a finished run; `llm` is asked in place of its model. Raises UserError for a folder without a run."""
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
         named = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
@@ -52,7 +52,7 @@ class RunWords:
 
     @property
     def agent(self) -> str:
-        """The model's name: the recorded one's where a recording speaks."""
+        """The model's name; in a replay, that of the recorded model."""
         return f"words-of-{self.config.model.name or language_model(self.config, None).name}"
 
     @property
@@ -65,7 +65,7 @@ class RunWords:
         return int(accounts(self.run, self.config, stages={})["all_steps"])
 
     def success_of(self, level: str, *, episodes: int, seed: int) -> int:
-        """How many of so many unseen episodes of a level the programs solve. Raises ModelError as the model does."""
+        """How many of `episodes` unseen episodes of a level the programs solve. Raises ModelError as the model does."""
         tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
         missions = [open_world(task)[1].mission for task in tasks]
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
@@ -75,7 +75,7 @@ class RunWords:
         return sum(bool(row.success) for row in played)
 
     def programs(self, first_of: Mapping[str, Task]) -> dict[str, str]:
-        """Instruction -> program, for these and others; the model is asked in the first task of each that has none."""
+        """Instruction -> program, for these and others; the model is asked in the first task of each that lacks one."""
         episodes = self.run / "episodes.jsonl"
         rows = [row for row in read_journal(episodes) if row["agent"] == SDG] if episodes.is_file() else []
         kept = programs_of(rows)
@@ -101,7 +101,7 @@ class RunWords:
 
 
 def programs_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Instruction -> the program that did it in the earliest of these episodes that succeeded, or else the first."""
+    """Instruction -> the program of the earliest of these episodes that succeeded, or else the first program."""
     found: dict[str, str] = {}
     solved: dict[str, str] = {}
     for row in rows:

@@ -1,6 +1,6 @@
-"""Words by hand for the worlds of torques: checks of skills, and programs over them, in place of a language model's.
+"""Hand-written checks of skills, and programs over them, for the worlds of torques, in place of a language model's.
 
-They tell what the learner and the robot can do with good words, and are never mixed with a model's.
+They show what the learner and the robot can do with good checks and programs, and are never mixed with a model's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLOURS = ("red", "green", "blue", "yellow")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said of a world: its skills, the level they are practised in, and the program for a mission."""
+    """The hand-written part of a world: its skills, the level they are practised in, and the program for a mission."""
 
     skills: tuple[SkillSpec, ...]
     level: str
@@ -28,7 +28,7 @@ class Words:
 
 
 def settings(**ppo: Any) -> TrainSettings:
-    """Practice on one core, rewards from the check alone; it ends with the steps of the skill."""
+    """Practice on one core, rewarded by the check alone, until the skill's steps are used up."""
     return TrainSettings(
         n_envs=16, patience=10**6, target_success=2.0, evaluate_every=100_000, validation_starts=96,
         learner="sb3", side_effect_cost=0.0, ppo=ppo,
@@ -86,7 +86,7 @@ def program():
 
 
 def ant_program(mission: str) -> str:
-    """A shortest way over cells, one short walk after the other; it ends with a fall, which nothing here mends."""
+    """Follow a shortest path over cells, one short walk after another; a fall, which nothing here mends, ends it."""
     other = f"not {mission.split()[-1]} spot"
     return WALK.substitute(names=[other] if "isn't" in mission else domain("ant").language.mentions(mission))
 
