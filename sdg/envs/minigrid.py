@@ -211,8 +211,10 @@ def _ahead(column: int, row: int) -> Cell:
     return VIEW - 1 - row, column - VIEW // 2
 
 
+LOOKING = ("turn_left", "turn_right", "move_forward", "drop", "toggle")
+"""Actions that programs may use beside skills, because a skill acts on what is in view: the rest has to be found."""
 ACTIONS = tuple(
-    Action(name, about, number)
+    Action(name, about, number, beside_skills=name in LOOKING)
     for number, (name, about) in enumerate(
         (
             ("turn_left", "turn a quarter to the left"),
