@@ -22,6 +22,8 @@ MAX_FILE_BYTES = 1 << 30
 """Largest file that is read, compressed or not."""
 MAX_LINE_BYTES = 1 << 24
 """Longest line of a journal or a transcript."""
+MAX_LINES = 10_000_000
+"""Most lines of a transcript: a small archive could unpack to a thousand million, which take 40 bytes each."""
 COMPRESSED_SUFFIX = ".xz"
 _XZ_MEMORY_BYTES = 1 << 28
 
@@ -97,13 +99,16 @@ def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
 def read_lines(path: Path) -> list[bytes]:
     """The lines of a file that programs append to, those that `compress_lines` packed first; the last may be torn.
 
-    Where PATH itself ends with ".xz", it is read alone. Raises OSError as `read_file` does, and for a damaged archive.
+    Where PATH itself ends with ".xz", it is read alone. Raises OSError as `read_file` does, for a damaged archive, and
+    for more than MAX_LINES.
     """
-    packed = path.with_name(path.name + COMPRESSED_SUFFIX)
-    if path.suffix == COMPRESSED_SUFFIX:
-        return _unpack(path).split(b"\n")
-    before = _unpack(packed) if packed.exists() else b""
-    return (before + (read_file(path) if path.exists() or not before else b"")).split(b"\n")
+    packed = path if path.suffix == COMPRESSED_SUFFIX else path.with_name(path.name + COMPRESSED_SUFFIX)
+    data = _unpack(packed) if packed == path or packed.exists() else b""
+    if packed != path and (path.exists() or not data):
+        data += read_file(path)
+    if data.count(b"\n") > MAX_LINES:
+        raise OSError(errno.EFBIG, f"it has too many lines, at most {MAX_LINES} are read", str(path))
+    return data.split(b"\n")
 
 
 def compress_lines(path: Path) -> None:

@@ -85,14 +85,14 @@ class Budgeted:
             self._turn.wait_for(lambda: not self._under_way or self._fits_budget(most))
             self._check(self.spent)
             self._under_way += 1
+        cost = Spent()
         try:
             completion = self._model.complete(messages, sampling=sampling)
-        except BaseException:
-            self._settle(Spent())
-            raise
-        prompt, reply = exchange.tokens_of(messages, completion)
-        cost = self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens)
-        self._settle(Spent() if completion.cached else Spent(prompt + reply, cost))
+            if not completion.cached:
+                prompt, reply = exchange.tokens_of(messages, completion)
+                cost = Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
+        finally:
+            self._settle(cost)
         return completion
 
     def _settle(self, cost: Spent) -> None:

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sdg.llm.model import Completion, Message, Sampling
-
-_COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-
+from sdg.llm.model import COUNTS, Completion, Message, Sampling
 
 IMAGE_CHARS = 4000
 """What a picture counts as, in characters: some thousand tokens."""
@@ -50,7 +47,7 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
     """The completion in a dict that `plain_reply` made. Raises ValueError for anything else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("text"), str):
         raise ValueError("no reply is stored here")
-    numbers = {name: plain[name] for name in _COUNTS if type(plain.get(name)) is int}
+    numbers: dict[str, Any] = {name: plain.get(name) for name in COUNTS}
     extra = plain["extra"].items() if isinstance(plain.get("extra"), dict) else ()
     model, reason = str(plain.get("model", "")), str(plain.get("finish_reason", ""))
     kept = {str(name): str(value) for name, value in extra}

@@ -31,9 +31,19 @@ class Sampling:
     stage: str = ""
 
 
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+MAX_COUNT = 10**9
+"""Most tokens that one reply can plausibly have taken."""
+
+
+def counted(told: object) -> int:
+    """A number of tokens as somebody told it; 0, which is not told, for what is no plausible count."""
+    return told if type(told) is int and 0 <= told <= MAX_COUNT else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply and what it cost, in tokens as counted by the server (0 where it counts none).
+    """A reply and what it cost, in tokens as counted by the server (0 where it counts none, or no plausible number).
 
     `cached_tokens` are those of the prompt that the server's own cache held, `reasoning_tokens` those of the completion
     that were thoughts, not text. `finish_reason` is the server's word for why it ended: stop, length, tool_calls.
@@ -49,6 +59,10 @@ class Completion:
     finish_reason: str = ""
     cached: bool = False
     extra: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in COUNTS:
+            object.__setattr__(self, name, counted(getattr(self, name)))
 
 
 class LanguageModel(Protocol):

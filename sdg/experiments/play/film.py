@@ -29,6 +29,10 @@ MIN_SIDE = 352
 """Pixels; smaller worlds are drawn larger. With the panel beside it, a film is at most as wide as the report's text."""
 MAX_MOMENTS = 240
 MAX_ACTIONS = 4000
+MAX_TOLD = 200
+"""Last lines of an interaction's news that are kept; the panel shows fewer."""
+MAX_PROGRAM = 100_000
+"""Characters of a program that are shown."""
 MIN_HEIGHT = 390
 FRAME_MS, NOTE_MS, LAST_MS = 160, 900, 2500
 WHITE, BLACK, GREY = (255, 255, 255), (20, 20, 20), (120, 120, 120)
@@ -51,9 +55,8 @@ LARGE_LINES = 8
 
 @dataclass(frozen=True)
 class Moment:
-    """What is shown at one time: the world's picture, the program's line (0: none) and the text below it."""
+    """What is shown beside the world's picture: the program, its line (0: none) and the text below it."""
 
-    picture: np.ndarray
     step: int
     program: str
     line: int
@@ -64,13 +67,16 @@ class Moment:
 def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
-        moments = _thin(list(_moments(row, domain_name)))
+        # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
+        chosen = set(_thin(range(sum(1 for _ in _moments(row, _Steps(row))))))
+        stage = _Stage(row, domain_name)
+        shown = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in chosen]
+        lines = (program.strip().split("\n") for program in {moment.program for _, moment in shown})
+        fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
+        drawn = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in shown]
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
-    lines = [program.strip().split("\n") for program in ([moment.program for moment in moments])]
-    fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
-    kind = LARGE if fits else SMALL
-    return animate([_draw(moment, row, kind) for moment in moments], [each.milliseconds for each in moments])
+    return animate(drawn, [moment.milliseconds for _, moment in shown])
 
 
 def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
@@ -80,11 +86,12 @@ def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: 
     # Actions that were played before the limit are played again; the world counts them the same way.
     world = domain(domain_name).open(level, lift_time_limit=True)
     world.reset(seed)
-    frames = [world.render()]
-    for action in actions:
+    chosen = set(_thin(range(len(actions) + 1)))
+    images = [Image.fromarray(world.render())]
+    for number, action in enumerate(actions, 1):
         world.step(action)
-        frames.append(world.render())
-    images = [Image.fromarray(frame) for frame in _thin(frames)]
+        if number in chosen:
+            images.append(Image.fromarray(world.render()))
     return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
 
 
@@ -97,48 +104,60 @@ def png(picture: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-def _moments(row: Played, domain_name: str) -> Iterator[Moment]:
-    """Everything that happened, in order: a picture for each step, call and error."""
-    stage = _Stage(row, domain_name)
+def _moments(row: Played, stage: _Steps) -> Iterator[Moment]:
+    """Everything that happened, in order, as the stage comes to it: one for each step, call and error."""
     alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
-    yield Moment(stage.picture(), 0, trace[0]["program"], 0, (), NOTE_MS)
-    for number, interaction in enumerate(trace):
-        if number and interaction["began"] == 0:
+    yield Moment(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
+    for interaction in trace:
+        program = interaction["program"][:MAX_PROGRAM]
+        if interaction["began"] == 0 and stage.steps:
             stage.reset()
         told: list[tuple[str, bool]] = []
         for call in interaction["calls"]:
             for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
-                yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told))
-            told += _call_lines(call)
-            yield Moment(stage.picture(), stage.steps, interaction["program"], call["line"], tuple(told), NOTE_MS)
+                yield Moment(stage.steps, program, call["line"], tuple(told))
+            told = [*told, *_call_lines(call)][-MAX_TOLD:]
+            yield Moment(stage.steps, program, call["line"], tuple(told), NOTE_MS)
         for _ in range(interaction["ended"] - stage.steps):
             stage.step()
-            yield Moment(stage.picture(), stage.steps, interaction["program"], 0, tuple(told))
+            yield Moment(stage.steps, program, 0, tuple(told))
         end = (interaction["error"], False) if interaction["error"] else ("done", True)
-        yield Moment(stage.picture(), stage.steps, interaction["program"], 0, (*told, end), LAST_MS)
+        yield Moment(stage.steps, program, 0, (*told, end), LAST_MS)
 
 
-class _Stage:
+class _Steps:
+    """The steps that a row's actions take, counted without its world."""
+
+    def __init__(self, row: Played) -> None:
+        if len(row.actions) > MAX_ACTIONS:
+            raise ValueError(f"{len(row.actions)} actions are too many for a film")
+        self._actions, self.steps = list(row.actions), 0
+
+    def reset(self) -> None:
+        self.steps = 0
+
+    def step(self) -> Any:
+        self.steps += 1
+        return self._actions.pop(0)
+
+
+class _Stage(_Steps):
     """The world of a row, played again from its seed by its actions."""
 
     def __init__(self, row: Played, domain_name: str) -> None:
-        if len(row.actions) > MAX_ACTIONS:
-            raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._world = domain(domain_name).open(row.level, lift_time_limit=True)
-        self._seed, self._actions = row.seed, list(row.actions)
+        super().__init__(row)
+        self._world, self._seed = domain(domain_name).open(row.level, lift_time_limit=True), row.seed
         self.reset()
 
-    @property
-    def steps(self) -> int:
-        return self._world.steps
-
     def reset(self) -> None:
+        super().reset()
         self._world.reset(self._seed)
 
-    def step(self) -> None:
-        self._world.step(self._actions.pop(0))
+    def step(self) -> Any:
+        self._world.step(action := super().step())
+        return action
 
     def picture(self) -> np.ndarray:
         return self._world.render()
@@ -162,11 +181,11 @@ def _thin(moments: Sequence[T]) -> list[T]:
     return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
 
 
-def _draw(moment: Moment, row: Played, kind: Type) -> Image.Image:
+def _draw(world: np.ndarray, moment: Moment, row: Played, kind: Type) -> Image.Image:
     from PIL import Image, ImageDraw
 
-    scale = -(-MIN_SIDE // min(moment.picture.shape[:2]))
-    picture = Image.fromarray(np.kron(moment.picture, np.ones((scale, scale, 1), np.uint8)))
+    scale = -(-MIN_SIDE // min(world.shape[:2]))
+    picture = Image.fromarray(np.kron(world, np.ones((scale, scale, 1), np.uint8)))
     canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_HEIGHT)), WHITE)
     canvas.paste(picture, (0, 0))
     draw = ImageDraw.Draw(canvas)
@@ -182,11 +201,12 @@ def _draw(moment: Moment, row: Played, kind: Type) -> Image.Image:
 def _lines(moment: Moment, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
     head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
-    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction, columns)[:3]]
+    fits = room * columns  # Whoever wrote the row may have put megabytes into it; no more letters have room.
+    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction[:fits], columns)[:3]]
     news = [
         (part, GOOD if good else BAD, False)
-        for text, good in moment.told
-        for part in [part for line in text.split("\n") for part in (textwrap.wrap(line, columns) or [""])]
+        for text, good in moment.told[-room:]
+        for part in [part for line in text[-fits:].split("\n") for part in (textwrap.wrap(line, columns) or [""])]
     ]
     news = news[-max(4, room // 3) :]
     left = max(3, room - len(head) - len(news) - 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sdg.envs.files import has_lines
 from sdg.llm.budget import Prices
-from sdg.llm.model import ModelError
+from sdg.llm.model import ModelError, counted
 from sdg.llm.transcript import entries
 
 Row = Mapping[str, Any]
@@ -35,12 +35,12 @@ def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     for row in asked:
         nothing = {"stage": row.get("stage") or "other", "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
         spent, reply = found.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
-        prompt, completion = int(reply.get("prompt_tokens") or 0), int(reply.get("completion_tokens") or 0)
+        prompt, completion = counted(reply.get("prompt_tokens")), counted(reply.get("completion_tokens"))
         spent["calls"] += 1
         spent["prompt"] += prompt
         spent["completion"] += completion
         if not reply.get("cached"):
-            spent["money"] += prices.of(prompt, completion, cached_tokens=int(reply.get("cached_tokens") or 0))
+            spent["money"] += prices.of(prompt, completion, cached_tokens=counted(reply.get("cached_tokens")))
     return list(found.values())
 
 

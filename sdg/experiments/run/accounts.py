@@ -10,6 +10,7 @@ from typing import Any
 from sdg.envs.files import has_lines
 from sdg.experiments.config.config import RunConfig
 from sdg.induction.skill_requests import calls_until
+from sdg.llm.model import counted
 from sdg.llm.transcript import entries
 from sdg.pipeline.records import SkillRow, Verification
 from sdg.skills.practice.agreement import ROWS
@@ -38,9 +39,8 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
     said = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
     exchanges = {each["key"]: each.get("reply") or {} for each in said}
     replies = exchanges.values()
-    tokens = {
-        name: sum(int(reply.get(name, 0)) for reply in replies) for name in ("prompt_tokens", "completion_tokens")
-    }
+    names = ("prompt_tokens", "completion_tokens")
+    tokens = {name: sum(counted(reply.get(name)) for reply in replies) for name in names}
     asked = {"model_calls": len(exchanges)} | tokens
     seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
     return {"steps": steps, "all_steps": sum(steps.values())} | asked | {PROCESSOR: round(sum(seconds), 1)}

@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import math
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,10 +69,10 @@ class OpenAIModel:
         # A server may refuse several parameters, one at a time.
         for _ in range(len(_OPTIONAL) + 1):
             sent = self._request(messages, sampling)
-            status, headers, body = self._post(sent)
+            status, headers, body, until = self._post(sent)
             if status not in (400, 422) or not self._leave_out(body, sent):
                 break
-        return self._read(status, headers, body)
+        return self._read(status, headers, body, until=until)
 
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -101,15 +103,19 @@ class OpenAIModel:
         self._refused.update(named[:1])
         return bool(named)
 
-    def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body, whose size `BoundedTransport` limits. Raises Unavailable for network failures."""
+    def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes, float]:
+        """Status, headers, body, whose size `BoundedTransport` limits, and until when it may be read.
+
+        Raises Unavailable for network failures.
+        """
         import openai
 
         try:
             with self._open().chat.completions.with_streaming_response.create(**request) as response:
-                return response.status_code, response.headers, response.read()
+                until = time.monotonic() + self._limit()
+                return response.status_code, response.headers, response.read(), until
         except openai.APIStatusError as error:
-            return error.status_code, error.response.headers, _body_of(error)
+            return error.status_code, error.response.headers, _body_of(error), math.inf
         except TimeoutError:
             raise Unavailable(
                 f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
@@ -153,13 +159,14 @@ class OpenAIModel:
                 )
             return self._client
 
-    def _read(self, status: int, headers: Mapping[str, str], body: bytes) -> Completion:
+    def _read(self, status: int, headers: Mapping[str, str], body: bytes, *, until: float) -> Completion:
         if status != 200:
             raise self._failure(status, headers, body)
         try:
-            answer = read_answer(body)
+            answer = read_answer(body, until=until)
         except Unreadable as error:
-            raise Unavailable(self._hide(f"{self._who()} {error}: try again or another model.")) from None
+            kind = ModelError if isinstance(error, Flood) else Unavailable
+            raise kind(self._hide(f"{self._who()} {error}: try again or another model.")) from None
         # If a server repeats the key, the key must not get into journals and reports.
         return replace(answer, text=self._hide(answer.text), model=self.endpoint.model)
 
@@ -235,6 +242,15 @@ class Unreadable(SDGError, ValueError):
     """The bytes hold no whole answer; the message says why, as the end of a sentence about the server."""
 
 
+class Flood(Unreadable):
+    """So much that is no answer: asking again would most likely cost as much time again."""
+
+
+LARGE_BYTES = 2**20
+"""From this size on a body without an answer is a flood."""
+MAX_PIECES = 300_000
+"""Most pieces of a stream: three times what fits into the largest body at some 300 bytes a token."""
+_PIECE = re.compile(r"^data:[^\S\n]*+(\S.*)", re.MULTILINE)  # not splitlines, because U+2028 may occur in a text
 _USAGE = {
     "prompt_tokens": ("prompt_tokens",),
     "completion_tokens": ("completion_tokens",),
@@ -244,19 +260,23 @@ _USAGE = {
 """Counts of a completion, and where a server reports them."""
 
 
-def read_answer(body: bytes) -> Completion:
+def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     """The first choice in a body, streamed or whole, whatever its Content-Type; the text is "" where it has none.
 
-    Raises Unreadable.
+    Raises Unreadable: a Flood for a large body without an answer, for too many pieces, and for those that aren't read
+    `until` then, on the monotonic clock.
     """
+    unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
     said = body.decode("utf-8", "replace").lstrip()
     streamed = said.startswith(("data:", "event:", "id:", "retry:", ":"))
     try:
         pieces = _pieces(said) if streamed else [json.loads(said)]
     except (ValueError, RecursionError):
-        raise Unreadable("answered with something that isn't JSON") from None
+        raise unreadable("answered with something that isn't JSON") from None
     texts, reason, usage = list[str](), "", None
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
+        if number >= MAX_PIECES or time.monotonic() > until:
+            raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
         if streamed and _at(piece, "error"):
             raise Unreadable(f"broke off ({message_of(json.dumps(piece).encode())})")
         usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
@@ -266,22 +286,21 @@ def read_answer(body: bytes) -> Completion:
             ended = choice.get("finish_reason")
             reason = ended[:40] if isinstance(ended, str) and ended else reason
     if not texts:
-        raise Unreadable("answered without any choice")
+        raise unreadable("answered without any choice")
     if streamed and not reason:
         raise Unreadable("broke off in the middle of its answer")
     counts = {name: _at(usage, *place) for name, place in _USAGE.items()}
-    known = {name: count for name, count in counts.items() if type(count) is int and count >= 0}
-    return replace(Completion("".join(texts), "", finish_reason=reason), **known)  # type: ignore[arg-type]
+    return Completion("".join(texts), "", finish_reason=reason, **counts)
 
 
 def _pieces(said: str) -> Iterator[object]:
     """The JSON values of a stream; what isn't JSON was left by a lost connection, and ends it."""
-    for line in said.split("\n"):  # not splitlines, because U+2028 may occur in a text
-        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+    for found in _PIECE.finditer(said):
+        data = found[1].strip()
         if data == "[DONE]":
             return
         try:
-            yield json.loads(data or "null")
+            yield json.loads(data)
         except (ValueError, RecursionError):
             return
 

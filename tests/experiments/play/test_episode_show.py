@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image
 
 from sdg.agents.agents import RandomAgent, Task, play_task
 from sdg.deduction.episode import Played
+from sdg.experiments.play import film
 from sdg.experiments.play.film import BAD, LAST_MS, RUNNING, episode_gif
 
 SEED = 2_000_000
@@ -77,6 +79,38 @@ def test_long_episodes_are_thinned_and_the_last_frame_stays() -> None:
     assert image.n_frames <= 240
     image.seek(image.n_frames - 1)
     assert image.info["duration"] == LAST_MS
+
+
+@pytest.mark.parametrize("number", [20_000, 900])
+def test_only_what_is_shown_is_rendered(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    rendered: list[int] = []
+    monkeypatch.setattr(film, "MAX_MOMENTS", 12)
+    picture = film._Stage.picture
+    monkeypatch.setattr(film._Stage, "picture", lambda stage: rendered.append(stage.steps) or picture(stage))
+    idle = CALL | {"steps": 0}
+    many = row(*[idle] * number)
+    apart = row() | {"trace": [part | {"calls": [idle]} for part in row()["trace"] * (number // 2)]}
+    for each in (many, apart):
+        rendered.clear()
+        image: Any = Image.open(io.BytesIO(gif(each)))
+        assert len(rendered) == 12 >= image.n_frames
+
+
+def test_megabytes_of_text_are_drawn_in_moments() -> None:
+    long = "word " * 400_000
+    hostile = row(*[CALL | {"steps": 0, "message": long, "success": False}] * 20, instruction=long)
+    hostile["trace"][0] |= {"program": "a\n" * 2_000_000, "error": long}
+    began = time.process_time()
+    gif(hostile)
+    assert time.process_time() - began < 20.0
+
+
+@pytest.mark.parametrize("wrong", [{"program": 5}, {"error": 5}, {"program": ["x"]}])
+def test_texts_that_are_none_are_refused(wrong: dict) -> None:
+    broken = row(CALL)
+    broken["trace"][0] |= wrong
+    with pytest.raises(ValueError, match="can't be played"):
+        gif(broken)
 
 
 def test_hostile_text_is_only_drawn() -> None:

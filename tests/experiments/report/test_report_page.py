@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sdg.deduction.episode import Played
+from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import beside, calls, curves, read_run, settings_apart, spending
@@ -21,8 +22,9 @@ from sdg.experiments.report.exchanges import exchanges
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.run.accounts import accounts
 from sdg.llm.budget import Prices
-from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.model import COUNTS, Completion, Message, Sampling
 from sdg.llm.transcript import Recorded
 from sdg.storage import read_journal
 from tests.shared.report_example import LEVELS, make_run
@@ -127,6 +129,19 @@ def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: P
     assert "answer 3" not in page.text
     rows = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
     assert rows == [{"stage": "solve", "calls": 3, "prompt": 30, "completion": 6, "money": 36.0}]
+
+
+@pytest.mark.parametrize("told", [10**400, -7, 1e400, "x", None], ids="{!r:.9}".format)
+def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path: Path, told: Any) -> None:
+    entry = {"schema": 3, "key": "k", "stage": "induce", "messages": [{"role": "user", "content": "x"}]}
+    counts = dict.fromkeys(COUNTS, told)
+    for folder in (copy, tmp_path):
+        (folder / "transcript.jsonl").write_text(json.dumps(entry | {"reply": {"text": "y"} | counts}) + "\n")
+    assert "</html>" in write(copy).read_text()
+    (row,) = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
+    assert (row["calls"], row["prompt"], row["completion"], row["money"]) == (1, 0, 0, 0.0)
+    spent = accounts(tmp_path, RunConfig("run"), stages={})
+    assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
 
 
 class Answers:

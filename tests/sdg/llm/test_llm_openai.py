@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sdg.llm.asking import Retried
 from sdg.llm.model import Message, ModelError, Sampling
-from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.llm.openai import client
+from sdg.llm.openai.client import LARGE_BYTES, Endpoint, Flood, OpenAIModel, read_answer
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 
 ASKED = (Message("user", "say something"),)
@@ -405,6 +407,49 @@ def test_what_stands_in_an_unusual_message(server: Server, message: dict[str, An
     for body in (whole, parts):
         completion, _ = ask(server, sends(body))
         assert (completion.text, completion.finish_reason) == (text, "tool_calls")
+
+
+FLOODS = {
+    "newlines": (b"data:\n", b"\n"),
+    "empty pieces": (b"", b"data: \n"),
+    "comments": (b"", b":\n"),
+    "a line of blanks": (b"data:", b" "),
+    "blanks": (b"", b" "),
+    "no pieces": (b"", b"data: 1\n"),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_that_is_no_answer_is_read_in_a_moment_and_not_asked_for_again(server: Server, name: str) -> None:
+    beginning, rest = FLOODS[name]
+    body = beginning + rest * (MAX_BODY_BYTES // len(rest) - 9)
+    began = time.process_time()
+    with pytest.raises(Flood):
+        read_answer(body)
+    assert time.process_time() - began < 15.0, "32 MB of lines took minutes"
+    error, pauses = ask(server, sends(body[: LARGE_BYTES + 1]))
+    assert isinstance(error, ModelError)
+    assert "tiny" in str(error)
+    assert (len(server.requests), pauses) == (1, [])
+
+
+def test_the_time_for_a_reply_covers_its_reading(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = client.json.loads
+
+    def slowly(text: str) -> Any:
+        time.sleep(0.1)
+        return read(text)
+
+    body = streamed(*[piece("x")] * 50, piece(reason="stop"))
+    monkeypatch.setattr(client, "json", SimpleNamespace(loads=slowly, dumps=json.dumps))
+    error, pauses = ask(server, sends(body), timeout_seconds=1.0, reply_seconds=1.0)
+    assert "take too long" in str(error)
+    assert (len(server.requests), pauses) == (1, [])
+
+
+def test_tokens_of_hundreds_of_digits_are_not_told(server: Server) -> None:
+    completion, _ = ask(server, sends(chat(prompt_tokens=10**400, completion_tokens=3)))
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("hello", 0, 3)
 
 
 def test_a_reply_that_was_cut_off_says_so(server: Server) -> None:

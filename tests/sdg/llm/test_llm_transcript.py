@@ -142,6 +142,23 @@ def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytes
         Replayed(path)
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_lines_are_counted_before_they_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(Recorded(Scripted("one"), path))
+    path.write_bytes(path.read_bytes() + b"\n" * 9)
+    if packed:
+        compress_lines(path)
+    monkeypatch.setattr(files, "MAX_LINES", 10)
+    assert len(list(entries(path))) == 1
+    monkeypatch.setattr(files, "MAX_LINES", 9)
+    with pytest.raises(ModelError, match="can't be read: it has too many lines, at most 9 are read"):
+        Replayed(path)
+    if packed:
+        with pytest.raises(OSError, match="too many lines"):
+            files.read_lines(path.with_name("transcript.jsonl.xz"))
+
+
 def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
     ask(Recorded(Scripted("one" * 500), path))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sdg.llm.asking import Retried, in_order
 from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
 from sdg.llm.cache import Cached
-from sdg.llm.exchange import IMAGE_CHARS, tokens_of
+from sdg.llm.exchange import IMAGE_CHARS, reply_of, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -120,6 +121,35 @@ def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count(
     asked = (Message("user", "x" * 400), Message("user", "x" * 400, images=(b"png",)))
     assert tokens_of(asked, Completion("y" * 40, "")) == (200 + IMAGE_CHARS // 4 + 1, 11)
     assert tokens_of(asked, Completion("y" * 40, "", prompt_tokens=7, completion_tokens=3)) == (7, 3)
+
+
+NO_COUNTS = (10**400, 10**9 + 1, -5, float("nan"), float("inf"), "7", True, None)
+
+
+@pytest.mark.parametrize("told", NO_COUNTS, ids="{!r:.9}".format)
+def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(told: Any) -> None:
+    said = Completion("y" * 40, "", told, told, told, told)
+    assert (said.prompt_tokens, said.completion_tokens, said.cached_tokens, said.reasoning_tokens) == (0, 0, 0, 0)
+    assert reply_of({"text": "y", "prompt_tokens": told}).prompt_tokens == 0
+    assert Completion("", "", 10**9).prompt_tokens == 10**9
+
+    class Telling(Scripted):
+        def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+            return said
+
+    model = Budgeted(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
+    assert ask(model) == said.text
+    assert model.spent.tokens == sum(tokens_of((Message("user", "hi"),), said)) == 12
+    assert model._under_way == 0
+
+
+def test_a_question_that_ends_in_any_error_is_no_longer_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Budgeted(Scripted("one", "two"), BudgetLimits(tokens=10**6), prices=Prices())
+    with monkeypatch.context() as patch:
+        patch.setattr(Prices, "of", lambda *_, cached_tokens=0: 1 // cached_tokens)
+        with pytest.raises(ZeroDivisionError):
+            model.complete((Message("user", "hi"),))
+    assert model._under_way == 0
 
 
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
