@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -24,6 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
 from sdg.envs.ui.commands import ARGUMENTS, KEYS
+from sdg.envs.ui.presses import BREAKS, CLICKS, ENTERS, SPACES, TYPES, pressed_on
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
@@ -38,6 +40,8 @@ PAGE_KEYS: Mapping[str, str] = {
     "<Left>": "ArrowLeft",
     "<Right>": "ArrowRight",
 }
+_WAYS: Mapping[str, str] = {"<Enter>": ENTERS, "<Space>": SPACES, "<Delete>": TYPES, "<Backspace>": TYPES}
+"""How keys press; others press nothing."""
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
@@ -45,51 +49,12 @@ HANGS_SECONDS = 30.0
 SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
 MOST_NOTICES, MOST_ENTRIES, TRIES = 8, 40, 3
+_NO_UDP = "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"
 PARTS = ("stylesheet", "script", "image", "font", "media")
 """What a file may load from its own folder: parts of itself, no other pages."""
 
 _RESTS = """() => document.readyState === 'complete' && document.getAnimations().every(each =>
     each.playState !== 'running' || each.effect?.getComputedTiming().iterations === Infinity)"""
-_NAMES = """([x, y]) => {
-  const clean = words => (words || '').replace(/\\s+/g, ' ').trim().slice(0, 120);
-  const at = (root, x, y) => {
-    const node = root.elementFromPoint(x, y);
-    if (node && node.shadowRoot && root !== node.shadowRoot) return at(node.shadowRoot, x, y) || node;
-    if (node && node.tagName === 'IFRAME') try {
-      const box = node.getBoundingClientRect();
-      return at(node.contentDocument, x - box.left, y - box.top) || node;
-    } catch { return node; }
-    return node;
-  };
-  const pressed = 'button, a, input, select, textarea, summary, label, [role=button], [role=link], [role=menuitem], ' +
-    '[role=tab], [onclick], [tabindex]';
-  const field = node => node.matches?.('textarea, select, [contenteditable=""], [contenteditable=true], ' +
-    '[role=textbox], [role=combobox], [role=listbox], [role=searchbox], iframe, canvas, embed, object') ||
-    node.matches?.('input') && !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type);
-  let node = x === null ? document.activeElement : at(document, x, y);
-  while (node && node.shadowRoot && node.shadowRoot.activeElement) node = node.shadowRoot.activeElement;
-  if (!node) return {role: '', words: '', hints: '', picture: false, field: false};
-  const types = field(node);
-  if (x !== null) {
-    node = node.closest(pressed) || node;
-    for (let up = node; up && up !== document.body && getComputedStyle(up).cursor === 'pointer'; up = up.parentElement)
-      node = up.matches(pressed) ? up : node;
-  } else if (types) {  // Enter in a field presses the button that ends its form
-    const ends = 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]';
-    node = (node.form || node.closest('form') || node.parentElement?.parentElement || node).querySelector(
-      node.form ? ends : 'button, input[type=submit]') || node;
-  }
-  const button = node.matches('button, input[type=submit], input[type=image], input[type=button], [role=button]');
-  const inner = [node, ...node.querySelectorAll('*')].slice(0, 40);
-  const told = each => ['aria-label', 'title', 'alt', 'value', 'data-icon', 'href', 'src', 'xlink:href', 'class', 'id']
-    .filter(name => !(name === 'value' && field(each)) && !(name === 'href' && each.matches('a')))
-    .map(name => each.getAttribute?.(name) || '').map(text => text.startsWith('data:') ? '' : text).join(' ');
-  const shown = clean(node.matches('input') ? (button ? node.value : '') : field(node) ? '' : node.innerText);
-  return {role: button ? 'button' : node.tagName.toLowerCase(), words: shown, hints: clean(inner.map(told).join(' ')),
-    picture: inner.some(each => each.matches('svg, img, i, canvas, input[type=image]')) ||
-      !shown && getComputedStyle(node, '::before').content.length > 2, field: types};
-}"""
-"""What lies at a point, or has the focus (x is null): what is pressed there, in words and by the names of its icon."""
 _ENTRIES = """most => { const node = document.activeElement;
   return node && node.tagName === 'SELECT' ? [...node.options].slice(0, most).map(each => each.text.trim()) : []; }"""
 
@@ -129,25 +94,55 @@ def _origin(address: str) -> str:
 
 
 def flags_for(access: Access) -> Sequence[str]:
-    """Flags of a browser that reaches no other host: redirects, sockets and look-ups of names don't pass `opens`."""
-    hosts = {
-        urlsplit(each).hostname or each for each in (access.start, *access.others) if "/" not in each or "//" in each
-    }
+    """Flags of a browser that reaches no other origin: redirects and workers' sockets don't pass `opens`, so all but
+    what is permitted goes to a proxy that doesn't exist."""
+    if "*" in access.others:
+        return (_NO_UDP,)
+    named = [each for each in (access.start, *access.others) if "/" not in each or "//" in each]
+    hosts = {urlsplit(each).hostname or each for each in named}
     kept = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
-    rules = () if "*" in access.others else (f"--host-resolver-rules=MAP * ~NOTFOUND{kept}",)
-    return (*rules, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
+    places = ";".join(sorted({_place(each) for each in named} - {""}))
+    return (
+        f"--host-resolver-rules=MAP * ~NOTFOUND{kept}",
+        "--proxy-server=http://none.invalid:9",
+        f"--proxy-bypass-list=<-loopback>;{places}",
+        _NO_UDP,
+    )
+
+
+def _place(named: str) -> str:
+    """An origin as host:port, and a host, which has any port, as it stands; "" for a file."""
+    at = urlsplit(named)
+    if "//" not in named or not at.hostname:
+        return "" if "//" in named else named
+    host = f"[{at.hostname}]" if ":" in at.hostname else at.hostname
+    return f"{host}:{at.port or (80 if at.scheme in ('http', 'ws') else 443)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a command presses: its `role` (button, or a tag), the words on it, the names of its icon, whether it shows a
-    picture, whether it takes text."""
+    """What a command presses: its `role` (button, control, or a tag), the words on it, the names of its icon, whether
+    it shows a picture, whether it takes text; its `labels`, a line each, and the words of the `dialog` around it.
+
+    `unseen`: the focus lies where nobody can see. `lines`: a line break is text there, in a field of many lines.
+    """
 
     role: str = ""
     words: str = ""
     hints: str = ""
     picture: bool = False
     field: bool = False
+    labels: str = ""
+    dialog: str = ""
+    unseen: bool = False
+    lines: bool = False
+
+    def is_still(self, now: Press) -> bool:
+        """Whether this is what is pressed now; an icon without words goes by its names."""
+        icons = self.words or self.labels or self.hints == now.hints
+        return bool(icons) and (self.role, self.words, self.labels, self.dialog) == (
+            now.role, now.words, now.labels, now.dialog,
+        )  # fmt: skip
 
 
 class PageWorld:
@@ -217,11 +212,21 @@ class PageWorld:
 
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
-        if name not in (*POINTING, "PRESS_KEY", "TYPE_TEXT"):
+        way = CLICKS if name in POINTING else _WAYS.get(argument, "") if name == "PRESS_KEY" else ""
+        if name == "TYPE_TEXT":
+            way = BREAKS if {"\n", "\r"} & set(argument) else TYPES
+        if not way:
             return Press()
-        point = [int(part) for part in argument.split(",")] if name in POINTING else [None, None]
         with self._watched("can't be asked"):
-            return Press(**self._tried(lambda: self.page.evaluate(_NAMES, point)))
+            found = self._pressed(argument if name in POINTING else "", way)
+        if name == "PRESS_KEY" and way == TYPES:  # beside a field, the key deletes what is chosen
+            return Press() if found.field else Press("button", "Delete")
+        return found
+
+    def _pressed(self, place: str, way: str = CLICKS) -> Press:
+        x, _, y = place.partition(",")
+        point = (float(x), float(y)) if place else None
+        return Press(**self._tried(lambda: pressed_on(self.page, point, way)))
 
     def step(self, name: str, argument: str) -> None:
         """Carry out one command. RuntimeError after the end, PageError when the page breaks under it."""
@@ -248,24 +253,50 @@ class PageWorld:
         if name == "PRESS_KEY":
             keyboard.press(PAGE_KEYS[argument])
         elif name == "TYPE_TEXT":
-            keyboard.type(argument)
+            self._type(argument)
         elif name == "GO_BACK":
             self.page.go_back(timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
         elif name == "WAIT":
             self.page.wait_for_timeout(WAIT_MS)
         else:
             x, y = map(int, argument.split(","))
+            before = self._pressed(argument) if name in POINTING[:-1] else None
             mouse.move(x, y, steps=5 if name == "MOUSEUP_COORDS" else 1)
+            if before and not self._is_still(before, argument):
+                return
             far = SCROLLED * self.size[1]
             acts = {
                 "CLICK_COORDS": lambda: mouse.click(x, y),
-                "DBLCLICK_COORDS": lambda: mouse.dblclick(x, y),
+                "DBLCLICK_COORDS": lambda: self._click_twice(argument),
                 "MOUSEDOWN_COORDS": mouse.down,
                 "MOUSEUP_COORDS": mouse.up,
                 "SCROLL_DOWN_COORDS": lambda: mouse.wheel(0, far),
                 "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -far),
             }
             acts.get(name, lambda: None)()
+
+    def _is_still(self, before: Press, place: str) -> bool:
+        """Whether a place still presses what it did; tells of it where the mouse, or a first click, changed that."""
+        if still := before.is_still(self._pressed(place)):
+            return still
+        self._note(f"what lies at [{place}] changed under the mouse and wasn't pressed: look again")
+        return False
+
+    def _click_twice(self, place: str) -> None:
+        """Click, and a second time only what the first click left as it was."""
+        before = self._pressed(place)
+        self.page.mouse.down()
+        self.page.mouse.up()
+        if self._is_still(before, place):
+            self.page.mouse.down(click_count=2)
+            self.page.mouse.up(click_count=2)
+
+    def _type(self, text: str) -> None:
+        """Type as by hand; in a field of many lines, a line break is put in and isn't Enter, which may send."""
+        parts = re.split(r"(\r\n|\r|\n)", text)
+        lines = len(parts) > 1 and self._pressed("", BREAKS).lines
+        for each in parts if lines else (text,):
+            (self.page.keyboard.insert_text if each in ("\r\n", "\r", "\n") else self.page.keyboard.type)(each)
 
     def _tried(self, act: Callable[[], Any]) -> Any:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""
