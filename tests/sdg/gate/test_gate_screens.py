@@ -167,6 +167,9 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     [
         ("Cancel my subscription", True), ("Close account", True), ("Empty the trash", True), ("Konto kündigen", True),
         ("Cancel", False), ("Close menu", False), ("Your account", False), ("Leave a comment", False),
+        ("Absenden", True), ("Zahlungspflichtig buchen", True), ("Usuń konto", True), ("Удалить", True),
+        ("Place bid: 500 EUR", True), ("Satın al", True), ("حذف الحساب", True), ("계정 삭제", True), ("हटाएं", True),
+        ("How to write a letter to a bank in time", False), ("Meine Bestellungen", False), ("Später", False),
     ],
 )  # fmt: skip
 def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:
