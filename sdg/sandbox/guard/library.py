@@ -51,14 +51,14 @@ class Library(Meter):
             "w": lambda part, first: part if self.weigh(part) else None,
             "o": lambda part, first: part if tick(len(part) >> 6) else None,
             "b": lambda part, first: bulk(part),
-            "m": lambda part, first: self.keys(bulk(part)),
+            "m": lambda part, first: self.keys(bulk(part, in_order=False)),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
             "e": lambda part, first: few(part) if tick(128) else None,
             "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,
             "l": lambda part, first: self._counted(part),
-            "c": lambda part, first: part,
+            "c": lambda part, first: self.ordered(part),
         }
         self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
         for prefix, modules in FUNCTIONS.items():
@@ -111,7 +111,8 @@ class Library(Meter):
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".enter": self.enter, ".leave": self.leave, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
-            ".rows": lambda items: map(self.bulk, items),
+            ".ordered": self.ordered,
+            ".rows": lambda items: map(self.bulk, self.ordered(items)),
             ".joined": lambda *parts: self.made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.text, texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),
@@ -340,6 +341,7 @@ class Library(Meter):
                                                                        reverse=True)[:n]},
             "index": dict.fromkeys((list, deque), self._look(_index, "w")),
             "remove": dict.fromkeys((list, deque), remove), "is_integer": {int: lambda number: True},
+            "pop": {set: self.pop},
         }  # fmt: skip
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:

@@ -6,6 +6,7 @@ twenty bytes. Every helper charges its work by the sizes of its arguments and of
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain, count, islice
@@ -35,6 +36,7 @@ NUMBERS: frozenset[type] = frozenset({int, float, bool})
 DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
 EMPTIED: frozenset[type] = frozenset({set}) | DICTS
 TABLES: frozenset[type] = frozenset({frozenset}) | EMPTIED
+SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
 SIZED: frozenset[type] = CONTAINERS | {str}
@@ -46,7 +48,11 @@ _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
 """Cost in half units of an item that is made while walking over a value, with its place in a list."""
 
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
+LONG_PERCENT = "only short formats such as %s, %5d and %.2f are allowed with %"
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
+_PERCENT = re.compile(r"%[#0 +-]*+[0-9]{0,2}+(?:\.[0-9]{0,2}+)?+[hlL]?+[^0-9.*(]", re.DOTALL)
+"""A place without a key in a template for `%`, read as C reads it: each part takes all that it can, so that a width
+that C would read is never taken for something else."""
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -169,10 +175,36 @@ class Meter:
             value.clear()
             (dict if type(value) in DICTS else set).update(value, kept)
 
-    def bulk(self, items: Iterable[Any]) -> list[Any]:
+    def ordered(self, items: Any) -> Any:
+        """A set's items in an order that is the same in each process; anything else, and numbers, as they are.
+
+        Without it the order differs from process to process, because the hashes of texts and of None do.
+        """
+        if type(items) not in SETS or len(items) < 2:
+            return items
+        self.tick((len(items) >> 4) + (items.__sizeof__() >> 12))
+        if NUMBERS.issuperset(map(type, items)):
+            return items
+        self.tick(len(items) >> 1)
+        if NUMBERS.issuperset(map(type, chain.from_iterable(x if type(x) is tuple else (x,) for x in items))):
+            return items
+        size = self.weigh(*items)
+        self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
+        return sorted(items, key=repr)
+
+    def pop(self, items: set[Any]) -> Any:
+        """`items.pop()` of a set: the first item in order."""
+        self.tick(len(items) >> 6)
+        found = self.ordered(items)
+        item = items.pop() if found is items else found[0]
+        items.discard(item)
+        self.thin(items)
+        return self.made(item)
+
+    def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
-        out = list(islice(items, times * (MAX_ITEMS + 1)))
+        out = list(islice(self.ordered(items) if in_order else items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
         self.tick(10 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
@@ -181,7 +213,11 @@ class Meter:
         """str(value) or another text of plain data, bounded."""
         if type(value) is not str or write is not str:
             self.weigh(value, shown=True)
-        return str(self.made(write(value)))
+        items = self.ordered(value)
+        text = write(items)
+        if items is not value:
+            text = f"{{{text[1:-1]}}}" if type(value) is set else f"frozenset({{{text[1:-1]}}})"
+        return str(self.made(text))
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
@@ -207,13 +243,11 @@ class Meter:
         return str(self.made("".join(pieces)))
 
     def percent(self, template: str, values: Any) -> str:
-        """`template % values` with short formats, each for one value."""
-        for place in template.replace("%%", "").split("%")[1:]:
-            spec = place[: next((end for end, sign in enumerate(place[:8]) if sign.isalpha()), 8)]
-            if not is_short_format(spec):
-                raise ValueError(LONG_FORMAT)
+        """`template % values` with short formats, each for one value: with keys, one could be written many times."""
         given = values if type(values) is tuple else (values,)
         self.tick(16 * len(template) + 96 * len(given))
+        if "%" in _PERCENT.sub("", template):
+            raise ValueError(LONG_PERCENT)
         self.weigh(given, shown=True)
         return str(self.made(template % values))
 
@@ -228,7 +262,8 @@ class Lazy:
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes an element from for each item."""
-        self._items, self._meter, self._units = iter(items), meter, 2 + width + (4 if type(items) is str else 0)
+        self._items, self._meter = iter(meter.ordered(items)), meter
+        self._units = 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:

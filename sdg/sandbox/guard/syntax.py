@@ -286,8 +286,10 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=call(".star", node.value))
-    if any(map(is_starred, node.targets))
+    ast.Assign: lambda node: ast.Assign(
+        targets=node.targets, value=call(".star" if any(map(is_starred, node.targets)) else ".ordered", node.value)
+    )
+    if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets) or any(map(is_starred, node.targets))
     else node,
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),

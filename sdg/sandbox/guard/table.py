@@ -77,7 +77,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     tuple: {"w": "count index"}, range: {"sw": "count index"},
     dict: _DICT, Counter: _DICT, Defaults: _DICT,
     set: _SET | {
-        ".": "clear", "o": "pop", ".k": "add discard remove",
+        ".": "clear", ".k": "add discard remove",
         "sm": _SET["sm"] + " difference_update intersection_update symmetric_difference_update update",
     },
     frozenset: _SET,

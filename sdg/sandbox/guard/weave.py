@@ -146,8 +146,8 @@ class Weaver(ast.NodeTransformer):
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
         self.generic_visit(node)
-        if isinstance(node, ast.For) and is_starred(node.target):
-            node.iter = call(".rows", node.iter)
+        if isinstance(node, ast.For):
+            node.iter = call(".rows" if is_starred(node.target) else ".ordered", node.iter)
         node.body.insert(0, ticks)
         return node
 
@@ -272,7 +272,7 @@ class Weaver(ast.NodeTransformer):
         self.generic_visit(node)
         for generator, tick in zip(node.generators, ticks, strict=True):
             generator.ifs.insert(0, tick)
-            generator.iter = call(".rows", generator.iter) if is_starred(generator.target) else generator.iter
+            generator.iter = call(".rows" if is_starred(generator.target) else ".ordered", generator.iter)
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp

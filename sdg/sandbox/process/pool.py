@@ -41,7 +41,7 @@ MAX_ERROR_CHARACTERS = 4000
 READ_ONLY = "SDG_READ_ONLY"
 """Set for workers: code compiled there isn't kept (`sdg.envs.kernels`)."""
 _KEPT = (
-    *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "PYTHONHASHSEED", "PYTHONPATH", "PYTHONWARNINGS"),
+    *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONWARNINGS"),
     *("XDG_CACHE_HOME", "SDG_CACHE_DIR", "SDG_DEBUG", "LD_LIBRARY_PATH"),
 )
 _KEPT_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
@@ -353,9 +353,11 @@ def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def clean_environment() -> dict[str, str]:
-    """The variables that a worker needs; one thread each."""
+    """The variables that a worker needs: one thread each, and the same hashes of texts in all workers, because the
+    order of a set depends on them."""
     kept = {name: text for name, text in os.environ.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)}
     own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "TORCHINDUCTOR_CACHE_DIR": os.curdir}  # torch would make one
+    own["PYTHONHASHSEED"] = "0"
     return kept | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sdg.envs.batch import ColumnReader, Columns
 from sdg.sandbox.guard import Refused
+from sdg.sandbox.guard.outline import names_bound
 from sdg.sandbox.guard.syntax import parse
 from sdg.skills.checks.evaluation import THINGS, Evaluation, Text, Unsupported
 from sdg.skills.subgoal import CheckFunction
@@ -61,11 +62,15 @@ def vectorize(check: CheckFunction, reader: ColumnReader) -> tuple[str, tuple[st
     Raises Unsupported; a form may still turn out to be unsupported when it is first evaluated.
     """
     try:
-        *constants, function = parse(check.source).body
+        tree = parse(check.source)
+        *constants, function = tree.body
     except (Refused, ValueError) as error:
         raise Unsupported(str(error)) from None
     if not isinstance(function, ast.FunctionDef) or function.name != check.name:
         raise Unsupported("it ends in something else than its function")
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    if not names_bound(tree).keys().isdisjoint(name.id for name in called if isinstance(name, ast.Name)):
+        raise Unsupported("it calls a name that it binds itself")  # wherever it does: the name is local everywhere
     body, texts = [*constants, *function.body], list[str]()
     for node in (node for part in body for node in ast.walk(part) if isinstance(node, ast.Constant)):
         if isinstance(node.value, str):

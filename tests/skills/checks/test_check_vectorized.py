@@ -90,6 +90,25 @@ def test_other_checks_are_left_to_the_guard(check: CheckFunction, states: Memory
     assert (found == interpreted(check, states)).all()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "bool = get_steps()\nreturn bool(get_observed_objects())",
+        "len = get_steps()\nreturn len(get_observed_objects()) >= 0",
+        "for any in get_observed_objects():\n    if any(o.distance >= 0 for o in get_observed_objects()):\n"
+        "        return True\nreturn False",
+        "if bool(get_steps() >= 0):\n    return True\nbool = 3\nreturn False",
+        "return all(abs(abs.distance) >= 0 for abs in get_observed_objects())",
+        "if get_steps() < 0:\n    bool = 3\nreturn bool(get_steps() >= 0)",
+    ],
+)
+def test_a_check_that_binds_what_it_calls_is_left_to_the_guard(body: str, states: Memory) -> None:
+    with pytest.raises(Unsupported, match="binds itself"):
+        vectorize(check_of(body), COLUMN_READER)
+    rows = np.zeros(len(states.steps), np.int64)
+    assert (BatchReward([check_of(body)], BABYAI)(states, rows) == interpreted(check_of(body), states)).all()
+
+
 def test_spliced_checks_agree_too(states: Memory) -> None:
     """Random mixtures of the corpus: whatever is evaluated at all agrees."""
     rng = random.Random(11)

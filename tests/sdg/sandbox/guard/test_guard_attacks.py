@@ -7,6 +7,8 @@ import gc
 import json
 import os
 import resource
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -253,3 +255,86 @@ def cost(code: str) -> tuple[float, int]:
 def test_no_step_is_dearer_than_promised(snippet: dict[str, Any]) -> None:
     seconds, megabytes = cost(snippet["code"])
     assert (seconds < SECONDS, megabytes < MEGABYTES) == (True, True), (seconds, megabytes)
+
+
+WIDE = "%              9999999"
+"""C takes any number of flags before a width, so that no fixed part of a place shows all of it."""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"'{WIDE}d' % 1", f"'{WIDE}s' % 'a'", "'%(<a)9999999d' % {'<a': 1}", f"('{WIDE}d' * 4) % (1, 2, 3, 4)",
+        "'%.9999999d' % 1", "'%#0- +#0- +9999999x' % 1", "'%(a(b)c)9999999d' % {'a(b)c': 1}", "'%%%9999999d' % 1",
+        "'%5%%9999999d' % 1", "'%*d' % (9999999, 1)", "'%.*d' % (9999999, 1)", "'%((((a))))9999999d' % {'(((a)))': 1}",
+        "'%100d' % 1", "'%(a)s' * 1500 % {'a': 'x' * 9999}", "'%(a)a' * 1500 % {'a': chr(128512) * 9999}",
+    ],
+)  # fmt: skip
+def test_no_template_makes_a_text_that_is_too_large(line: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(GeneratedError, match="only short formats"):
+            run(program(f"return {line}"))
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'%d%% of %s' % (5, 'all')", "'%-05.2f|%+d|% d|%#x|%ld' % (1.5, 2, 3, 255, 4)", "'%.f' % 1.5",
+        "'%c%r%a' % ('a', 'b', chr(233))", "'%00012d%%%%%s' % (1, [2])", "'%- #99.99x|' % 5",
+    ],
+)  # fmt: skip
+def test_short_templates_are_read_as_python_reads_them(line: str) -> None:
+    assert run(program(f"return {line}")) == eval(line)
+
+
+UNORDERED = [
+    "next(iter({x}))", "list({x})", "tuple({x})", "[o for o in {x}]", "[o for o in frozenset({x})]", "({x}).pop()",
+    "str({x})", 'f"{({x})}"', "str(frozenset({x}))", "max({x}, key=lambda o: 1)", "sorted({x}, key=lambda o: 1)",
+    "list(zip({x}, range(9)))", "list(map(str, {x}))", "list(enumerate({x}))", "[*{x}]", "'+'.join(map(str, {x}))",
+    "list({o: 1 for o in {x}})", "list(filter(None, {x} | {'z'}))", "first({x})", "unpacked({x})", "removed({x})",
+]  # fmt: skip
+SETS = ["set('abcdefgh')", "{None, 'a', 'b', 1}", "{('a', 1), ('b', 2), ('c', 3)}", "{'a', 'b'} | {'c', 'd'}"]
+
+
+def test_the_order_of_a_set_is_the_same_in_each_process() -> None:
+    """Hashes of texts differ by process, and so did answers that followed the order of a set."""
+    lines = [line.replace("{x}", made) for line in UNORDERED for made in SETS]
+    source = (
+        "def first(x):\n    for o in x:\n        return o\n\n"
+        "def unpacked(x):\n    x = set(list(x)[:2])\n    a, b = x\n    return a, b\n\n"
+        "def removed(x):\n    x = set(x)\n    return [x.pop() for i in range(3)], len(x)\n\n"
+        f"def program():\n    return str([{', '.join(lines)}])\n"
+    )
+    code = f"from sdg.sandbox.guard import Guard\nprint(Guard({{}}).load({source!r})({{}}))"
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in "123"
+    }  # fmt: skip
+    assert len(answers) == 1
+    assert len(answers.pop()) > 1000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sorted({o for o in 'hello'})", "len({'a', 'b'} & {'b'})", "list({3, 1, 2})", "[p for p in {(1, 2), (0, 1)}]",
+        "str({3, 1})", "{1, 2}.pop()", "str(set())", "frozenset('a')", "any(o == 'a' for o in {'a', 'b'})",
+    ],
+)  # fmt: skip
+def test_what_does_not_depend_on_the_order_of_texts_is_as_in_python(line: str) -> None:
+    expected = eval(line)
+    assert run(program(f"return {line} == {expected!r}")) is True
+
+
+def test_ordering_a_set_is_charged() -> None:
+    with pytest.raises(BudgetSpent):
+        run(program("t = ('a',)\nfor i in range(40):\n    t = (t, t)\nreturn list({t, 'a'})"))
+    with pytest.raises(BudgetSpent):
+        run(program("s = {'a' * 999 + str(i) for i in range(300)}\nwhile True:\n    next(iter(s))"))

@@ -33,7 +33,7 @@ from sdg.llm.model import ModelError
 from sdg.pipeline.attempts import _Job, _Jobs
 from sdg.sandbox.process.bans import Bans, BansError
 from sdg.sandbox.process.board import digest
-from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
+from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
 from sdg.sandbox.process.values import (
     MAX_AXES,
     MAX_KEYS,
@@ -160,7 +160,9 @@ def test_other_processes_can_not_read_a_parent_s_environment() -> None:
     assert done.stdout.split() == ["0", "1"], done.stderr
 
 
-def test_a_worker_s_environment_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_s_environment_has_no_keys_and_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "random")
+    assert clean_environment()["PYTHONHASHSEED"] == "0"  # the order of a set depends on it
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("HTTPS_PROXY", "http://canary")
     with Pool(1) as pool:
