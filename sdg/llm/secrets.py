@@ -18,7 +18,7 @@ DIGITS = 7
 def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     """A function that replaces each secret in a text by `mark`.
 
-    It finds a secret in any case, without its last letter, backwards, spaced, percent-encoded, and as hex or base64.
+    It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64.
     """
     return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST})
 
@@ -50,7 +50,9 @@ def _forms(secret: str) -> Iterator[str]:
     if len(secret) < SHORTEST_DISGUISED:
         return
     data = secret.encode("utf-8", "surrogatepass")
-    yield from (secret[:-1], secret[::-1], " ".join(secret), quote(data, safe=""), data.hex())
+    yield from (secret[:-1], secret[::-1], " ".join(secret), data.hex())
+    for form in (secret, quote(data, safe=""), quote(data, safe="!*'()")):  # addresses write blanks in two ways
+        yield from (form.replace(" ", "%20"), form.replace(" ", "+").replace("%20", "+"))
     for before in range(3):  # In base64, a text looks different after 0, 1 or 2 other bytes.
         encoded = b64encode(bytes(before) + data).decode()
         core = encoded[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]

@@ -6,18 +6,18 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
 from sdg.envs.files import atomic_write, open_regular, read_file
 from sdg.llm.secrets import replacer
+from sdg.privacy.likeness import APART_RUN, OUTSIDE, RUN, SHORT, TYPED_RUN, Likeness
 from sdg.privacy.recognisers import PrivacyError
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,40})\}")
 SCHEMA = 1
-SHORT = 6
-"""Values of fewer characters are found only as whole words, so "Ann" isn't found in "announce"."""
 MAX_VALUES = 2000
 _SERVICE = "sdg"
 _KEY_NAME = "memory-key"
@@ -72,6 +72,35 @@ class Memory:
         """
         return self._mask(text)
 
+    def mask_parts(self, text: str) -> str:
+        """As `mask`, with parts of values hidden, too: for words that may quote a page."""
+        masked = self._mask(text)
+        pieces = groupby(zip(self._parts.owners(_outside(masked)), masked, strict=True), key=lambda each: each[0])
+        return "".join(f"{{{name}}}" if name else "".join(letter for _, letter in part) for name, part in pieces)
+
+    def mask_screen(
+        self, texts: Sequence[str], *, fields: Collection[int] = (), typed: Collection[str] = ()
+    ) -> list[str]:
+        """The texts of a screen's elements, in order, masked: by likeness, because screens show parts of values and are
+        misread. A text that shows a part becomes the value's placeholder as a whole.
+
+        A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
+        letters are enough, if they are half of the text.
+        """
+        masked = [self._mask(text) for text in texts]
+        outside = [_outside(text) for text in masked]
+        names = [set(self._parts.owners(text, misread=True)) for text in outside]
+        short = Likeness({name: value for name, value in self._values.items() if name in typed}, TYPED_RUN, shortest=2)
+        for n in fields:
+            owners = [name for name, at in zip(short.owners(outside[n]), outside[n], strict=True) if at.isalnum()]
+            names[n] |= set(owners) if 2 * sum(map(bool, owners)) >= len(owners) else set()
+        apart, start = self._apart.owners(" ".join(outside)), 0
+        for n, text in enumerate(outside):
+            names[n] |= set(apart[start : start + len(text)])
+            start += len(text) + 1
+        found = ["".join(f"{{{name}}}" for name in self._values if name in each) for each in names]
+        return [whole or text for whole, text in zip(found, masked, strict=True)]
+
     def fill(self, text: str) -> str:
         """The text with its placeholders filled in. Raises PrivacyError for an unknown one."""
         unknown = [name for name in PLACEHOLDER.findall(text) if name not in self._values]
@@ -117,6 +146,13 @@ class Memory:
             whole_below=SHORT,
             numbers=True,
         )
+        self._parts = Likeness(self._values, RUN)
+        self._apart = Likeness(self._values, APART_RUN)
+
+
+def _outside(text: str) -> str:
+    """A masked text without its placeholders, as long as before."""
+    return PLACEHOLDER.sub(lambda found: OUTSIDE * len(found[0]), text)
 
 
 def atomic_write_private(path: Path, data: bytes) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +26,10 @@ from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_
 
 OFF, ON = "off", "on"
 MEMORY_VARIABLE = "SDG_MEMORY"
-_NAMED = re.compile(r"\{([a-z][a-z0-9_]{0,40})=([^{}\n]{1,200})\}")
+_NAMED = re.compile(r"\{([^{}=\n\"“”:;,<>()]{0,100})=([^{}\n]*)\}")
+_BEGUN = re.compile(r"\{\s{0,9}[\w-]{1,41}\s{0,9}=")
+"""What names a value, `{name=value}`, and what was meant to."""
+_NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Protector:
@@ -38,13 +42,12 @@ class Protector:
     def admit(self, instruction: str) -> str:
         """The user's instruction with placeholders in place of sensitive values.
 
-        `{wifi_code=4711}` names a value; a placeholder that is already in the text must have one. Raises PrivacyError
-        if it has none, and for a text that can't be searched.
+        `{wifi_code=4711}` names a value, and so does `{Wi-Fi code = 4711}`; a placeholder that is already in the text
+        must have one. Raises PrivacyError if it has none, for a name or a value that can't be read, and for a text that
+        can't be searched.
         """
         known = len(tuple(self.memory))
-        for name, value in _NAMED.findall(instruction):
-            self.memory.name(name, value)
-        text = self.memory.mask(_NAMED.sub(r"{\1}", instruction))
+        text = self.memory.mask(self._named(instruction))
         self.memory.fill(text)
         taken = frozenset(PLACEHOLDER.findall(text))
         pieces, end = [], 0
@@ -54,6 +57,22 @@ class Protector:
         if self._path is not None and len(tuple(self.memory)) != known:
             self.memory.save(self._path)
         return "".join([*pieces, text[end:]])
+
+    def _named(self, instruction: str) -> str:
+        """The instruction with the values that it names kept, and their placeholders in their place."""
+        values: dict[str, str] = {}
+        for said, value in _NAMED.findall(instruction):
+            name = _name_of(said)
+            if not name:
+                raise PrivacyError(f"{said.strip()!r:.60} is no name of a value: write letters, such as {{code=...}}")
+            if values.setdefault(name, value.strip()) != value.strip():
+                raise PrivacyError(f"two values are named {{{name}}}: give each a name of its own")
+        text = _NAMED.sub(lambda found: f"{{{_name_of(found[1])}}}", instruction)
+        if _BEGUN.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
+            raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
+        for name, value in values.items():
+            self.memory.name(name, value)
+        return re.sub(r"\{[^{}\n]+\}", lambda found: _known(found[0], values), text)
 
     def mask(self, text: str) -> str:
         """Any text with placeholders in place of the known values."""
@@ -74,6 +93,18 @@ class Protector:
             return piece  # a single letter isn't masked, because on screens the agent must be able to choose it
         name = self.memory.remember(value, kind, taken=taken)
         return piece.replace(value, f"{{{name}}}", 1)
+
+
+def _name_of(said: str) -> str:
+    """A placeholder's name for what a user calls a value: "Wi-Fi code" is wi_fi_code; "" where no letter is left."""
+    plain = unicodedata.normalize("NFKD", said.lower()).encode("ascii", "ignore").decode()
+    return _NO_NAME.sub("_", plain).lstrip("_0123456789")[:41].strip("_")
+
+
+def _known(braced: str, names: Collection[str]) -> str:
+    """Words in braces as the placeholder that they mean, if there is one of these names."""
+    name = _name_of(braced)
+    return f"{{{name}}}" if name in names else braced
 
 
 class Protected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,11 +12,21 @@ from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
 from sdg.envs.ui.commands import Command as ScreenCommand
-from sdg.envs.ui.parser.screen import Screen, ScreenElement, draw_marks, painted_over, parse, picture_of, png_of
+from sdg.envs.ui.parser.screen import (
+    FIELDS,
+    Screen,
+    ScreenElement,
+    draw_marks,
+    painted_over,
+    parse,
+    picture_of,
+    png_of,
+)
 from sdg.envs.ui.world import UIWorld
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
-from sdg.privacy.protector import ProtectedBody, Protector
+from sdg.privacy.memory import PLACEHOLDER
+from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
 
 FORMS: Mapping[str, str] = {
@@ -118,7 +128,7 @@ class ScreenDesktop:
         elements = cast(tuple[ScreenElement, ...], self.observe().elements)
         found = [each for each in elements if str(each.id) == str(arguments["mark"])]
         if not found:
-            raise ScreenCommandError(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
+            raise IllegalCommand(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
         return {**written, "args": {"coords": list(found[0].middle)}}
 
     def observe(self) -> Observation:
@@ -160,10 +170,14 @@ class ScreenDesktop:
 
 class ProtectedDesktop:
     """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
-    commands get the values on their way to it (ResponsibleTA's security protector)."""
+    commands get the values on their way to it (ResponsibleTA's security protector).
+
+    What only looks like a value is hidden on screens, too (`Memory.mask_screen`).
+    """
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
-        self._desktop, self._body, self._mask = desktop, ProtectedBody(desktop, protector), protector.mask
+        self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
+        self._typed: set[str] = set()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
 
@@ -183,13 +197,23 @@ class ProtectedDesktop:
     def observe(self) -> Observation:
         """The screen now, values masked in its texts and painted over in its picture."""
         seen = self._desktop.observe()
-        return replace(
-            self._body.observe(), image=painted_over(cast(np.ndarray, seen.image), self._secret_places(seen))
-        )
+        elements = cast(tuple[ScreenElement, ...], seen.elements)
+        masked = self._masked(elements)
+        lines = {str(each): str(shown) for each, shown in zip(elements, masked, strict=True)}
+        text = "\n".join(lines.get(line) or self._memory.mask_parts(line) for line in seen.text.split("\n"))
+        hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
+        return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
+
+    def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
+        fields = [each for each in elements if each.kind in FIELDS]
+        typed = [n for n, each in enumerate(elements) if any(_touches(each, field) for field in fields)]
+        texts = self._memory.mask_screen([each.text for each in elements], fields=typed, typed=self._typed)
+        records = (masked_record(each, self._memory.mask) for each in elements)
+        return tuple(replace(each, text=text) for each, text in zip(records, texts, strict=True))
 
     def list_marks(self) -> str:
         """The elements with their numbers, values masked."""
-        return self._mask(self._desktop.list_marks())
+        return numbered_lines(self.observe().elements)
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, values painted over."""
@@ -197,16 +221,26 @@ class ProtectedDesktop:
         picture = cast(np.ndarray, seen.image)
         return png_of(draw_marks(picture, cast(tuple[ScreenElement, ...], seen.elements)) if marks else picture)
 
-    def _secret_places(self, seen: Observation) -> list[tuple[int, int, int, int]]:
-        elements = cast(tuple[ScreenElement, ...], seen.elements)
-        return [each.box for each in elements if self._mask(each.text) != each.text]
-
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out with its values."""
+        if command.name == "TYPE_TEXT":
+            self._typed.update(PLACEHOLDER.findall(command.argument))
         try:
             return self._body.perform(command)
         except RuntimeError as error:
             raise BrokenDesktop(str(error)) from None
+
+
+def _touches(one: ScreenElement, other: ScreenElement) -> bool:
+    (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
+    return a0 < x1 and x0 < a1 and b0 < y1 and y0 < b1
+
+
+def _room(each: ScreenElement) -> tuple[int, int, int, int]:
+    """What is painted over for an element; all but lines of text may reach farther to the sides than they seem to."""
+    x0, y0, x1, y1 = each.box
+    more = 0 if each.kind == "text" else y1 - y0
+    return max(x0 - more, 0), y0, x1 + more, y1
 
 
 def _as_screen(command: Command) -> ScreenCommand:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote_plus
 
 import numpy as np
 
@@ -27,8 +29,8 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Command
-from sdg.llm.model import LanguageModel, ModelError, Sampling
+from sdg.gate.verdict import Command, Gate, Verdict
+from sdg.llm.model import Completion, LanguageModel, ModelError, Sampling
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protected, Protector
 from sdg.privacy.recognisers import recognisers_of
@@ -56,6 +58,12 @@ PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
 """Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
 END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
+
+
+_SURROGATE = re.compile(
+    r"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""Half a letter, as JSON writes it; whole ones and escaped backslashes are taken first."""
 
 
 class PageDesktop(ScreenDesktop):
@@ -103,7 +111,7 @@ class PageDesktop(ScreenDesktop):
         seen = super().observe()
         if not self._page.notices:
             return seen
-        told = "\n".join(f"(Notice: {one_line(each)})" for each in self._page.notices)
+        told = "\n".join(f"(Notice: {one_line(_writable(each))})" for each in self._page.notices)
         return Observation(f"{told}\n\n{seen.text}", seen.image, seen.elements)
 
     def press_of(self, command: Command) -> Press:
@@ -161,6 +169,23 @@ class _Filmed:
             self.frames.append(draw_caption(picture, words, cast(Any, point) or None))
 
 
+class _Told:
+    """A gate whose reasons are told to a model, because they quote the page: `tell` hides values in them."""
+
+    def __init__(self, gate: Gate, tell: Callable[[str], str]) -> None:
+        self._gate, self._tell = gate, tell
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """As the gate itself, with a reason that may be told."""
+        verdict = self._gate.feasible(command, observation)
+        return replace(verdict, reason=self._tell(verdict.reason))
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """As the gate itself, with a reason that may be told."""
+        verdict = self._gate.complete(command, before, after)
+        return replace(verdict, reason=self._tell(verdict.reason))
+
+
 @dataclass(frozen=True, slots=True)
 class TaskPlayed:
     """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
@@ -209,12 +234,16 @@ def do_task(
     asked: list[str] = []
 
     def asks(question: str) -> bool:
-        asked.append(question)
-        return agrees(question)
+        asked.append(_writable(question))
+        return agrees(asked[-1])
 
     began = time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
     protector = Protector(recognisers_of(""), Memory()) if private else None
+
+    def tell(words: str) -> str:
+        return protector.memory.mask_parts(_writable(words)) if protector else _writable(words)
+
     with world:
         try:
             if address:
@@ -222,32 +251,56 @@ def do_task(
             desktop = PageDesktop(world)
             seen = _Filmed(ProtectedDesktop(desktop, protector) if protector else desktop)
         except PageError as error:
-            return TaskPlayed(one_line(task), False, "page", "", 0, (), 0, detail=str(error), asked=tuple(asked))
+            task = one_line(protector.admit(world.mission) if protector else task)
+            return _summed(UIEpisode(task, "page", (), 0, detail=str(error)), "", "", asked, tell)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=desktop.press_of)
-        work = Work(cast(Any, seen), gate, mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS)
+        work = Work(
+            cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS
+        )
         spoken = Protected(model, protector.mask) if protector else model
         while (question := work.question()) is not None:
             try:
-                work.answer(spoken.complete(question, sampling=SAMPLING))
+                work.answer(_readable(spoken.complete(question, sampling=SAMPLING)))
             except ModelError as error:
                 work.fail(error)
-        played = work.result()
-        seen.keep(f"{END.get(played.end, played.end)}: {one_line(world.said or played.detail, 200)}")
+        played, said = work.result(), tell(world.said)
+        seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
-    mask = protector.mask if protector else str
-    found = _summed(played, mask(world.said), mask(address), tuple(map(mask, asked)))
+    found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
     return found if folder is None else _write_trace(found, seen.frames, folder, seconds=time.monotonic() - began)
 
 
-def _summed(played: UIEpisode, said: str, address: str, asked: tuple[str, ...]) -> TaskPlayed:
+def _writable(words: str) -> str:
+    """The words without half letters (lone surrogates), because no file takes them; models and pages make some."""
+    return words.encode("utf-8", "replace").decode("utf-8")
+
+
+def _readable(reply: Completion) -> Completion:
+    """A model's reply without half letters."""
+    text = _SURROGATE.sub(lambda found: found[1] or r"\ufffd", _writable(reply.text))
+    return reply if text == reply.text else replace(reply, text=text)
+
+
+def _told_address(address: str, tell: Callable[[str], str]) -> str:
+    """The address as it may be told; one that holds a value only when it is decoded is told decoded."""
+    plain = unquote_plus(address)
+    return tell(address) if tell(plain) == _writable(plain) else tell(plain)
+
+
+def _summed(played: UIEpisode, said: str, address: str, asked: Sequence[str], tell: Callable[[str], str]) -> TaskPlayed:
     steps = tuple(
-        {"command": each.command, "outcome": each.outcome, "verdicts": [verdict.reason for verdict in each.verdicts]}
+        {
+            "command": tell(each.command),
+            "outcome": tell(each.outcome),
+            "verdicts": [tell(verdict.reason) for verdict in each.verdicts],
+        }
         for each in played.steps
     )
     tokens = played.prompt_tokens + played.completion_tokens
-    end = END.get(played.end, played.end)
+    end, told = END.get(played.end, played.end), tuple(map(tell, asked))
+    detail = tell(played.detail)
     return TaskPlayed(
-        played.instruction, played.success, end, said, played.completions, steps, tokens, address, played.detail, asked
+        played.instruction, played.success, end, said, played.completions, steps, tokens, address, detail, told
     )
 
 

@@ -109,6 +109,8 @@ def test_values_don_t_travel() -> None:
         (VALUE, "yranaC-2retnuh", "{x}"),
         (VALUE, "h u n t e r 2 - C a n a r y", "{x}"),
         (VALUE, "aHVudGVyMi1DYW5hcnk=", "{x}k="),
+        ("walrus & orchid", "?q=walrus+%26+orchid&r=walrus%20%26%20orchid#walrus%20&%20orchid", "?q={x}&r={x}#{x}"),
+        ("it's (walrus)!", "?q=it's+(walrus)!&r=it%27s+%28walrus%29%21", "?q={x}&r={x}"),
         ("+49 1512 7654321", "call 49-1512-765-4321 or 4915127654321", "call {x} or {x}"),
         ("4012 8888 8888 1881", "4012888888881881", "{x}"),
         ("Ann", "Ann announces ANN's annual anniversary", "{x} announces {x}'s annual anniversary"),

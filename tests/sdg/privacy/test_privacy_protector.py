@@ -42,6 +42,49 @@ def test_values_that_their_user_names() -> None:
     assert ours.admit("and again: {wifi}, BLUE SKY 9") == "and again: {wifi}, {wifi}"
 
 
+@pytest.mark.parametrize(
+    ("said", "name", "value"),
+    [
+        ("{Password=x y}", "password", "x y"),
+        ("{wifi-code=walrus orchid}", "wifi_code", "walrus orchid"),
+        ("{ Wi-Fi  code = x y }", "wi_fi_code", "x y"),
+        ("{PIN=4711}", "pin", "4711"),
+        ("{2nd_pin=4711}", "nd_pin", "4711"),
+        ("{mot-de-passe préféré=été}", "mot_de_passe_prefere", "été"),
+        ("{a." + 60 * "b" + "=x y}", "a_" + 39 * "b", "x y"),
+        ("{token=" + 90 * "walrus " + "}", "token", 90 * "walrus " + "."),
+    ],
+)
+def test_names_of_values_are_read_as_people_write_them(said: str, name: str, value: str) -> None:
+    ours, again = protector(), said.partition("=")[0] + "}"
+    assert ours.admit(f"type {said}, then {again} again") == f"type {{{name}}}, then {{{name}}} again"
+    assert ours.fill(f"{{{name}}}") == value.removesuffix(".").strip()
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("{=x y}", "is no name of a value: write letters"),
+        ("{密码=x y}", "is no name of a value: write letters"),
+        ("{12=x y}", "is no name of a value: write letters"),
+        ("{pin=4711} {PIN=4712}", "two values are named {pin}"),
+        ("{password=wal{rus}or}chid}", "is one line without braces"),
+        ("{password=wal}rus}", "is one line without braces"),
+        ("{note=walrus\norchid}", "is one line without braces"),
+        ("{note= }", "is empty"),
+    ],
+)
+def test_a_named_value_that_cannot_be_read_is_refused(said: str, advice: str) -> None:
+    with pytest.raises(PrivacyError, match=re.escape(advice)) as caught:
+        protector().admit(f"type {said} there")
+    assert not re.search("walrus|x y|471", str(caught.value))
+
+
+@pytest.mark.parametrize("text", ['{"a": "b=c"}', "body {color: red}", "{} and {x}y", "if (a == b) {c}", "a={b, c=d}"])
+def test_other_braces_stay_as_they_are(text: str) -> None:
+    assert protector(x="walrus", c="orchid").admit(text) == text
+
+
 def test_one_letter_is_not_hidden_from_whoever_must_choose_it() -> None:
     def zones(text: str) -> Iterable[Span]:
         return [Span(*match.span(), "zone") for match in re.finditer(r"(?<=zone )\w+", text)]

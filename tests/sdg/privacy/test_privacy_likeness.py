@@ -1,0 +1,118 @@
+"""What only looks like a value, a part of it or a misread one, is hidden on screens; ordinary words stay."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+
+from sdg.privacy.likeness import RUN, Likeness, fold
+from sdg.privacy.memory import Memory
+
+NOTE = "walrus orchid pretzel ninety"
+CODE = "Il1O0-rn8B|lI1"
+
+
+def shown(value: str, *texts: str, **more: object) -> list[str]:
+    return Memory({"x": value}).mask_screen(texts, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (NOTE, "alrus orchid pretzel ninety"),
+        (NOTE, "pretzel"),
+        (NOTE, "s orch"),
+        (NOTE, "WALRUS ORC..."),
+        (NOTE, "Sent: walrvs orch1d"),
+        (NOTE, "wa1rvs 0rchld pretze| n1nety"),
+        (NOTE, "wxlrusorxhidprextzelxinety"),  # a letter in six is wrong
+        (CODE, "[I1O0-rn8B|II1"),
+        (CODE, "IIlOOm88|lll"),
+        ("xK9_Il0O-vv5S", "xK9_II0O-w5s"),
+        ("hunter", "humter"),
+        ("Zürich-Wollishofen", "Zurich Wolli"),
+        ("4111 1111 1111 1111", "x-11111"),
+    ],
+)
+def test_a_part_and_a_misread_value_are_hidden_as_a_whole(value: str, text: str) -> None:
+    assert shown(value, "Note", text) == ["Note", "{x}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (NOTE, "the lid and wall of ninety"[:20]),
+        (f"the phrase is {NOTE}", "This is the one"),
+        (NOTE, "Send"),
+        ("Ann Lee", "announcement"),
+        ("4711", "a4711b"),
+        ("hunter2-Canary", "hunt the canal"),
+    ],
+)
+def test_ordinary_words_stay(value: str, text: str) -> None:
+    assert shown(value, text) == [text]
+
+
+def test_what_surrounds_a_whole_value_stays() -> None:
+    assert shown(NOTE, f"Send {NOTE.upper()} now", "Send walrus orchid now") == ["Send {x} now", "{x}"]
+
+
+@pytest.mark.parametrize("text", ["a4711b", "471", "4711", "47l1"])
+def test_in_a_field_that_it_was_typed_into_a_few_letters_are_enough(text: str) -> None:
+    assert shown("4711", "Code", text, fields=[0, 1], typed=["x"]) == ["Code", "{x}"]
+    assert shown("4711", "Code 4711 of 9", "no 4711b, but other words", fields=[1], typed=["x"]) == [
+        "Code {x} of 9", "no 4711b, but other words",
+    ]  # fmt: skip
+
+
+def test_a_value_that_is_spread_over_fields_is_found() -> None:
+    groups = ["Card", "4012", "8888", "8888", "1881", "Pay"]
+    assert shown("4012 8888 8888 1881", *groups) == ["Card", *["{x}"] * 4, "Pay"]
+    assert shown("471108", *"471108", "Next") == [*["{x}"] * 6, "Next"]
+
+
+def test_words_lose_only_what_is_of_a_value() -> None:
+    memory = Memory({"x": NOTE, "pin": "471108"})
+    assert memory.mask_parts("refused: 'Send walrus orch' and {x}, 4711-08") == "refused: 'Send {x}' and {x}, {pin}"
+    cut = f"refused: 'Send {NOTE[:20]}' can't be undone and wasn't confirmed"
+    assert memory.mask_parts(cut) == "refused: 'Send {x}' can't be undone and wasn't confirmed"
+    assert memory.mask_parts("refused: nothing of it") == "refused: nothing of it"
+    assert Memory().mask_parts("as {it} is") == "as {it} is"
+
+
+def test_every_run_of_every_value_is_found() -> None:
+    draw = random.Random(3)
+    for _ in range(100):
+        value = "".join(draw.choices(string.ascii_letters + string.digits + "-_ |", k=draw.randint(8, 40))).strip()
+        letters, places = fold(value)
+        if len(letters) < 6:
+            continue
+        start = draw.randrange(len(letters) - RUN + 1)
+        part = value[places[start][0] : places[start + RUN - 1][1]]
+        assert all(shown(value, each) == ["{x}"] for each in (part, part.swapcase(), f"[{part} ?")), (value, part)
+
+
+def test_a_few_wrong_letters_are_counted_as_edits() -> None:
+    def edits(one: str, two: str) -> int:
+        row = list(range(len(two) + 1))
+        for n, a in enumerate(one, 1):
+            before, row = row, [n]
+            for m, b in enumerate(two, 1):
+                row.append(min(before[m] + 1, row[-1] + 1, before[m - 1] + (a != b)))
+        return row[-1]
+
+    draw = random.Random(4)
+    found = 0
+    for _ in range(100):
+        value = "".join(draw.choices("ace7", k=10))
+        wrong = list(value)
+        for _ in range(draw.randint(1, 4)):
+            place = draw.randrange(len(wrong))
+            wrong[place : place + draw.randint(0, 1)] = draw.choices("ace7", k=draw.randint(0, 1))
+        text = f"e{''.join(wrong)}a"
+        near = any(edits(value, text[a:b]) <= 2 for a in range(len(text)) for b in range(a, len(text) + 1))
+        assert any(Likeness({"x": value}, 99).owners(text, misread=True)) == near
+        found += near
+    assert 20 < found < 99
