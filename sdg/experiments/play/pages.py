@@ -170,18 +170,18 @@ class _Filmed:
 
 
 class _Told:
-    """A gate whose reasons are told to a model, because they quote the page: `tell` hides values in them."""
+    """A gate whose reasons go to a model: they quote the page, so `tell` hides values in them."""
 
     def __init__(self, gate: Gate, tell: Callable[[str], str]) -> None:
         self._gate, self._tell = gate, tell
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """As the gate itself, with a reason that may be told."""
+        """As the gate itself; values in the reason are hidden."""
         verdict = self._gate.feasible(command, observation)
         return replace(verdict, reason=self._tell(verdict.reason))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """As the gate itself, with a reason that may be told."""
+        """As the gate itself; values in the reason are hidden."""
         verdict = self._gate.complete(command, before, after)
         return replace(verdict, reason=self._tell(verdict.reason))
 
@@ -282,7 +282,7 @@ def _readable(reply: Completion) -> Completion:
 
 
 def _told_address(address: str, tell: Callable[[str], str]) -> str:
-    """The address as it may be told; one that holds a value only when it is decoded is told decoded."""
+    """The address with its values hidden; it is decoded where it holds one only when decoded."""
     plain = unquote_plus(address)
     return tell(address) if tell(plain) == _writable(plain) else tell(plain)
 

@@ -6,7 +6,6 @@ twenty bytes. Every helper charges its work by the sizes of its arguments and of
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain, count, islice
@@ -50,9 +49,8 @@ _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
 LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
 LONG_PERCENT = "only short formats such as %s, %5d and %.2f are allowed with %"
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
-_PERCENT = re.compile(r"%[#0 +-]*+[0-9]{0,2}+(?:\.[0-9]{0,2}+)?+[hlL]?+[^0-9.*(]", re.DOTALL)
-"""A place without a key in a template for `%`, read as C reads it: each part takes all that it can, so that a width
-that C would read is never taken for something else."""
+_FLAGS, _DIGITS, _LENGTHS = frozenset("#0 +-"), frozenset("0123456789"), frozenset("hlL")
+_NO_CONVERSION = _DIGITS | {".", "*", "(", ""}
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -246,7 +244,7 @@ class Meter:
         """`template % values` with short formats, each for one value: with keys, one could be written many times."""
         given = values if type(values) is tuple else (values,)
         self.tick(16 * len(template) + 96 * len(given))
-        if "%" in _PERCENT.sub("", template):
+        if not _is_short_percent(template):
             raise ValueError(LONG_PERCENT)
         self.weigh(given, shown=True)
         return str(self.made(template % values))
@@ -279,6 +277,33 @@ class Lazy:
             return item
         finally:
             meter.depth = depth
+
+
+def _is_short_percent(template: str) -> bool:
+    """Whether each place of a template for `%` is short and has no key.
+
+    A place is read as C reads it, flags first, as many as there are, so that no width is taken for something else.
+    """
+    at = template.find("%")
+    while at >= 0:
+        at += 1
+        while template[at : at + 1] in _FLAGS:
+            at += 1
+        at = _after_two_digits(template, at)
+        if template[at : at + 1] == ".":
+            at = _after_two_digits(template, at + 1)
+        at += template[at : at + 1] in _LENGTHS
+        if template[at : at + 1] in _NO_CONVERSION:
+            return False
+        at = template.find("%", at + 1)
+    return True
+
+
+def _after_two_digits(text: str, at: int) -> int:
+    """The place after at most two digits."""
+    for _ in range(2):
+        at += text[at : at + 1] in _DIGITS
+    return at
 
 
 def _written(part: Any) -> int:
