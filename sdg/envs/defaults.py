@@ -14,7 +14,10 @@ import numpy as np
 from sdg.envs.domain import TEXTS, Capabilities, SearchHints
 from sdg.envs.perception import Element
 from sdg.envs.world import Action, StepResult
-from sdg.envs.world_rows import MAX_OPEN, SingleDomain
+from sdg.envs.world_rows import SingleDomain
+
+MAX_OPEN = 32
+"""Worlds that a batch of a plain domain holds open, because simulators are large (`Capabilities.at_once`)."""
 
 
 class PlainInputs:

@@ -150,7 +150,7 @@ class Grid(PlainWorld):
         return int(x), int(y)
 
     def _show(self, image: np.ndarray) -> None:
-        """What is in view now, u8 (7, 7, 3)."""
+        """Keep the things and walls of a view, u8 (7, 7, 3), because each step asks for them three times."""
         walls = [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
         self._seen = self._things(image), walls
 
@@ -211,10 +211,10 @@ def _ahead(column: int, row: int) -> Cell:
     return VIEW - 1 - row, column - VIEW // 2
 
 
-LOOKING = ("turn_left", "turn_right", "move_forward", "drop", "toggle")
+BESIDE_SKILLS = ("turn_left", "turn_right", "move_forward", "drop", "toggle")
 """Actions that programs may use beside skills, because a skill acts on what is in view: the rest has to be found."""
 ACTIONS = tuple(
-    Action(name, about, number, beside_skills=name in LOOKING)
+    Action(name, about, number, beside_skills=name in BESIDE_SKILLS)
     for number, (name, about) in enumerate(
         (
             ("turn_left", "turn a quarter to the left"),

@@ -21,10 +21,6 @@ from sdg.envs.domain import Domain
 from sdg.envs.perception import Perception
 from sdg.envs.world import SingleWorld, StepResult
 
-MAX_OPEN = 32
-"""Worlds that a batch of a plain domain holds open (`Capabilities.at_once`), because simulators are large; the row that
-wasn't looked at for longest gives its world to the next."""
-
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -89,7 +85,7 @@ class WorldRows:
         return world
 
     def _world_for(self, level: str) -> SingleWorld:
-        """A world of a level that no row needs: a new one, or the one that was used least lately."""
+        """A world of a level that no row needs: a new one, or, with `at_once` open, the one used least recently."""
         if len(self._open) >= self.domain.can.at_once:
             row = next(iter(self._open))
             self._moments[row] = moment = self.moment(row)

@@ -87,6 +87,7 @@ bevestigen doorgaan potwierdź potwierdzam kontynuuj подтвердить по
 YES = frozenset(_YES.split())
 """Words of a button that agrees to what is asked around it."""
 DONE = frozenset({"deleted", "deleting", "removed", "sent", "erased", "charged", "paid", "published", "gelöscht"})
+"""Words of a dialog about what a yes makes final."""
 ENDING = frozenset({
     "cancel", "close", "deactivate", "empty", "end", "leave", "revoke", "terminate", "place", "raise", "сделать",
 })  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sdg.envs.defaults import MAX_OPEN
 from sdg.envs.domains import domain
-from sdg.envs.world_rows import MAX_OPEN
 
 CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
 
