@@ -1,0 +1,157 @@
+"""Streams, floods and counts of tokens, read by the OpenAI client from a real server on the loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sdg.llm.model import Message, ModelError
+from sdg.llm.openai import client
+from sdg.llm.openai.client import LARGE_BYTES, Endpoint, Flood, OpenAIModel, read_answer
+from sdg.llm.openai.transport import MAX_BODY_BYTES
+from tests.sdg.llm.chat_server import Handler, Server, ask, chat, ok, piece, sends, streamed
+
+USAGE = {
+    "prompt_tokens": 900,
+    "completion_tokens": 70,
+    "prompt_tokens_details": {"cached_tokens": 800},
+    "completion_tokens_details": {"reasoning_tokens": 64},
+}
+
+
+def test_a_stream_is_put_together_with_its_tokens(server: Server) -> None:
+    body = streamed(
+        ": ping", "event: x", piece("Goal"), piece(" 1:\nfind"), piece(" it", "stop"), {"choices": [], "usage": USAGE},
+        "data: [DONE]", "data: after the end",
+    )  # fmt: skip
+    completion, pauses = ask(server, sends(body))
+    assert completion.text == "Goal 1:\nfind it"
+    assert (completion.prompt_tokens, completion.cached_tokens) == (900, 800)
+    assert (completion.completion_tokens, completion.reasoning_tokens) == (70, 64)
+    assert (completion.finish_reason, pauses) == ("stop", [])
+
+
+def test_a_stream_may_last_longer_than_any_silence_in_it(server: Server) -> None:
+    def slowly(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        for text in "abcdef":
+            handler.wfile.write(streamed(piece(text)))
+            server.released.wait(0.15)
+        handler.wfile.write(streamed(piece(reason="stop")))
+        handler.close_connection = True
+
+    completion, _ = ask(server, slowly, timeout_seconds=0.5, reply_seconds=20.0, retries=0)
+    assert completion.text == "abcdef"
+
+
+def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
+    raw = json.dumps(piece("one\u2028two\x85", "stop"), ensure_ascii=False)
+    completion, _ = ask(server, sends(f"data:{raw}\r\n\r\n".encode()))
+    assert completion.text == "one\u2028two\x85"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (streamed(piece("half of it")), "broke off in the middle"),
+        (streamed(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
+        (streamed(piece("half"), {"error": {"message": "overloaded"}}), "broke off (overloaded)"),
+        (streamed("data: [DONE]"), "without any choice"),
+        (streamed(": only a ping"), "without any choice"),
+    ],
+)
+def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, told: str) -> None:
+    error, pauses = ask(server, sends(body))
+    assert told in str(error)
+    assert len(pauses) == 2
+    completion, _ = ask(server, sends(body), ok)
+    assert completion.text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": None, "tool_calls": [{"function": {"name": "run", "arguments": "{}"}}]}, ""),
+        ({"content": "", "refusal": "I won't."}, "I won't."),
+        ({"content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}, "in parts"),
+        ({"content": "said", "reasoning_content": "thought"}, "said"),
+        ({"content": 7}, ""),
+    ],
+)
+def test_what_stands_in_an_unusual_message(server: Server, message: dict[str, Any], text: str) -> None:
+    whole = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
+    parts = streamed({"choices": [{"delta": message, "finish_reason": "tool_calls"}]})
+    for body in (whole, parts):
+        completion, _ = ask(server, sends(body))
+        assert (completion.text, completion.finish_reason) == (text, "tool_calls")
+
+
+FLOODS = {
+    "newlines": (b"data:\n", b"\n"),
+    "empty pieces": (b"", b"data: \n"),
+    "comments": (b"", b":\n"),
+    "a line of blanks": (b"data:", b" "),
+    "blanks": (b"", b" "),
+    "no pieces": (b"", b"data: 1\n"),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_that_is_no_answer_is_read_in_a_moment_and_not_asked_for_again(server: Server, name: str) -> None:
+    beginning, rest = FLOODS[name]
+    body = beginning + rest * (MAX_BODY_BYTES // len(rest) - 9)
+    began = time.process_time()
+    with pytest.raises(Flood):
+        read_answer(body)
+    assert time.process_time() - began < 15.0, "32 MB of lines took minutes"
+    error, pauses = ask(server, sends(body[: LARGE_BYTES + 1]))
+    assert isinstance(error, ModelError)
+    assert "tiny" in str(error)
+    assert (len(server.requests), pauses) == (1, [])
+
+
+def test_the_time_for_a_reply_covers_its_reading(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = client.json.loads
+
+    def slowly(text: str) -> Any:
+        time.sleep(0.1)
+        return read(text)
+
+    body = streamed(*[piece("x")] * 50, piece(reason="stop"))
+    monkeypatch.setattr(client, "json", SimpleNamespace(loads=slowly, dumps=json.dumps))
+    error, pauses = ask(server, sends(body), timeout_seconds=1.0, reply_seconds=1.0)
+    assert "take too long" in str(error)
+    assert (len(server.requests), pauses) == (1, [])
+
+
+def test_tokens_of_hundreds_of_digits_are_not_told(server: Server) -> None:
+    completion, _ = ask(server, sends(chat(prompt_tokens=10**400, completion_tokens=3)))
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("hello", 0, 3)
+
+
+def test_a_reply_that_was_cut_off_says_so(server: Server) -> None:
+    completion, _ = ask(server, sends(streamed(piece("def program", "length"))))
+    assert completion.finish_reason == "length"
+
+
+def test_one_model_is_asked_from_many_threads(server: Server) -> None:
+    from sdg.llm.asking import in_order
+
+    together = threading.Barrier(16)
+
+    def when_all_are_there(handler: Handler, body: dict[str, Any]) -> None:
+        together.wait(20)
+        handler.reply(200, chat(body["messages"][0]["content"]))
+
+    server.script = [when_all_are_there]
+    model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=30.0))
+    said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
+    assert list(said) == [str(n) for n in range(16)]
+    model.close()
