@@ -11,16 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from sdg.envs.perception import Element
+from sdg.envs.perception import Element, Observation
 from sdg.errors import SDGError
 from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
 from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
+from sdg.screen_agent.changes import what_changed
 from sdg.screen_agent.modes import TEXT, Mode, Shown
 
 MOST_COMMANDS = 30
+"""Commands of an answer that are carried out."""
+MOST_SPOILT = 2
+"""Answers without commands, one after another, that end a task."""
 MOST_TRIES = 20
 """Most braces at which an object is tried."""
 
@@ -38,7 +42,7 @@ class Answer:
 
 
 def read_answer(reply: str) -> Answer:
-    """The last object with "commands" in a reply. Raises NoCommands for prose, a cut-off reply, too many commands."""
+    """The last object with "commands" in a reply. Raises NoCommands for prose and a cut-off reply."""
     if len(reply) > MAX_REPLY_CHARS:
         raise NoCommands(f"the answer has {len(reply)} characters; at most {MAX_REPLY_CHARS} are read")
     found = [each for each in _objects(reply) if "commands" in each]
@@ -47,8 +51,6 @@ def read_answer(reply: str) -> Answer:
     commands, thoughts = found[-1]["commands"], found[-1].get("thoughts")
     if not isinstance(commands, Sequence) or isinstance(commands, str) or not commands:
         raise NoCommands('"commands" must be a list with at least one command')
-    if len(commands) > MOST_COMMANDS:
-        raise NoCommands(f"{len(commands)} commands at once are too many: at most {MOST_COMMANDS}")
     kept = thoughts.items() if isinstance(thoughts, Mapping) else ()
     return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in kept})
 
@@ -170,6 +172,7 @@ class Work:
     no question left; then `result`. Many episodes may be under way while their models think.
 
     After more than `replans` refusals in a row, or one by a person, the task ends as infeasible; None: it goes on.
+    With `tells_changes` each screen but the first begins with what changed since the one that was shown before.
     """
 
     def __init__(
@@ -182,10 +185,13 @@ class Work:
         completions: int | None = None,
         replans: int | None = None,
         ends: str = ENDS,
+        tells_changes: bool = False,
     ) -> None:
         self._desktop, self._exemplar, self._mode = desktop, exemplar, mode
         self._most, self._replans = completions or desktop.max_completions, replans
-        self._ends, self._refused = ends, 0
+        self._ends, self._refused, self._spoilt = ends, 0, 0
+        self._tells_changes, self._change = tells_changes, ""
+        self._shown: tuple[int, Observation | None] = 0, None
         self._described: str | None = None
         self._executor = GatedExecutor(desktop, gate)
         self._steps: list[Step] = []
@@ -222,11 +228,20 @@ class Work:
             thoughts = said.thoughts.get("plan") or said.thoughts.get("reasoning") or ""
             if thoughts:
                 self._told.append(f"Thought {self._completions}: {one_line(thoughts, MOST_THOUGHT)}")
-            for written in said.commands:
+            self._spoilt = 0
+            for written in said.commands[:MOST_COMMANDS]:
                 if not self._do(written) or self._desktop.ending is not None or self._end is not None:
                     break
+            else:
+                if len(said.commands) > MOST_COMMANDS:
+                    self._told.append(
+                        f"Only the first {MOST_COMMANDS} of {len(said.commands)} commands were carried out"
+                    )
         except NoCommands as error:
-            self._stop("no command", str(error))
+            self._spoilt += 1
+            self._told.append(f"Answer {self._completions} wasn't carried out: {one_line(str(error))}")
+            if self._spoilt >= MOST_SPOILT:
+                self._stop("no command", str(error))
         except BrokenDesktop as error:
             self._stop("page", str(error))
 
@@ -261,6 +276,7 @@ class Work:
     def _messages(self) -> tuple[Message, ...]:
         width, height = self._desktop.size
         seen = self._desktop.observe()
+        self._compare(seen)
         values = {
             "width": str(width),
             "height": str(height),
@@ -275,8 +291,16 @@ class Work:
         numbered = self._desktop.list_marks() if self._mode.marks else ""
         picture = self._desktop.picture(marks=False) if self._mode.sees and not self._mode.marks else b""
         marked = self._desktop.picture(marks=True) if self._mode.marks else b""
-        shown = Shown(values, seen.text, numbered, picture, marked, self._desktop.prompt)
+        shown = Shown(values, self._change + seen.text, self._change + numbered, picture, marked, self._desktop.prompt)
         return self._mode.first(shown) if self._described is None else self._mode.second(shown, self._described)
+
+    def _compare(self, seen: Observation) -> None:
+        """Say what changed since the screen that the last answer was given to; once for each screen."""
+        asked, before = self._shown
+        if before is not None and self._tells_changes and asked < self._completions:
+            self._change = f"(Changed since observation {asked + 1}: {what_changed(before, seen)})\n\n"
+        if before is None or asked < self._completions:
+            self._shown = self._completions, seen
 
     def _do(self, written: object) -> bool:
         """Carry out one command; False: skip the rest of the answer, which expected another screen."""

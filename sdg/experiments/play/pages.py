@@ -255,8 +255,9 @@ def do_task(
             return _summed(UIEpisode(task, "page", (), 0, detail=str(error)), "", "", asked, tell)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=desktop.press_of)
         work = Work(
-            cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS
-        )
+            cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
+            tells_changes=True,
+        )  # fmt: skip
         spoken = Protected(model, protector.mask) if protector else model
         while (question := work.question()) is not None:
             try:

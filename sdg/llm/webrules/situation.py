@@ -165,6 +165,7 @@ def _element(row: str) -> Seen | None:
         before, _, rest = name.partition("'")
         text, _, after = rest.rpartition("'")
         name = f"{before} {after}"
-    words = " ".join(name.replace("containing the text", "").replace("empty ", "").split())
+    name = name.replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
+    words = " ".join(name.split())
     kind = next((kind for kind in KINDS if words.endswith(kind)), "text" if not words else "icon")
     return Seen(kind, text, (x0, y0, x1, y1), words.removesuffix(kind).strip())

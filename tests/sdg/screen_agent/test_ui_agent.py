@@ -125,6 +125,19 @@ def test_what_goes_wrong_is_an_end(model: Says, pad: Pad, end: str) -> None:
     assert episode.completions <= MAX_COMPLETIONS
 
 
+def test_an_answer_without_commands_is_asked_for_again() -> None:
+    pad, model = Pad(), Says("I would press A.", press("A"))
+    assert played(model, pad).success
+    assert "Answer 1 wasn't carried out: the answer holds no JSON" in model.asked[1]
+
+
+def test_of_too_many_commands_the_first_are_carried_out() -> None:
+    pad, model = Pad(), Says(press(*["B"] * 40), press("A"))
+    assert played(model, pad).success
+    assert pad.pressed == ["B"] * 30 + ["A"]
+    assert "Only the first 30 of 40 commands" in model.asked[1]
+
+
 def test_what_stands_on_a_screen_stays_in_its_fence() -> None:
     class Hostile(Pad):
         def observe(self) -> Observation:

@@ -17,6 +17,8 @@ from PIL import Image, ImageDraw
 
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
+from sdg.envs.ui.parser.grounds import telling_grounds
+from sdg.envs.ui.parser.leftover import is_framed, read_left_out
 from sdg.envs.ui.parser.lines import cut_lines
 from sdg.envs.ui.parser.ocr import TextLine, read_lines
 
@@ -47,7 +49,8 @@ NEAR = 24
 
 @dataclass(frozen=True, slots=True)
 class ScreenElement:
-    """An element as an agent may see it. `kind` is a detector's kind, or "text"; `look` a colour where that tells."""
+    """An element as an agent may see it. `kind` is a detector's kind, or "text"; `look` a colour where that tells;
+    `ground` the colour it stands on, where its neighbours stand on another."""
 
     id: int
     kind: str
@@ -57,10 +60,15 @@ class ScreenElement:
     focused: bool = False
     look: str = ""
     held: bool = False
+    ground: str = ""
 
     @property
     def name(self) -> str:
-        """What it is, in the paper's words."""
+        """What it is, in the paper's words, and on what ground where that tells."""
+        return f"{self._what} on {self.ground}" if self.ground else self._what
+
+    @property
+    def _what(self) -> str:
         state = [word for word, has in (("checked", self.checked), ("focused", self.focused)) if has]
         what = " ".join((*state, *([self.look] if self.look else []), self.kind))
         words = self.text.replace("'", "’")[:MOST_TEXT]
@@ -93,12 +101,17 @@ class Screen:
 
 def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
-    more than one text."""
+    more than one text, and what the finders left out is read."""
     found, lines = detect(picture), read_lines(picture)
     if picture.shape[:2] == (SCREEN, SCREEN):
         return merge(picture, found, lines)
+    found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
     cut, ticks = cut_lines(picture, lines, found)
-    return merge(picture, [*found, *ticks], cut)
+    found = [*found, *ticks]
+    elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
+    grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])
+    named = {n: name for n, ground in grounds.items() if (name := name_colour(ground)) != "white"}
+    return Screen(tuple(replace(each, ground=named.get(n, "")) for n, each in enumerate(elements)))
 
 
 def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:
@@ -138,7 +151,11 @@ def colour_of(picture: np.ndarray, box: Sequence[int]) -> str:
     if len(inked) < 0.04 * max(len(pixels), 1):
         return "white"
     coarse, counts = np.unique(inked // 32, axis=0, return_counts=True)
-    most = inked[(inked // 32 == coarse[counts.argmax()]).all(axis=1)].mean(axis=0)
+    return name_colour(inked[(inked // 32 == coarse[counts.argmax()]).all(axis=1)].mean(axis=0))
+
+
+def name_colour(most: np.ndarray) -> str:
+    """The name of a colour, RGB in [0, 255]."""
     near = min(INKS, key=lambda name: float(np.abs(most - INKS[name]).sum()))
     hue, saturation, value = colorsys.rgb_to_hsv(*(most / 255))
     if np.abs(most - INKS[near]).sum() < NEAR:

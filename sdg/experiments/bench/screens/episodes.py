@@ -169,7 +169,8 @@ class _Episode:
         desktop: Any = self.desktop
         if "password" in world.mission.lower():
             desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Memory()))
-        self.work = Work(desktop, self.gate, exemplar=self._exemplar(world.mission), mode=MODES[self.setting.mode])
+        exemplar, mode = self._exemplar(world.mission), MODES[self.setting.mode]
+        self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, tells_changes=True)
 
     def _exemplar(self, instruction: str) -> str:
         return exemplar_for(self.job.task, instruction) if self.setting.exemplars else ""

@@ -1,0 +1,90 @@
+"""What finders leave out on whole pages: single letters, digits between buttons, stars; and fields that aren't there.
+
+Text finders look for words and pass over a digit by itself; the detector takes an empty band for a text field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import ndimage
+
+from sdg.envs.ui.parser.detector import Detection
+from sdg.envs.ui.parser.ocr import TextLine, read_line
+
+EDGE = 60
+"""Difference of neighbouring pixels, of 255, that counts as an edge."""
+HIGH, WIDE = (4, 32), (3, 120)
+"""Pixels of what may be a letter or a word, least and most."""
+APART = 7
+"""Pixels across which edges belong to one word."""
+CERTAIN = {True: 0.8, False: 0.6}
+"""Least confidence for a single letter, and for more."""
+MOST_READ = 60
+"""Pieces of a screen that are read at most; each takes a few milliseconds."""
+MOST_ALIKE = 2
+"""Pieces of one width at one place across; more of them are a dashed line."""
+FRAMES, DASHES = frozenset("口曰日回囗□"), str.maketrans("一—", "--")
+"""Letters as which an empty frame is read by itself, and those as which a minus is."""
+FRAMED = 0.6
+"""Share of a side along which a field has an edge."""
+NEAR = 5
+"""Pixels from a detected side within which its edge may lie."""
+
+
+def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]) -> list[TextLine]:
+    """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
+    edges = _edges(picture)
+    known = [(each.box, 3) for each in lines]
+    known += [(each.box, 2) for each in found if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")]
+    for (x0, y0, x1, y1), more in known:
+        edges[max(y0 - more, 0) : y1 + more, max(x0 - more, 0) : x1 + more] = False
+    glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
+    boxes = _boxes(glyphs)
+    inner = [*(each.box for each in lines), *boxes]
+    small = [0, *(_is_letters(box) and not any(_holds(box, each) for each in inner) for box in boxes)]
+    words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
+    pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]
+    columns = [(box[0], box[2]) for box in pieces]
+    pieces = [box for box in pieces if columns.count((box[0], box[2])) <= MOST_ALIKE]
+    read = [line for box in pieces[:MOST_READ] if (line := read_line(picture, box))]
+    sure = [line for line in read if line.confidence >= CERTAIN[len(line.text) == 1] and line.text not in FRAMES]
+    return [replace(line, text=line.text.translate(DASHES)) if len(line.text) == 1 else line for line in sure]
+
+
+def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
+    """Whether a box has edges along three of its sides at least, or stands out from its ground above and below."""
+    edges = _edges(picture)
+    x0, y0, x1, y1 = box
+    rows = edges[max(y0 - NEAR, 0) : y1 + NEAR, x0:x1].mean(axis=1)
+    columns = edges[y0:y1, max(x0 - NEAR, 0) : x1 + NEAR].mean(axis=0)
+    sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
+    return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
+
+
+def _edges(picture: np.ndarray) -> np.ndarray:
+    """Bool (h, w): where the lightest or the darkest colour value differs from a neighbour's."""
+    found = np.zeros(picture.shape[:2], bool)
+    for values in (picture.max(axis=2), picture.min(axis=2)):
+        found |= ndimage.grey_dilation(values, (3, 3)).astype(np.int16) - ndimage.grey_erosion(values, (3, 3)) > EDGE
+    return found
+
+
+def _boxes(labels: np.ndarray, more: int = 0) -> list[tuple[int, int, int, int]]:
+    """The box of each label from 1 on; `more` pixels at either end were added."""
+    return [
+        (across.start + more, down.start, across.stop - more, down.stop)
+        for down, across in ndimage.find_objects(labels)
+    ]
+
+
+def _is_letters(box: Sequence[int]) -> bool:
+    return HIGH[0] <= box[3] - box[1] <= HIGH[1] and WIDE[0] <= box[2] - box[0] <= WIDE[1]
+
+
+def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
+    """Whether a box is a frame around the other, whose middle lies in it and not in the frame's own."""
+    x, y = (inner[0] + inner[2]) // 2, (inner[1] + inner[3]) // 2
+    return outer != inner and outer[0] <= x < outer[2] and outer[1] <= y < outer[3]

@@ -1,0 +1,86 @@
+"""What changed between two screens, in a line for a model that no longer sees the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, cast
+
+import numpy as np
+
+from sdg.envs.perception import Element, Observation
+from sdg.prompts.fill import one_line
+
+DIFFERENT = 24
+"""Difference of a colour value, of 255, from which a pixel counts as changed."""
+LEAST, REPAINTED, STILL = 0.01, 0.2, 0.8
+"""Shares of an element's pixels from which it may be new or gone, and from which it looks different; share of two boxes
+that both cover if it stayed where it was."""
+MOST_NAMED, MOST_CHARS = 5, 40
+"""Elements that are named of each kind, and characters of a name."""
+
+
+class Placed(Element, Protocol):
+    """An element with its place on the screen."""
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """Left, top, right and bottom in pixels."""
+        ...
+
+
+def what_changed(before: Observation, after: Observation) -> str:
+    """`new 'Saved'; gone 'Find' button; repainted 'knots' tab`, or "nothing".
+
+    Only elements where pixels changed are compared, because text is read a little differently each time. Raises
+    AttributeError for observations without pictures or places.
+    """
+    then, now = cast(np.ndarray, before.image), cast(np.ndarray, after.image)
+    if then.shape != now.shape:
+        return "the size of the screen"
+    changed = (np.abs(then.astype(np.int16) - now) > DIFFERENT).any(axis=2)
+    if not changed.any():
+        return "nothing"
+    old, new = cast(Sequence[Placed], before.elements), cast(Sequence[Placed], after.elements)
+
+    def share(each: Placed) -> float:
+        x0, y0, x1, y1 = each.box
+        return float(changed[y0:y1, x0:x1].mean()) if x1 > x0 and y1 > y0 else 0.0
+
+    parts = {
+        "new": _without(new, old, share),
+        "gone": _without(old, new, share),
+        "repainted": [
+            each for each in new if share(each) > REPAINTED and any(_same_place(each, other, STILL) for other in old)
+        ],
+    }
+    said = [f"{word} {_named(found)}" for word, found in parts.items() if found]
+    return "; ".join(said) or "something without words"
+
+
+def _without(some: Iterable[Placed], others: Sequence[Placed], share: Callable[[Placed], float]) -> list[Placed]:
+    """Those that the other screen hasn't got, wherever it has them; without words they are known by their places."""
+    known = {_key(each) for each in others if "'" in each.name}
+    return [
+        each
+        for each in some
+        if share(each) > LEAST
+        and _key(each) not in known
+        and ("'" in each.name or not any(_same_place(each, other) for other in others))
+    ]
+
+
+def _key(each: Placed) -> str:
+    return "".join(filter(str.isalnum, each.name.lower()))
+
+
+def _same_place(one: Placed, other: Placed, least: float = 0.5) -> bool:
+    """Whether they are called the same, and lie in the same place: `least` is the share that both boxes cover."""
+    (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
+    common = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
+    return _key(one) == _key(other) and common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0))
+
+
+def _named(found: Sequence[Placed]) -> str:
+    names = [one_line(each.name if "'" in each.name else str(each), MOST_CHARS) for each in found[:MOST_NAMED]]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return ", ".join(names) + more

@@ -1,0 +1,73 @@
+"""What changed between two screens, in a line; and that a model is told of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sdg.envs.perception import Observation
+from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.gate.chain import OpenGate
+from sdg.screen_agent.agent import Work
+from sdg.screen_agent.changes import what_changed
+from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
+
+BLANK = np.full((100, 200, 3), 255, np.uint8)
+SAVE = ScreenElement(1, "button", "Save", (10, 10, 60, 30))
+FIND = ScreenElement(2, "button", "Find", (110, 10, 160, 30))
+
+
+def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Observation:
+    picture = BLANK.copy()
+    for x0, y0, x1, y1 in (each.box for each in inked):
+        picture[y0:y1, x0:x1] = 0
+    return Observation("", picture, elements)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (seen(SAVE), seen(SAVE), "nothing"),
+        (seen(SAVE), seen(SAVE, FIND, inked=(FIND,)), "new 'Find' button"),
+        (seen(SAVE, FIND), seen(SAVE, inked=(FIND,)), "gone 'Find' button"),
+        (seen(SAVE, FIND), seen(SAVE, FIND, inked=(FIND,)), "repainted 'Find' button"),
+        (seen(SAVE), seen(SAVE, FIND), "nothing"),
+        (seen(), seen(inked=(SAVE,)), "something without words"),
+    ],
+)
+def test_what_changed_is_named(before: Observation, after: Observation, said: str) -> None:
+    assert what_changed(before, after) == said
+
+
+def test_text_that_only_moved_or_is_read_otherwise_is_not_new() -> None:
+    moved = ScreenElement(1, "button", "Sa ve", (10, 40, 60, 60))
+    assert what_changed(seen(SAVE, inked=(SAVE,)), seen(moved, inked=(moved,))) == "something without words"
+
+
+def test_a_tick_without_words_is_known_by_its_place() -> None:
+    off = [ScreenElement(n, "checkbox", "", (10, 20 * n, 20, 20 * n + 10)) for n in (1, 2)]
+    on = ScreenElement(1, "checkbox", "", off[0].box, checked=True)
+    said = what_changed(seen(*off), seen(on, off[1], inked=(on,)))
+    assert said == f"new checked checkbox: {list(on.box)}; gone checkbox: {list(on.box)}"
+
+
+def test_many_changes_are_counted() -> None:
+    many = tuple(ScreenElement(n, "text", f"row {n}", (10, 5 * n, 90, 5 * n + 4)) for n in range(12))
+    assert what_changed(seen(), seen(*many, inked=many)).endswith("'row 4' and 7 more")
+
+
+def test_a_model_is_told_once_a_screen_what_changed() -> None:
+    screens = [seen(SAVE), seen(SAVE, FIND, inked=(FIND,)), seen(SAVE, FIND, inked=(FIND,))]
+
+    class Changing(Pad):
+        def observe(self) -> Observation:
+            return screens[min(len(self.pressed), 2)]
+
+    model = Says(press("B"), press("C"), press("A"))
+    work = Work(Changing(), OpenGate(), tells_changes=True)
+    while work.take_turn(model):
+        pass
+    assert "Changed" not in model.asked[0]
+    assert "(Changed since observation 1: new 'Find' button)" in model.asked[1]
+    assert "(Changed since observation 2: nothing)" in model.asked[2]
+    assert "observation 1" not in model.asked[2]
