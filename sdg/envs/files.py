@@ -22,7 +22,7 @@ MAX_FILE_BYTES = 1 << 30
 """Largest file that is read, compressed or not."""
 MAX_LINE_BYTES = 1 << 24
 """Longest line of a journal or a transcript."""
-MAX_LINES = 10_000_000
+MAX_LINES = 2_000_000
 """Most lines of a transcript: a small archive could unpack to a thousand million, which take 40 bytes each."""
 COMPRESSED_SUFFIX = ".xz"
 _XZ_MEMORY_BYTES = 1 << 28
@@ -86,13 +86,19 @@ def open_regular(path: Path, flags: int) -> int:
 
 
 def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
-    """The whole of a regular file. Raises OSError as `open_regular` does, and for more than `most` bytes."""
+    """The whole of a regular file. Raises OSError as `open_regular` does, for more than `most` bytes or MAX_LINES."""
     with open(open_regular(path, os.O_RDONLY), "rb") as file:
         if (size := os.fstat(file.fileno()).st_size) <= most:
             data = file.read(most + 1)
             size = len(data)
     if size > most:
         raise OSError(errno.EFBIG, f"it is too large, at most {most} bytes are read", str(path))
+    return _few_lines(data, path)
+
+
+def _few_lines(data: bytes, path: Path) -> bytes:
+    if data.count(b"\n") > MAX_LINES:
+        raise OSError(errno.EFBIG, f"it has too many lines, at most {MAX_LINES} are read", str(path))
     return data
 
 
@@ -106,9 +112,7 @@ def read_lines(path: Path) -> list[bytes]:
     data = _unpack(packed) if packed == path or packed.exists() else b""
     if packed != path and (path.exists() or not data):
         data += read_file(path)
-    if data.count(b"\n") > MAX_LINES:
-        raise OSError(errno.EFBIG, f"it has too many lines, at most {MAX_LINES} are read", str(path))
-    return data.split(b"\n")
+    return _few_lines(data, path).split(b"\n")
 
 
 def compress_lines(path: Path) -> None:
@@ -144,12 +148,17 @@ def _unpack(path: Path) -> bytes:
 def lock_to_append(path: Path) -> Iterator[FileIO]:
     """A file to read and append to, made where there is none, for one process or thread at a time.
 
-    A torn last line, which a kill or a full disk left, is cut off. Raises OSError as `open_regular` does.
+    A torn last line, which a kill or a full disk left, is cut off. Raises OSError as `open_regular` does, for a file
+    that is too large, and for one whose last line is too long.
     """
     with FileIO(open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = end = file.seek(0, os.SEEK_END)
+        if size > MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, f"it is too large, at most {MAX_FILE_BYTES} bytes are read", str(path))
         while end:
+            if size - end > MAX_LINE_BYTES:
+                raise OSError(errno.EFBIG, f"its last line has more than {MAX_LINE_BYTES} bytes", str(path))
             start = max(0, end - 2**16)
             file.seek(start)
             newline = file.read(end - start).rfind(b"\n")

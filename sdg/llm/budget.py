@@ -7,6 +7,7 @@ waits for them. With several processes each may overdraw the budget by one reply
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
@@ -142,9 +143,11 @@ def _sum(lines: Sequence[bytes]) -> Spent:
     for line in lines:
         try:
             entry = json.loads(line)
-            tokens, money = tokens + int(entry["tokens"]), money + float(entry["money"])
+            more = Spent(int(entry["tokens"]), float(entry["money"]))
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
             continue  # a torn line, left by a kill between two writes
+        if more.tokens >= 0 and 0 <= more.money < math.inf:  # nobody is paid back, and no budget is turned off
+            tokens, money = tokens + more.tokens, money + more.money
     return Spent(tokens, money)
 
 

@@ -49,9 +49,9 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     rows: dict[str, Row] = {}
     end, last = 0, len(lines) - (not lines[-1])
     for number, text in enumerate(lines, 1):
-        row = _parse(text) if number < len(lines) else None
         if len(text) > MAX_LINE_BYTES:
             raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")
+        row = _parse(text) if number < len(lines) else None
         if row and row[KEY] in rows:
             raise RunFolderError(
                 f"{path} line {number}: unit {row[KEY]!r} is there twice. Delete one of the two lines."

@@ -24,6 +24,8 @@ from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import check_address, hider, untrusted_warning
 
 CONNECT_SECONDS = 30.0
+MOST_REASON = 40
+"""Characters of the reason for which an answer ended that are kept."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -116,16 +118,16 @@ class OpenAIModel:
                 return response.status_code, response.headers, response.read(), until
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error), math.inf
-        except TimeoutError:
-            raise Unavailable(
-                f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
-                "or lower model.max_tokens."
-            ) from None
         except ModelError:
             raise
         except Exception as error:
             # The client doesn't translate what the HTTP library raises while the body is read.
             cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
+            if isinstance(cause, TimeoutError):
+                raise Unavailable(
+                    f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
+                    "or lower model.max_tokens."
+                ) from None
             reason = self._hide(str(cause) or type(cause).__name__)
             if "timeout" in type(error).__name__.lower():
                 seconds = f"{self.endpoint.timeout_seconds:g}"
@@ -168,7 +170,8 @@ class OpenAIModel:
             kind = ModelError if isinstance(error, Flood) else Unavailable
             raise kind(self._hide(f"{self._who()} {error}: try again or another model.")) from None
         # If a server repeats the key, the key must not get into journals and reports.
-        return replace(answer, text=self._hide(answer.text), model=self.endpoint.model)
+        reason = self._hide(answer.finish_reason)[:MOST_REASON]
+        return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.endpoint.model)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         said, advice = (
@@ -284,7 +287,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
         if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
             texts.append(_text(message))
             ended = choice.get("finish_reason")
-            reason = ended[:40] if isinstance(ended, str) and ended else reason
+            reason = _whole_letters(ended) if isinstance(ended, str) and ended else reason
     if not texts:
         raise unreadable("answered without any choice")
     if streamed and not reason:
@@ -320,7 +323,13 @@ def _text(message: object) -> str:
     content = _at(message, "content")
     if isinstance(content, list):
         content = "".join(text for part in content if isinstance(text := _at(part, "text"), str))
-    return next((text for text in (content, _at(message, "refusal")) if isinstance(text, str) and text), "")
+    texts = (content, _at(message, "refusal"))
+    return _whole_letters(next((text for text in texts if isinstance(text, str) and text), ""))
+
+
+def _whole_letters(text: str) -> str:
+    """The text without halves of letters (lone surrogates), which JSON may hold and no file takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def message_of(body: bytes) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
+import httpcore2
 import httpx2
 
 from sdg.llm.model import ModelError
@@ -16,37 +19,93 @@ MAX_ERROR_BYTES = 2**16
 
 
 class BoundedTransport(httpx2.HTTPTransport):
-    """HTTP whose bodies end after `seconds` or `MAX_BODY_BYTES`, because a client reads bodies of failures whole."""
+    """HTTP whose answers end after `seconds`, their headers included, and whose bodies end after `MAX_BODY_BYTES`,
+    because a client reads bodies of failures whole."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
+        self._pool._network_backend = _Backend(self._pool._network_backend)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        _CURRENT.until = time.monotonic() + self.seconds
         request.headers["Accept-Encoding"] = "identity"
         response = super().handle_request(request)
         response.headers.pop("Content-Encoding", None)  # a small body could unpack to any size
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Body(response.stream, failed=response.status_code != 200, seconds=self.seconds)
+        response.stream = _Body(response.stream, failed=response.status_code != 200, until=_CURRENT.until)
         return response
 
 
+class _Current(threading.local):
+    """Until when, on the monotonic clock, the answer that this thread is waiting for may take."""
+
+    until = float("inf")
+
+
+_CURRENT = _Current()
+
+
+class _Backend(httpcore2.NetworkBackend):
+    """Connections that are read until the deadline: a server may send a header's letters, hints or trailers for ever,
+    and the longest silence bounds none of them."""
+
+    def __init__(self, backend: httpcore2.NetworkBackend) -> None:
+        self._backend = backend
+
+    def connect_tcp(self, *place: Any, **how: Any) -> httpcore2.NetworkStream:
+        return _Stream(self._backend.connect_tcp(*place, **how))
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        left = _CURRENT.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        try:
+            return self._stream.read(max_bytes, left if timeout is None else min(left, timeout))
+        except httpcore2.ReadTimeout:
+            if time.monotonic() >= _CURRENT.until:
+                raise TimeoutError from None
+            raise
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *certificate: Any, **how: Any) -> httpcore2.NetworkStream:
+        return _Stream(self._stream.start_tls(*certificate, **how))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
 class _Body(httpx2.SyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream, *, failed: bool, seconds: float) -> None:
-        self._stream, self._failed, self._deadline = stream, failed, time.monotonic() + seconds
+    def __init__(self, stream: httpx2.SyncByteStream, *, failed: bool, until: float) -> None:
+        self._stream, self._failed, self._deadline = stream, failed, until
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for chunk in self._stream:
-            yield chunk
-            size += len(chunk)
-            late = time.monotonic() > self._deadline
-            if self._failed and (late or size > MAX_ERROR_BYTES):
-                return
-            if late:
-                raise TimeoutError
-            if size > MAX_BODY_BYTES:
-                raise ModelError(f"The server's answer is longer than {MAX_BODY_BYTES} bytes: this is no completion.")
+        try:
+            for chunk in self._stream:
+                yield chunk
+                size += len(chunk)
+                if self._failed and size > MAX_ERROR_BYTES:
+                    return
+                if time.monotonic() > self._deadline:
+                    raise TimeoutError
+                if size > MAX_BODY_BYTES:
+                    raise ModelError(
+                        f"The server's answer is longer than {MAX_BODY_BYTES} bytes: this is no completion."
+                    )
+        except TimeoutError:
+            if not self._failed:  # what a failure says is read as far as it came
+                raise
 
     def close(self) -> None:
         self._stream.close()

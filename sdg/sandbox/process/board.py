@@ -7,10 +7,10 @@ second. A worker that was taken over can blame another source, but can't do more
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import mmap
 import os
-import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -38,10 +38,12 @@ class Board:
 
     @classmethod
     def new(cls) -> Board:
-        """A blank page. Raises OSError where there is no space for it."""
-        with tempfile.TemporaryFile() as file:
-            file.truncate(SIZE)
-            return cls(os.dup(file.fileno()))
+        """A blank page, which no process can make shorter: to read it would kill the parent. Raises OSError where there
+        is no space for it."""
+        descriptor = os.memfd_create("board", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(descriptor, SIZE)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        return cls(descriptor)
 
     @property
     def depth(self) -> int:

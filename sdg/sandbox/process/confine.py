@@ -20,9 +20,13 @@ MEGABYTE = 1 << 20
 _CLONE_NEWNET, _CLONE_NEWIPC, _CLONE_NEWUSER = 0x40000000, 0x08000000, 0x10000000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SECCOMP_SET_FILTER, _SECCOMP_TSYNC = 1, 1
+_OWNER, _OF_SOCKETS = 8, 0x8000
+"""Bits that only such commands of fcntl(2) and ioctl(2) have as send signals of a file to some process, or seal it."""
+_FOREIGN_NUMBERS = 0x40000000
+"""From here on x86-64 has the same calls once more, for another size of pointers."""
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _EPERM, _ENOSYS, _SIGKILL = 1, 38, 9
-_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 """Instructions of a filter."""
 _NEW_THREAD = 0x00010000
 _CREATE_RULES, _ADD_RULE, _RESTRICT = 444, 445, 446
@@ -59,6 +63,10 @@ _MACHINES: dict[str, tuple[int, int, dict[str, int]]] = {
         "fchmod": 91, "fchmodat": 268, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260, "truncate": 76,
         "mknod": 133, "mknodat": 259, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "utime": 132, "utimes": 235,
         "utimensat": 280, "shmget": 29, "memfd_create": 319, "setuid": 105, "setgid": 106, "setresuid": 117,
+        "ftruncate": 77, "fallocate": 285, "prlimit64": 302, "fcntl": 72, "ioctl": 16, "setpriority": 141,
+        "sched_setaffinity": 203, "sched_setscheduler": 144, "sched_setparam": 142, "sched_setattr": 314,
+        "ioprio_set": 251, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "migrate_pages": 256, "move_pages": 279,
+        "process_madvise": 440, "process_mrelease": 448, "kcmp": 312, "msgget": 68, "semget": 64, "mq_open": 240,
     }),
     "aarch64": (0xC00000B7, 277, {
         "openat": 56, "openat2": 437, "clone": 220, "clone3": 435, "execve": 221, "execveat": 281, "socket": 198,
@@ -72,6 +80,10 @@ _MACHINES: dict[str, tuple[int, int, dict[str, int]]] = {
         "renameat2": 276, "mkdirat": 34, "linkat": 37, "symlinkat": 36, "unlinkat": 35, "fchmod": 52, "fchmodat": 53,
         "fchown": 55, "fchownat": 54, "truncate": 45, "mknodat": 33, "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7,
         "utimensat": 88, "shmget": 194, "memfd_create": 279, "setuid": 146, "setgid": 144, "setresuid": 147,
+        "ftruncate": 46, "fallocate": 47, "prlimit64": 261, "fcntl": 25, "ioctl": 29, "setpriority": 140,
+        "sched_setaffinity": 122, "sched_setscheduler": 119, "sched_setparam": 118, "sched_setattr": 274,
+        "ioprio_set": 30, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "migrate_pages": 238, "move_pages": 239,
+        "process_madvise": 440, "process_mrelease": 448, "kcmp": 272, "msgget": 186, "semget": 190, "mq_open": 180,
     }),
 }  # fmt: skip
 """machine -> (audit architecture, number of seccomp(2), numbers of the calls that are not allowed)."""
@@ -80,8 +92,8 @@ _WRITING = frozenset(
     (
         "open", "openat", "creat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat",
         "symlink", "symlinkat", "unlink", "unlinkat", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown",
-        "fchownat", "truncate", "mknod", "mknodat", "setxattr", "lsetxattr", "fsetxattr", "utime", "utimes",
-        "utimensat",
+        "fchownat", "truncate", "ftruncate", "fallocate", "mknod", "mknodat", "setxattr", "lsetxattr", "fsetxattr",
+        "utime", "utimes", "utimensat",
     )
 )  # fmt: skip
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -163,12 +175,14 @@ def hide_memory() -> str:
 def _filter(limits: Limits) -> bytes:
     """A classic BPF program over (number, architecture, arguments) of each system call."""
     architecture, _, calls = _MACHINES[platform.machine()]
-    reads, own = _step(_ANY_BIT, _WRITE_FLAGS, 0, 1), _step(_EQUAL, os.getpid(), 1, 0)
+    reads, own, itself = _step(_ANY_BIT, _WRITE_FLAGS, 0, 1), _step(_EQUAL, os.getpid(), 1, 0), _step(_EQUAL, 0, 1, 0)
     allowed = {  # the argument that is looked at, and what allows the call: a process may end itself, as abort() does
         "open": (1, reads), "openat": (2, reads), "clone": (0, _step(_ANY_BIT, _NEW_THREAD, 1, 0)),
-        "kill": (0, own), "tkill": (0, own), "tgkill": (0, own),
+        "kill": (0, own), "tkill": (0, own), "tgkill": (0, own), "prlimit64": (0, itself),
+        "fcntl": (1, _step(_ANY_BIT, _OWNER, 0, 1)), "ioctl": (1, _step(_ANY_BIT, _OF_SOCKETS, 0, 1)),
     }  # fmt: skip
     code = [_step(_LOAD, 4), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL), _step(_LOAD, 0)]
+    code += [_step(_AT_LEAST, _FOREIGN_NUMBERS, 0, 1), _step(_RETURN, _ERROR | _EPERM)]
     for name, number in calls.items():
         if name in allowed and not (limits.writes_below and name in _WRITING):
             argument, test = allowed[name]

@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.spawn import get_preparation_data
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
 from typing import IO, Any
 
@@ -83,6 +84,8 @@ class _Member:
     pending: bytearray = field(default_factory=bytearray)
     job: int | None = None
     began: float = 0.0
+    begun: bool = False
+    outbox: SimpleQueue[bytes] = field(default_factory=SimpleQueue)
     heard: float = field(default_factory=time.monotonic)
     code_seconds: float = 0.0
     full: bool = False
@@ -167,7 +170,7 @@ class Pool:
             member = free or self._start()
             number = waiting.popleft()
             tries[number] += 1
-            member.job, member.code_seconds, member.full = number, 0.0, False
+            member.job, member.code_seconds, member.full, member.begun = number, 0.0, False, False
             member.board.clear()
             member.began = member.heard = time.monotonic()
             self._send(
@@ -217,7 +220,9 @@ class Pool:
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
         elif "began" in message:
-            member.began = time.monotonic()
+            if member.begun:
+                raise BadFrame("that its job began twice")
+            member.began, member.begun = time.monotonic(), True
         elif "beat" in message:
             member.code_seconds = float(message["beat"])
         elif member.job is None:
@@ -301,16 +306,13 @@ class Pool:
             bufsize=0, pass_fds=(board.descriptor,),
         )  # fmt: skip
         member = _Member(process, errors, board)
+        threading.Thread(target=_write_out, args=(process.stdin, member.outbox), daemon=True).start()
         self._members.append(member)
         self._send(member, {"limits": self.limits, "parent": os.getpid()})
         return member
 
     def _send(self, member: _Member, message: dict[str, Any]) -> None:
-        assert member.process.stdin is not None
-        view = memoryview(frame(pickle.dumps(message, protocol=5)))
-        with contextlib.suppress(BrokenPipeError):  # the worker's end shows on the other pipe
-            while view:
-                view = view[member.process.stdin.write(view) or 0 :]
+        member.outbox.put(frame(pickle.dumps(message, protocol=5)))
 
     def _stream(self, member: _Member) -> int:
         assert member.process.stdout is not None
@@ -321,6 +323,7 @@ class Pool:
             os.killpg(member.process.pid, signal.SIGKILL)
         member.process.kill()
         member.process.wait()
+        member.outbox.put(b"")
         for stream in (member.process.stdin, member.process.stdout, member.errors):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -344,6 +347,14 @@ class _Raised:
     """What a job raised."""
 
     error: Exception
+
+
+def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:
+    """Write messages to a worker, in a thread of their own, because one that doesn't read would hold the pool up."""
+    with contextlib.suppress(OSError, ValueError):  # its end shows on the other pipe
+        while view := memoryview(outbox.get()):
+            while view:
+                view = view[pipe.write(view) or 0 :]
 
 
 def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:

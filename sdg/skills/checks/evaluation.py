@@ -36,7 +36,7 @@ TEXT, THINGS = "text", "things"
 
 MAX_DEPTH = 2
 MAX_INNER_NODES = 60
-"""Most nodes of code run for every pair of things: more could exceed the budget that the guard gives a check."""
+"""Most nodes of a check run for every pair of things: more could exceed the budget that the guard gives it."""
 MAX_NUMBER = 1_000_000
 _MOST_NUMBERS = 31  # bits of a NUMBERS
 _NOWHERE = np.zeros((1, 1, 1), bool)
@@ -54,7 +54,10 @@ class Unsupported(Exception):
 
 
 class Text(int):
-    """Which of a check's texts is here."""
+    """Which of a check's texts is here. It is written otherwise than a number that a check has in the same place."""
+
+    def __repr__(self) -> str:
+        return f"Text({int(self)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Evaluation:
         self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
     ) -> None:
         self.form, self.reader, self.memory, self.columns = form, form.reader, memory, columns
-        self.rows, self.which, self.depth = rows, which, 0
+        self.rows, self.which, self.depth, self.inner_nodes = rows, which, 0, 0
         self.result = np.zeros((len(rows), 1, 1), bool)
         self.failed, self.uncertain = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
         self.active = np.ones((len(rows), 1, 1), bool)
@@ -145,9 +148,9 @@ class Evaluation:
     @contextmanager
     def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
         """Code evaluated in this block runs for each of some things at once, along one more axis."""
-        is_long = self.depth and sum(1 for part in body for _ in ast.walk(part)) > MAX_INNER_NODES
+        self.inner_nodes += sum(1 for part in body for _ in ast.walk(part)) if self.depth else 0
         found = self.value(source)
-        if self.depth == MAX_DEPTH or is_long or found.kind != THINGS:
+        if self.depth == MAX_DEPTH or self.inner_nodes > MAX_INNER_NODES or found.kind != THINGS:
             raise Unsupported("a loop that is long, deep, or over something else than things")
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
         with self.where(found.data.reshape(len(found.data), *shape[1:])):
@@ -308,8 +311,8 @@ class Evaluation:
                 return Value(THINGS, found, nearest_first=True)
             case self.reader.is_free, [one]:
                 position = self.value(one)
-                if position.kind != PAIR:
-                    raise Unsupported("a place that isn't a pair")
+                if position.kind != PAIR or any(part.kind != INT for part in position.data):
+                    raise Unsupported("a place that isn't a pair of numbers")
                 x, y, rows = np.broadcast_arrays(*(part.data for part in position.data), self.rows[:, None, None])
                 return Value(
                     BOOL, self.reader.is_free_at(self.memory, rows.ravel(), x.ravel(), y.ravel()).reshape(x.shape)

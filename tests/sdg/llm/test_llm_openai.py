@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import gzip
 import time
 from typing import Any
@@ -107,6 +108,42 @@ def test_a_body_that_trickles_is_left_after_the_timeout(server: Server) -> None:
 
     error, _ = ask(server, trickle, timeout_seconds=0.4, reply_seconds=0.4, retries=0)
     assert "did not finish within 0.4 s" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX-A: ", b"a"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-A: b\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"a"),
+    ],
+    ids=["headers", "hints", "trailers", "extensions"],
+)
+def test_what_surrounds_a_body_may_not_last_longer_than_a_reply(server: Server, first: bytes, more: bytes) -> None:
+    def drip(handler: Handler, _: dict[str, Any]) -> None:
+        handler.wfile.write(first)
+        while not server.released.wait(0.05):
+            handler.wfile.write(more)
+
+    began = time.monotonic()
+    error, _ = ask(server, drip, timeout_seconds=0.6, reply_seconds=0.6, retries=0)
+    assert "did not finish within 0.6 s" in str(error)
+    assert time.monotonic() - began < 10
+
+
+def test_half_letters_of_a_reply_are_no_fault_of_the_next_question(server: Server) -> None:
+    body = b'{"choices": [{"message": {"content": "a\\ud800b"}, "finish_reason": "stop"}]}'
+    completion, _ = ask(server, sends(body))
+    assert completion.text == "a?b"
+
+
+def test_a_key_is_hidden_in_the_reason_before_that_is_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "AIzaSy" + "x1" * 22
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    answer = {"choices": [{"message": {"content": "x"}, "finish_reason": key}]}
+    completion, _ = ask(server, sends(json.dumps(answer).encode()))
+    assert completion.finish_reason == "[key]"
 
 
 def test_a_body_that_is_cut_off_is_retried(server: Server) -> None:

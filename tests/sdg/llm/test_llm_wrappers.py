@@ -163,6 +163,31 @@ def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
         ask(model)
 
 
+@pytest.mark.parametrize(
+    "entry", ['{"tokens": -1000000, "money": 0}', '{"tokens": 0, "money": NaN}', '{"tokens": 0, "money": -9}']
+)
+def test_a_ledger_pays_nothing_back(entry: str, tmp_path: Path) -> None:
+    ledger = tmp_path / "spent.jsonl"
+    ledger.write_text(f'{entry}\n{{"tokens": 120, "money": 3.5}}\n')
+    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110, money=1.0), prices=Prices(), ledger=ledger)
+    assert (model.spent.tokens, model.spent.money) == (120, 3.5)
+    with pytest.raises(BudgetExceeded):
+        ask(model)
+
+
+def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
+    ledger = tmp_path / "spent.jsonl"
+    with ledger.open("wb") as file:
+        file.truncate(400 << 30)  # takes no room on the disk
+    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
+    with pytest.raises(ModelError, match="too large"):
+        ask(model)
+    with ledger.open("wb") as file:
+        file.truncate(40 << 20)
+    with pytest.raises(ModelError, match="last line"):
+        ask(model)
+
+
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
     settings = ModelSettings(cache=tmp_path / "c.sqlite", limits=BudgetLimits(tokens=1))
     model = build(settings)

@@ -104,6 +104,22 @@ def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert path.read_bytes() == before
 
 
+def test_a_line_is_measured_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"unit":"a","x":[' + b"[]," * 400 + b"0]}\n")
+    monkeypatch.setattr(journal_module, "MAX_LINE_BYTES", 400)
+    monkeypatch.setattr(journal_module, "_parse", lambda text: pytest.fail("it was parsed"))
+    with pytest.raises(RunFolderError, match="at most 400"):
+        Journal(path)
+
+
+def test_line_ends_alone_are_counted_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n" * 3_000_000)
+    with pytest.raises(RunFolderError, match="too many lines"):
+        Journal(path)
+
+
 @pytest.mark.parametrize("cut", range(1, 24, 3))
 def test_a_torn_last_line_is_dropped_and_its_unit_done_again(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "a.jsonl"

@@ -180,3 +180,40 @@ def test_few_rows_are_asked_one_by_one(states: Memory, monkeypatch: pytest.Monke
 def test_nothing_else_makes_it_fail(source: str) -> None:
     with pytest.raises(Unsupported):
         vectorize(CheckFunction("check", source), COLUMN_READER)
+
+
+NESTED = "any(any(a.id + b.id < 0 for b in x) for a in x)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return not is_free((None, 0))",
+        "t = get_facing()\nreturn is_free((t, t))",
+        'return is_free(("front", 1))',
+        "return is_free((get_position(), 1))",
+        "return not is_free((get_visited_rooms(), 1))",
+        "x = get_observed_objects()\n"
+        + "\n".join("if " + " or ".join([NESTED] * 10) + ":\n    return False" for _ in range(10))
+        + "\nreturn True",
+    ],
+)
+def test_places_of_no_numbers_and_long_checks_are_answered_as_alone(body: str, states: Memory) -> None:
+    check = check_of(body)
+    batch = BatchReward([check], BABYAI)(states, np.zeros(240, int))
+    assert batch.tolist() == [ask(check, BABYAI, memory=states, row=row) for row in range(240)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('any(t.type == "key" for t in get_observed_objects())', "any(t.type == 0 for t in get_observed_objects())"),
+        ("any(t.id == 0 for t in get_observed_objects())", 'any(t.id == "0" for t in get_observed_objects())'),
+    ],
+)
+def test_a_text_is_no_number_in_the_same_place(one: str, other: str, states: Memory) -> None:
+    checks = [check_of(f"return {each}") for each in (one, other)]
+    for turn in (checks, checks[::-1]):
+        which = np.arange(240) % 2
+        batch = BatchReward(turn, BABYAI)(states, which)
+        assert batch.tolist() == [ask(turn[k], BABYAI, memory=states, row=row) for row, k in enumerate(which.tolist())]

@@ -1,0 +1,120 @@
+"""A worker that somebody took over can't end, change or hold up its parent: it falsifies its own result alone."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import resource
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sdg.sandbox.process.job as worker
+from sdg.sandbox.process.board import SIZE, Board
+from sdg.sandbox.process.pool import Lost, Patience, Pool
+
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="walls need Linux")
+SECCOMP = "no sockets, programs or processes (seccomp)"
+HASTE = Patience(silence=20.0, job=4.0)
+
+
+def shorten_the_board() -> None:
+    for descriptor in range(3, 32):
+        if descriptor in _open() and os.fstat(descriptor).st_size == SIZE:
+            os.ftruncate(descriptor, 0)
+
+
+def _open() -> set[int]:
+    found = set()
+    for descriptor in range(3, 32):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            continue
+        found.add(descriptor)
+    return found
+
+
+def limit_the_parent() -> None:
+    resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1))
+
+
+def signal_by_a_pipe() -> None:
+    reading, writing = os.pipe()
+    fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())
+    fcntl.fcntl(reading, 10, signal.SIGKILL)  # F_SETSIG
+    fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(writing, b"x")
+
+
+def slow_the_parent() -> None:
+    os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)
+
+
+def call_by_another_number() -> None:
+    if ctypes.CDLL(None, use_errno=True).syscall(0x40000000 + 41, 2, 1, 0) < 0:  # socket, for x32
+        raise PermissionError
+
+
+DEEDS = {each.__name__: each for each in (
+    shorten_the_board, limit_the_parent, signal_by_a_pipe, slow_the_parent, call_by_another_number,
+)}  # fmt: skip
+
+
+def do(job: Any) -> str:
+    """What a worker does once it was taken over."""
+    if job in DEEDS:
+        DEEDS[job]()
+    elif job == "read no more":
+        worker.read = lambda stream: time.sleep(1000)  # type: ignore[assignment]
+    elif job == "begin for ever":
+        import gc
+
+        channel = next(each for each in gc.get_objects() if type(each) is worker._Channel)
+        while True:
+            channel.send({"began": 0})
+            time.sleep(0.2)
+    return "did it"
+
+
+@LINUX
+@pytest.mark.parametrize("deed", DEEDS)
+def test_a_worker_can_not_harm_its_parent(deed: str) -> None:
+    with Pool(1) as pool:
+        list(pool.run(do, ["nothing"]))
+        if pool.reports[0][SECCOMP] != "on":
+            pytest.skip(f"this kernel has no such wall: {pool.reports[0][SECCOMP]}")
+        with pytest.raises(PermissionError):
+            list(pool.run(do, [deed]))
+        assert list(pool.run(do, ["nothing"])) == [(0, "did it")]
+
+
+@LINUX
+def test_a_board_keeps_its_size() -> None:
+    board = Board.new()
+    with pytest.raises(PermissionError):
+        os.ftruncate(board.descriptor, 0)
+    assert board.depth == 0
+    board.close()
+
+
+def test_a_worker_that_reads_no_more_holds_nobody_up() -> None:
+    began = time.monotonic()
+    with Pool(1, patience=HASTE) as pool:
+        found = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
+    assert found[0] == "did it"
+    assert isinstance(found[1], Lost)
+    assert "it was not done after" in found[1].reason
+    assert time.monotonic() - began < 60
+
+
+def test_a_job_begins_once() -> None:
+    with Pool(1, patience=replace(HASTE, job=60.0)) as pool:
+        ((_, lost),) = pool.run(do, ["begin for ever"])
+    assert isinstance(lost, Lost)
+    assert "began twice" in lost.reason
