@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import gzip
+import json
 import time
 from typing import Any
 
