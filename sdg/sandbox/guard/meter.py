@@ -10,6 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from sys import getsizeof
+from types import GeneratorType
 from typing import Any
 
 from sdg.sandbox.guard.errors import BudgetStop, TooLarge
@@ -63,19 +64,19 @@ class Meter:
             raise BudgetStop
         return True
 
-    def enter(self, units: int) -> int:
-        """Enter one more nested call; returns how many there were."""
-        self.tick(units)
-        if self.depth >= MAX_CALL_DEPTH:
-            raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
-        self.depth += 1
-        return self.depth - 1
-
     def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the code, each call of which costs `units` and counts as nested."""
+        """A function of the code, or what gives an iterator's next item: each call costs `units` and counts as nested.
+
+        It doesn't call `tick`, because every call of every function of the code passes here.
+        """
 
         def call(*given: Any, **named: Any) -> Any:
-            depth = self.enter(units)
+            self.left -= units
+            if self.left < 0:
+                raise BudgetStop
+            if (depth := self.depth) >= MAX_CALL_DEPTH:
+                raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
+            self.depth = depth + 1
             try:
                 return function(*given, **named)
             finally:
@@ -175,7 +176,7 @@ class Meter:
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
-        times = 4 if type(items) is Lazy else 1
+        times = 4 if type(items) in (Lazy, GeneratorType) else 1
         out = list(islice(self.ordered(items) if in_order else items, times * (MAX_ITEMS + 1)))
         fit(len(out) // times)
         self.tick(10 + (len(out) * _NEW.get(type(items), 1) >> 1))
@@ -206,27 +207,23 @@ class Lazy:
     Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
     """
 
-    __slots__ = ("_items", "_meter", "_units")
+    __slots__ = ("_meter", "_next")
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes an element from for each item."""
-        self._items, self._meter = iter(meter.ordered(items)), meter
-        self._units = 2 + width + (4 if type(items) is str else 0)
-        meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
+        walk = iter(meter.ordered(items))
+        self._meter = meter
+        self._next = meter.counted(2 + width + (4 if type(items) is str else 0), walk.__next__)
+        meter.tick(20 + 6 * width + (walk.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
 
     def __next__(self) -> Any:
-        meter = self._meter
-        depth = meter.enter(self._units)
-        try:
-            item = next(self._items)
-            if type(item) is tuple:  # as wide as C code was asked for
-                meter.tick(len(item))
-            return item
-        finally:
-            meter.depth = depth
+        item = self._next()
+        if type(item) is tuple:  # as wide as C code was asked for
+            self._meter.tick(len(item))
+        return item
 
 
 def _written(part: Any) -> int:
