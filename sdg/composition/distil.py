@@ -12,10 +12,9 @@ from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
-from sdg.prompts.replies import tidy
+from sdg.prompts.replies import extract_code, functions_in, tidy
 from sdg.prompts.sources import prune_source
-from sdg.sandbox.guard import Refused, extract_code
-from sdg.sandbox.guard.extract import functions_in
+from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 
 SHOWN = 12

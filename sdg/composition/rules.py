@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
+from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import Refused, reserved_names
-from sdg.sandbox.guard.extract import extract_code, parse_code
 from sdg.sandbox.guard.outline import names_at_top, needed_names
-from sdg.sandbox.guard.syntax import loads
+from sdg.sandbox.guard.syntax import loads, parse_code
 from sdg.skills.library.composed import (
     BEGIN,
     NUMBER,

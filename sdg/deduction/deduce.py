@@ -22,9 +22,9 @@ from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.verdict import Gate
 from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
-from sdg.prompts.replies import cut_off, tidy
+from sdg.prompts.replies import cut_off, extract_code, tidy
 from sdg.prompts.sources import amend_source
-from sdg.sandbox.guard import Refused, extract_code
+from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.settings import Count
 

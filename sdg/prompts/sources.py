@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sdg.sandbox.guard.extract import parse_code
-from sdg.sandbox.guard.outline import names_at_top, needed_names, starts
+from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.syntax import loads, parse_code
 
 MAX_STATEMENTS = 1000
 """At the top of a source; one with more is left as it is, for the guard to refuse."""
@@ -62,6 +62,16 @@ def _lends(node: ast.stmt, names: list[str]) -> list[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [name.asname or name.name.partition(".")[0] for name in node.names]
     return names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
+
+
+def starts(node: ast.stmt) -> str:
+    """`name` for a statement `name()`, also under `if __name__ == "__main__":`, and in `print(name())`."""
+    match node:
+        case ast.If(test, [only], []) if "__name__" in loads(test):
+            return starts(only)
+        case ast.Expr(ast.Call(ast.Name(name), [], [])) | ast.Expr(ast.Call(_, [ast.Call(ast.Name(name), [], [])], [])):
+            return str(name)
+    return ""
 
 
 def _is_spare(node: ast.stmt, entry: str) -> bool:

@@ -16,7 +16,8 @@ from typing import Any
 
 from sdg.experiments.bench.hostile import DATA, read_json
 from sdg.experiments.bench.hostile_world import World, load
-from sdg.sandbox.guard import GuardError, extract_code
+from sdg.prompts.replies import extract_code
+from sdg.sandbox.guard import GuardError
 
 REPEATS = 15
 CALLS = 400

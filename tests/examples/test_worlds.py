@@ -20,7 +20,7 @@ from sdg.experiments.config.config import find_config, load
 from sdg.hypothesis.hypothesize import hypothesize, prompt
 from sdg.induction.translate import translate
 from sdg.llm.registry import as_model
-from sdg.sandbox.guard import extract_code
+from sdg.prompts.replies import extract_code
 from sdg.storage import read_journal
 
 NAMES = {"ant": ("get_nearer", "reach"), "table": ("approach", "touch", "push_a_little", "push_all_the_way")}

@@ -14,9 +14,10 @@ import pytest
 
 from sdg.hypothesis.hypothesize import HypothesisError, parse
 from sdg.induction.translate import parse as parse_translation
+from sdg.prompts.replies import MAX_BLOCKS, MAX_REPLY_LINES, code_blocks, extract_code, tidy
 from sdg.prompts.sources import amend_source, prune_source
-from sdg.sandbox.guard import Refused, extract_code
-from sdg.sandbox.guard.extract import MAX_BLOCKS, MAX_PARSED_CHARS, MAX_REPLY_LINES, code_blocks, tidy
+from sdg.sandbox.guard import Refused
+from sdg.sandbox.guard.syntax import MAX_PARSED_CHARS
 
 ROOT = Path(__file__).parents[2]
 READERS = [

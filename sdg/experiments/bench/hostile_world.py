@@ -16,7 +16,9 @@ from functools import cache
 from typing import Any
 
 from sdg.deduction.deduce import DeductionSettings
-from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature, extract_code
+from sdg.prompts.replies import extract_code
+from sdg.prompts.sources import prune_source
+from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature
 from sdg.sandbox.guard.border import NUMBER
 from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.process.job import BEAT_SECONDS
@@ -140,7 +142,7 @@ def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None =
     if api not in ("check", "program"):
         raise ValueError(f"an api is check or program, not {api!r}")
     skills = tuple((str(name), int(least), int(most)) for name, (least, most) in data["skills"].items())
-    return guards(skills, budget)[api].load(extract_code(source), entry=api)
+    return guards(skills, budget)[api].load(prune_source(extract_code(source), api), entry=api)
 
 
 class _Watch:

@@ -35,8 +35,8 @@ from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import IllegalCommand, Outcome
 from sdg.gate.verdict import Command, Gate
 from sdg.llm.provider import ModelSettings
+from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
-from sdg.sandbox.guard import extract_code
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 GUARDS = ("rules", "learned")

@@ -10,7 +10,6 @@ from sdg.sandbox.guard.guard import (
     HostFault,
     Refused,
     Signature,
-    extract_code,
     reserved_names,
 )
 
@@ -24,6 +23,5 @@ __all__ = [
     "HostFault",
     "Refused",
     "Signature",
-    "extract_code",
     "reserved_names",
 ]

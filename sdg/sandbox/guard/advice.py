@@ -33,6 +33,7 @@ _WORDS: dict[str, str] = {
     "Yield": "yield is not allowed: build and return a list.",
     "YieldFrom": "yield is not allowed: build and return a list.",
     "With": "with is not allowed: there is nothing to open or to close.",
+    "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
 _SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",

@@ -140,7 +140,6 @@ class Border(Library):
         """An argument on its way to the host: plain types, or records that it returned; containers are copied."""
         size = len(value) if type(value) is str else 0
         if type(value) not in self.flat:
-            self.weigh(value)  # a value that holds itself in many places ends the run here
             size = len(self.text(value))
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")

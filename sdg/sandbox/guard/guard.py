@@ -1,7 +1,7 @@
 """The guard: Python that a language model wrote becomes a function that cannot do harm.
 
     guard = Guard(functions, records=(Object,), returns=bool)
-    check = guard.load(extract_code(reply), entry="check")       # raises Refused
+    check = guard.load(source, entry="check")                    # raises Refused
     reached = check(functions)                                   # raises BudgetSpent, GeneratedError
 
 A whitelist of syntax and names decides what is accepted; accepted code runs without builtins, under a budget of steps
@@ -19,7 +19,6 @@ from typing import Any
 
 from sdg.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
 from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
-from sdg.sandbox.guard.extract import extract_code
 from sdg.sandbox.guard.library import BUILTINS, MODULES
 from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
 from sdg.sandbox.guard.outline import entry_of, is_static, names_bound
@@ -29,7 +28,7 @@ from sdg.sandbox.guard.weave import Weaver
 
 __all__ = [
     "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
-    "extract_code", "reserved_names",
+    "reserved_names",
 ]  # fmt: skip
 
 BUDGET_STEPS = 20_000

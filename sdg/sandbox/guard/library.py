@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import chain, repeat
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -61,22 +61,24 @@ class Library(Meter):
             "c": lambda part, first: self.ordered(part),
         }
         self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
-        for prefix, modules in FUNCTIONS.items():
-            for module, rows in modules.items():
-                self.calls |= {prefix + name: self._look(getattr(module, name), letters)
-                               for letters, names in rows.items() for name in names.split()}  # fmt: skip
+        for (prefix, module), rows in FUNCTIONS.items():
+            self.calls |= {prefix + name: function for name, function in self._row(module, rows)}
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
         self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()} | {None: type(None)}
         methods = self._methods()
         for kind, rows in METHOD_ROWS.items():
-            for letters, names in rows.items():
-                for name in names.split():
-                    methods.setdefault(name, {})[kind] = self._look(getattr(kind, name), letters)
+            for name, function in self._row(kind, rows):
+                methods.setdefault(name, {})[kind] = function
         named = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
         for name, function in named:  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
         self.calls |= {f".m_{name}": _dispatch(name, row) for name, row in methods.items()}
+
+    def _row(self, owner: Any, rows: dict[str, str]) -> Iterator[tuple[str, Method]]:
+        """A module's functions or a type's methods by name, each made safe by its letters."""
+        return ((name, self._look(getattr(owner, name), letters)) for letters, names in rows.items()
+                for name in names.split())  # fmt: skip
 
     def _look(self, function: Method, letters: str) -> Method:
         """A C function whose arguments are checked as its letters say."""
@@ -109,7 +111,7 @@ class Library(Meter):
         made: dict[str, Any] = {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
-            ".tick": self.tick, ".enter": self.enter, ".leave": self.leave, ".caught": self.caught, ".key": self.key,
+            ".tick": self.tick, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
             ".ordered": self.ordered,
             ".rows": lambda items: map(self.bulk, self.ordered(items)),
@@ -136,12 +138,9 @@ class Library(Meter):
                 value = function(left, right)
                 return value if type(value) is float or -_SMALL < value < _SMALL else self.made(value)
             if name == "mod" and type(left) is str:
-                return self.percent(left, right)
-            if in_place and type(left) in (list, deque):
-                right = self.bulk(right) if name == "add" else right
-            if in_place and name == "or_" and type(left) in (dict, Defaults) and type(right) not in HASHED:
-                self.update(left, right)
-                return left
+                raise TypeError("% is for numbers: write an f-string, such as f'{name} {number}'")
+            if in_place and name == "add" and type(left) in (list, deque):
+                right = self.bulk(right)
             self._charge(name, left, right)
             value = function(left, right)
             return value if value is left else self.made(value)
@@ -152,11 +151,11 @@ class Library(Meter):
         """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
         size = sum(len(side) for side in (left, right) if type(side) in SIZED)
-        if kinds & HASHED:
-            if not kinds <= HASHED:
-                told = " and ".join(f"a {type(side).__name__}" for side in (left, right))
-                raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {told}")
+        if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
+        elif kinds & HASHED:
+            told = f"a {type(left).__name__} and a {type(right).__name__}"
+            raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {told}")
         elif name == "mul" and kinds & NUMBERS:
             size *= max(0, int(left if type(left) in NUMBERS else right))
         fit(size, what)  # before the value is made: a text of two letters times a billion would fill the memory
@@ -193,8 +192,6 @@ class Library(Meter):
         value, index = place
         if type(value) in DICTS:
             self.key(index, len(value))
-        if type(value) in self.records and self.field(value, index, _MISSING) is not _MISSING:
-            return getattr(value, index)
         return self.made(value[index]) if type(index) is slice else value[index]
 
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
@@ -242,19 +239,10 @@ class Library(Meter):
             "sorted": self.sorted,
             "str": lambda value="": self.text(value),
             "sum": self.sum,
-            ".type": self.type_of,
-            ".getattr": self.field,
-            ".hasattr": lambda value, name: self.field(value, name, _MISSING) is not _MISSING,
             ".getter": lambda receiver: (
                 self.tick(16) and (lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default))
             ),
         }
-
-    def type_of(self, value: Any) -> Any:
-        """`type(value)` of a plain value: the name that generated code has for it."""
-        if value is not None and type(value) not in PLAIN_TYPES.values():
-            raise TypeError("type takes a plain value: ask isinstance(value, int) for a value's type")
-        return None if value is None else self.calls[type(value).__name__]
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
         wanted = kinds if type(kinds) is tuple else (kinds,)
@@ -290,11 +278,6 @@ class Library(Meter):
             return function(values) if keys is values else values[keys.index(function(keys))]
 
         return extreme
-
-    def field(self, value: Any, name: Any, default: Any = None) -> Any:
-        """`getattr(value, "name", default)`, and `record.get("name")`: models use records like dicts."""
-        is_field = type(value) in self.records and type(name) is str and name in type(value).__dataclass_fields__
-        return getattr(value, name) if is_field else default
 
     # Modules and methods --------------------------------------------------------------------------------------------
 
@@ -334,20 +317,19 @@ class Library(Meter):
         """Method by name and type of the receiver, where no row describes it."""
         remove = self._look(lambda items, wanted: operator.delitem(items, _index(items, wanted)), "w")
         return {
-            "format": {str: self.format}, "join": {str: self.join}, "replace": {str: self.replace},
+            "join": {str: self._look(_join, "sb")}, "replace": {str: self._look(_replace, "sts")},
             "sort": {list: lambda items, **by: operator.setitem(items, slice(None), self.sorted(items, **by))},
-            "update": dict.fromkeys(DICTS, self.update), "get": dict.fromkeys(self.records, self.field),
+            "update": dict.fromkeys(DICTS, self.update),
             "most_common": {Counter: lambda items, n=None: self.sorted(items.items(), key=operator.itemgetter(1),
                                                                        reverse=True)[:n]},
             "index": dict.fromkeys((list, deque), self._look(_index, "w")),
             "remove": dict.fromkeys((list, deque), remove), "is_integer": {int: lambda number: True},
-            "pop": {set: self.pop},
+            "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict or a Counter, whose counts are numbers."""
-        more = () if more is None and type(items) is Counter else more
-        given: Any = self.bulk(more) if type(more) not in DICTS else self.keys(more)
+        given: Any = self.keys(more) if type(more) in DICTS else self.bulk(more)
         if type(more) not in DICTS and type(items) is Counter:
             given = Counter(self.keys(given))
         elif type(more) not in DICTS:
@@ -362,15 +344,22 @@ class Library(Meter):
         self.update(made, *items, **named)
         return self.made(made)
 
-    def join(self, text: str, parts: Any) -> str:
-        items = self.bulk(parts)
-        fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
-        return str(self.made(text.join(items)))
+    def pop(self, items: set[Any]) -> Any:
+        """`items.pop()` of a set: the first item in order."""
+        found = self.ordered(items)
+        item = items.pop() if found is items else found[0]
+        items.discard(item)
+        return item
 
-    def replace(self, text: str, old: str, new: str, count: int = -1) -> str:
-        self.tick((len(text) >> 2) + search_cost(text, old))
-        fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
-        return str(self.made(text.replace(old, new, count)))
+
+def _join(text: str, items: list[Any]) -> str:
+    fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
+    return text.join(items)
+
+
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
+    return text.replace(old, new, count)
 
 
 def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
@@ -383,7 +372,7 @@ def _dispatch(name: str, row: dict[type, Method]) -> Method:
     def call(receiver: Any, /, *arguments: Any, **words: Any) -> Any:
         method = row.get(type(receiver))
         if method is None:
-            raise AttributeError(f"a value of type {type(receiver).__name__} has no method {name}()")
+            raise AttributeError(f"{type(receiver).__name__!r} object has no method {name}()")
         return method(receiver, *arguments, **words)
 
     return call

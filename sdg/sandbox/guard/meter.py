@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
-from itertools import chain, count, islice
-from string import Formatter
+from itertools import chain, islice
 from sys import getsizeof
 from types import GeneratorType
 from typing import Any
@@ -46,11 +45,6 @@ LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "ite
 _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
 """Cost in half units of an item that is made while walking over a value, with its place in a list."""
 
-LONG_FORMAT = "only short number formats such as {x:.2f} are allowed in f-strings"
-LONG_PERCENT = "only short formats such as %s, %5d and %.2f are allowed with %"
-_SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
-_FLAGS, _DIGITS, _LENGTHS = frozenset("#0 +-"), frozenset("0123456789"), frozenset("hlL")
-_NO_CONVERSION = _DIGITS | {".", "*", "(", ""}
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -70,28 +64,21 @@ class Meter:
             raise BudgetStop
         return True
 
-    def enter(self, units: int) -> int:
-        """Enter one more nested call; returns how many there were, for `leave`."""
-        self.left -= units
-        if self.left < 0:
-            raise BudgetStop
-        if self.depth >= MAX_CALL_DEPTH:
-            raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
-        self.depth += 1
-        return self.depth - 1
-
-    def leave(self, depth: int) -> None:
-        """A call has ended."""
-        self.depth = depth
-
     def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A lambda or a function with `yield`: each call costs `units` and counts as nested."""
+        """A function of the code, or what gives an iterator's next item: each call costs `units` and counts as nested.
+
+        It doesn't call `tick`, because every call of every function of the code passes here.
+        """
 
         def call(*given: Any, **named: Any) -> Any:
-            depth = self.enter(units)
+            self.left -= units
+            if self.left < 0:
+                raise BudgetStop
+            if (depth := self.depth) >= MAX_CALL_DEPTH:
+                raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
+            self.depth = depth + 1
             try:
-                value = function(*given, **named)
-                return Lazy(value, self) if type(value) is GeneratorType else value
+                return function(*given, **named)
             finally:
                 self.depth = depth
 
@@ -152,12 +139,9 @@ class Meter:
         because hash(-1) == hash(-2); a look-up may then compare every key of the dict.
         """
         fit(among)
-        if type(value) is int:
-            if not -MAX_KEY < value < MAX_KEY:
-                raise TooLarge(f"a whole number of {value.bit_length()} bits as a key; at most 60 are allowed")
-        elif type(value) not in self.flat:
+        if type(value) not in self.flat:
             self.tick(among * self.weigh(value) >> 8)
-        return value
+        return few(value, MAX_KEY)
 
     def keys(self, items: Any) -> Any:
         """The items, each charged as a key among the others. Entries of a dict's table take memory."""
@@ -190,15 +174,6 @@ class Meter:
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
         return sorted(items, key=repr)
 
-    def pop(self, items: set[Any]) -> Any:
-        """`items.pop()` of a set: the first item in order."""
-        self.tick(len(items) >> 6)
-        found = self.ordered(items)
-        item = items.pop() if found is items else found[0]
-        items.discard(item)
-        self.thin(items)
-        return self.made(item)
-
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
@@ -219,35 +194,11 @@ class Meter:
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
-        if not is_short_format(spec):
-            raise ValueError(LONG_FORMAT)
         if spec and conversion == -1 and type(value) not in NUMBERS | {str}:
             raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
         self.tick(96 if type(value) is float else 12)
         is_number = spec and conversion == -1 and type(value) in NUMBERS
         return format(value if is_number else self.text(value, _CONVERSIONS[conversion]), spec)
-
-    def format(self, template: str, *values: Any, **named: Any) -> str:
-        """`template.format(...)` with `{}`, `{0}`, `{name}`, a conversion and a short format."""
-        self.tick(len(template))
-        given = {str(place): value for place, value in enumerate(values)} | named
-        parsed, places = list(Formatter().parse(template)), map(str, count())
-        if not given.keys() >= {name for _, name, _, _ in parsed if name}:
-            raise ValueError("format takes {}, {0} or {name} only: use an f-string, such as f'{name} {number}'")
-        pieces = [
-            text if name is None else text + self.show(given[name or next(places)], ord(to) if to else -1, spec or "")
-            for text, name, spec, to in parsed
-        ]
-        return str(self.made("".join(pieces)))
-
-    def percent(self, template: str, values: Any) -> str:
-        """`template % values` with short formats, each for one value: with keys, one could be written many times."""
-        given = values if type(values) is tuple else (values,)
-        self.tick(16 * len(template) + 96 * len(given))
-        if not _is_short_percent(template):
-            raise ValueError(LONG_PERCENT)
-        self.weigh(given, shown=True)
-        return str(self.made(template % values))
 
 
 class Lazy:
@@ -256,54 +207,23 @@ class Lazy:
     Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
     """
 
-    __slots__ = ("_items", "_meter", "_units")
+    __slots__ = ("_meter", "_next")
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes an element from for each item."""
-        self._items, self._meter = iter(meter.ordered(items)), meter
-        self._units = 2 + width + (4 if type(items) is str else 0)
-        meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
+        walk = iter(meter.ordered(items))
+        self._meter = meter
+        self._next = meter.counted(2 + width + (4 if type(items) is str else 0), walk.__next__)
+        meter.tick(14 + 6 * width + (walk.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
 
     def __next__(self) -> Any:
-        meter = self._meter
-        depth = meter.enter(self._units)
-        try:
-            item = next(self._items)
-            if type(item) is tuple:  # as wide as C code was asked for
-                meter.tick(len(item))
-            return item
-        finally:
-            meter.depth = depth
-
-
-def _is_short_percent(template: str) -> bool:
-    """Whether each place of a template for `%` is short and has no key.
-
-    A place is read as C reads it, flags first, as many as there are, so that no width is taken for something else.
-    """
-    at = template.find("%")
-    while at >= 0:
-        at += 1
-        while template[at : at + 1] in _FLAGS:
-            at += 1
-        at = _after_two_digits(template, at)
-        if template[at : at + 1] == ".":
-            at = _after_two_digits(template, at + 1)
-        at += template[at : at + 1] in _LENGTHS
-        if template[at : at + 1] in _NO_CONVERSION:
-            return False
-        at = template.find("%", at + 1)
-    return True
-
-
-def _after_two_digits(text: str, at: int) -> int:
-    """The place after at most two digits."""
-    for _ in range(2):
-        at += text[at : at + 1] in _DIGITS
-    return at
+        item = self._next()
+        if type(item) is tuple:  # as wide as C code was asked for
+            self._meter.tick(len(item))
+        return item
 
 
 def _written(part: Any) -> int:
@@ -354,10 +274,3 @@ def search_cost(text: Any, part: Any) -> int:
         fit(part, str)
     length = len(part) if type(part) is str else 1
     return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)
-
-
-def is_short_format(spec: str) -> bool:
-    """Whether width and precision have two digits at most; a fill character may come first."""
-    body = spec[1:] if spec[1:2] in tuple("<>^=") else spec
-    digits = "".join(sign if sign.isdecimal() else " " for sign in body).split()
-    return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)

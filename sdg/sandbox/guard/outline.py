@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
 from sdg.sandbox.guard.syntax import loads, own_parts
 
@@ -17,7 +17,6 @@ _CONSTANT = (ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Tuple, ast.Load)
 _LITERAL = (*_CONSTANT, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Call, ast.Name,
             ast.Attribute)  # fmt: skip
 _MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
-_DEFINITION = (ast.FunctionDef, ast.ClassDef)
 _JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """Statements that the syntax whitelist judges in more detail."""
 _BINDS: dict[type[ast.AST], str] = {
@@ -44,64 +43,39 @@ def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
 
 def names_at_top(node: ast.stmt) -> list[str]:
     """Names that a module statement binds."""
-    if isinstance(node, _DEFINITION):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
 
 
-def starts(node: ast.stmt) -> str:
-    """`name` for a statement `name()`, also under `if __name__ == "__main__":`, and in `print(name())`."""
-    match node:
-        case ast.If(test, [only], []) if "__name__" in loads(test):
-            return starts(only)
-        case ast.Expr(ast.Call(ast.Name(name), [], [])) | ast.Expr(ast.Call(_, [ast.Call(ast.Name(name), [], [])], [])):
-            return str(name)
-    return ""
-
-
 def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = False) -> str:
-    """The entry function's name, "" where there is none. Removes from `tree` what the function doesn't need and lines
-    that only call it; only functions and constants may be left, each bound once. With `is_truth` a value that it
-    returns by `and` or `or` becomes True or False."""
+    """The entry function's name, "" where there is none; beside functions only constants may stand in `tree`. With
+    `is_truth` a value that it returns by `and` or `or` becomes True or False."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     entry = entry or next(reversed(functions), "")
-    if entry in functions:
-        needed = needed_names(entry, tree.body)
-        tree.body = [node for node in tree.body if not _is_spare(node, entry, needed)]
-        if ast.unparse(functions[entry].args):
-            refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-        _check_top(tree, refuse, instead="leave this line out, or put it into a function")
-        for node in own_parts(functions[entry]) if is_truth else ():
-            if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
-                node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
-        return entry
-    wanted = f"def {entry}():" if entry else "one function"
-    there = f"define a function named {entry}; there are: {', '.join(functions)}"
-    refuse(None, there if functions else f"there is no function: define {wanted}")
-    _check_top(tree, refuse, instead=f"put the code into {wanted}")
-    return ""
+    _check_top(tree, refuse)
+    if entry not in functions:
+        there = f"define a function named {entry}; there are: {', '.join(functions)}"
+        refuse(None, there if functions else f"there is no function: put the code into def {entry or 'check'}():")
+        return ""
+    if ast.unparse(functions[entry].args):
+        refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
+    for node in own_parts(functions[entry]) if is_truth else ():
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
+            node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
+    return entry
 
 
-def _is_spare(node: ast.stmt, entry: str, needed: Collection[str]) -> bool:
-    """Whether to remove it: an unneeded definition without "__", a docstring, or the line that calls the entry."""
-    if isinstance(node, _DEFINITION) and node.name not in needed:
-        return "__" not in ast.unparse(node)
-    return starts(node) == entry or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-
-
-def _check_top(tree: ast.Module, refuse: Refuse, *, instead: str) -> None:
-    known: set[str] = set()
-    lasting: set[str] = set()
+def _check_top(tree: ast.Module, refuse: Refuse) -> None:
+    """Refuse what is neither a function nor a constant, and changes of constants."""
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    known = _MAKERS.union(*map(names_at_top, tree.body), (a.asname or a.name for node in imports for a in node.names))
     for statement in tree.body:
-        names = names_at_top(statement)
-        aliases = statement.names if isinstance(statement, ast.Import | ast.ImportFrom) else []
-        known.update(alias.asname or alias.name for alias in aliases)
         if not isinstance(statement, _JUDGED) and not _is_harmless(statement, known):
-            refuse(statement, f"outside functions only constants such as NAME = 'some text' are allowed: {instead}")
-        for name in known.intersection(names):
-            refuse(statement, f"{name} is defined twice: give the second one a name of its own")
-        known.update(names)
-        lasting.update(names if hasattr(statement, "value") and not is_constant(statement.value) else ())
+            refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this "
+                              "line out, or put it into a function")  # fmt: skip
+    lasting = {name for node in tree.body if hasattr(node, "value") and not is_constant(node.value)
+               for name in names_at_top(node)}  # fmt: skip
     told = "is a constant, and nothing lasts from one call to the next: make it inside the function"
     for node in ast.walk(tree):
         match node:
@@ -116,12 +90,12 @@ def is_constant(node: ast.AST | None) -> bool:
     return node is not None and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
 
 
-def _is_harmless(statement: ast.stmt, known: Collection[str]) -> bool:
+def _is_harmless(statement: ast.stmt, known: frozenset[str]) -> bool:
     """Whether it binds constants: displays of them, arithmetic on `known` ones, `float("inf")`, empty containers."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
         parts = ast.walk(value)
-        return all(isinstance(part, _LITERAL) for part in parts) and {*known, *_MAKERS}.issuperset(loads(value))
+        return all(isinstance(part, _LITERAL) for part in parts) and known.issuperset(loads(value))
     return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)
 
 

@@ -13,18 +13,19 @@ from typing import Any
 
 from sdg.sandbox.guard import advice
 from sdg.sandbox.guard.errors import Refused
-from sdg.sandbox.guard.meter import FILENAME, LONG_FORMAT, is_short_format
+from sdg.sandbox.guard.meter import FILENAME
 from sdg.sandbox.guard.table import BINARY, COMPARE, UNARY
 
 MAX_SOURCE_BYTES = 8 * 1024
 """The default of a guard."""
+MAX_PARSED_CHARS = 20_000
+"""Longer code is too long for any guard, so `parse_code` doesn't parse it."""
 MAX_NESTING = 60
 MAX_BLOCKS = 16
 """Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
 comprehension is the 21st open block."""
 _BLOCKS: dict[type[ast.AST], int] = {
-    ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.With: 2,
-    ast.Try: 3,
+    ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.Try: 3,
 }  # fmt: skip
 
 FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
@@ -44,16 +45,8 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Try: ("body", "handlers", "orelse", "finalbody"),
     ast.ExceptHandler: ("type", "name", "body"),
     ast.Assert: ("test", "msg"),
-    ast.Match: ("subject", "cases"),
-    ast.match_case: ("pattern", "guard", "body"),
-    ast.MatchValue: ("value",),
-    ast.MatchSingleton: ("value",),
-    ast.MatchOr: ("patterns",),
-    ast.MatchAs: ("pattern", "name"),
     ast.Nonlocal: ("names",),
     ast.Expr: ("value",),
-    ast.With: ("items", "body", "type_comment"),
-    ast.Yield: ("value",),
     ast.Pass: (),
     ast.Break: (),
     ast.Continue: (),
@@ -116,6 +109,14 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
     )
 
 
+def parse_code(code: str) -> ast.Module | None:
+    """The tree of Python code of at most MAX_PARSED_CHARS, None for anything else."""
+    try:
+        return parse(code, at_most=MAX_PARSED_CHARS)
+    except Refused:
+        return None
+
+
 def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
     """Compile a text or a tree. Raises `Refused` where Python can't compile it."""
     try:
@@ -150,11 +151,10 @@ def call(name: str, *arguments: ast.expr) -> ast.Call:
 
 MAX_STARS = 8
 MAX_FORMATTED = 32
-_UNCALLABLE = (ast.Constant, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.JoinedStr)
 _PLAIN = (str, bool, float, int, type(None), type(Ellipsis))
 
 _HINT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
-_MATCH = "match is not allowed: use if / elif / else."
+_SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
 
 Rule = tuple[type[ast.AST] | tuple[type[ast.AST], ...], Callable[[Any], Any], str]
 
@@ -183,11 +183,6 @@ REFUSED: tuple[Rule, ...] = (
         "names are plain ASCII and do not begin with two underscores: choose another name",
     ),
     (
-        ast.AST,
-        lambda node: type(node) is not ast.Expr and any(type(part) is ast.Yield for part in ast.iter_child_nodes(node)),
-        "yield is not allowed here: build and return a list.",
-    ),
-    (
         ast.Compare,
         lambda node: len(node.ops) > 1 and any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)),
         "write := in a line of its own, not inside a chain of comparisons",
@@ -201,7 +196,6 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: type(node.value) not in _PLAIN,
         "constants of bytes and imaginary numbers are not allowed: use plain numbers and texts",
     ),
-    (ast.Call, lambda node: isinstance(node.func, _UNCALLABLE), "this cannot be called"),
     (
         (ast.Call, ast.List, ast.Tuple, ast.Set, ast.Dict),
         lambda node: (
@@ -221,14 +215,15 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: sum(isinstance(part, ast.FormattedValue) for part in node.values) > MAX_FORMATTED,
         f"more than {MAX_FORMATTED} values in one f-string: join a list of texts",
     ),
-    (  # a computed format is checked at run time
+    (
         ast.FormattedValue,
-        lambda node: (
-            node.format_spec is not None
-            and all(isinstance(piece, ast.Constant) for piece in node.format_spec.values)
-            and not is_short_format("".join(str(piece.value) for piece in node.format_spec.values))
-        ),
-        LONG_FORMAT,
+        lambda node: node.format_spec is not None and not is_short_format(node.format_spec.values),
+        "only short formats such as {x:.2f} are allowed in f-strings, written out",
+    ),
+    (
+        ast.BinOp,
+        lambda node: isinstance(node.op, ast.Mod) and is_text(node.left),
+        "% is for numbers: write an f-string, such as f'{name} {number}'",
     ),
     (
         ast.Tuple,
@@ -239,11 +234,6 @@ REFUSED: tuple[Rule, ...] = (
         ast.Try,
         lambda node: any(getattr(part, "finalbody", []) for inner in node.finalbody for part in ast.walk(inner)),
         "a finally inside a finally is not allowed: write it in a function of its own",
-    ),
-    (
-        ast.Try,
-        lambda node: any(isinstance(part, ast.Yield) for part in ast.walk(node)),
-        "yield is not allowed inside try: build and return a list.",
     ),
     (
         (ast.Tuple, ast.List),
@@ -257,12 +247,6 @@ REFUSED: tuple[Rule, ...] = (
         (ast.For, ast.comprehension),
         lambda node: any(isinstance(part, ast.Subscript) for part in ast.walk(node.target)),
         "only names can be bound by a loop: assign to items in its body",
-    ),
-    (ast.MatchAs, lambda node: node.name or node.pattern, _MATCH),
-    (
-        ast.MatchValue,
-        lambda node: not isinstance(node.value, ast.Constant | ast.UnaryOp),
-        _MATCH,
     ),
     (
         ast.Delete,
@@ -326,6 +310,20 @@ def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
     if isinstance(op, ast.Is | ast.IsNot) and not is_text:
         return ast.Compare(left=left, ops=[op], comparators=[right])
     return call(f".{COMPARE.get(type(op).__name__) or ('eq' if isinstance(op, ast.Is) else 'ne')}", left, right)
+
+
+def is_text(node: ast.AST | None) -> bool:
+    """Whether a node is a text, whatever is in it."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and type(node.value) is str)
+
+
+def is_short_format(pieces: list[ast.expr]) -> bool:
+    """Whether a format is written out with at most two digits for width and precision, because C code makes the text
+    before anyone can measure it; a fill character may come first."""
+    spec = "".join(str(piece.value) if isinstance(piece, ast.Constant) else "{{" for piece in pieces)
+    body = spec[1:] if spec[1:2] in tuple("<>^=") else spec
+    digits = "".join(sign if sign.isdecimal() else " " for sign in body).split()
+    return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)
 
 
 def is_starred(target: ast.expr) -> bool:

@@ -45,24 +45,24 @@ BINARY = {
 COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "In": "in", "NotIn": "notin"}
 UNARY = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
-FUNCTIONS: dict[str, dict[Any, dict[str, str]]] = {
-    "": {builtins: {
+FUNCTIONS: dict[tuple[str, Any], dict[str, str]] = {
+    ("", builtins): {
         "s": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
         "b": "list tuple", "se": "round", "c": "zip", "cl": "enumerate", ".c": "map", ".l": "filter",
-    }},
-    ".": {operator: {"w": "neg pos invert"}},
-    ".x_math.": {math: {
+    },
+    (".", operator): {"w": "neg pos invert"},
+    (".x_math.", math): {
         "s": "acos asin atan atan2 ceil copysign cos degrees exp fabs floor gcd hypot isclose isfinite isinf "
              "isnan isqrt log log10 log2 modf pow radians sin sqrt tan tanh trunc",
         "e": "comb factorial perm", "b": "dist fsum", "f": "fmod remainder",
-    }},
-    ".x_itertools.": {itertools: {
+    },
+    (".x_itertools.", itertools): {
         "l": "chain combinations combinations_with_replacement compress count cycle islice permutations",
         ".l": "dropwhile filterfalse takewhile", "c": "pairwise", ".e": "repeat",
-    }},
-    ".x_heapq.": {heapq: {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"}},
+    },
+    (".x_heapq.", heapq): {"w": "heapify heappop", "ww": "heappush heappushpop heapreplace"},
 }  # fmt: skip
-"""Functions by prefix of their names, module and letters."""
+"""Functions by the prefix of their names and their module, then by letters."""
 
 _DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}

@@ -34,7 +34,6 @@ from sdg.sandbox.guard.syntax import (
     is_starred,
     load,
     loads,
-    own_parts,
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
@@ -45,14 +44,12 @@ _WEIGHTS: dict[type, int] = {
     ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
 """How much work a node means, 1 for other nodes: a call may call the host, a display takes memory."""
-_SUPPRESS = ".x_contextlib.suppress"
 _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() for name in names)
-_IMPORTS = _MEMBERS | {_SUPPRESS} | {f".x_{module}" for module in MODULES}
+_IMPORTS = _MEMBERS | {f".x_{module}" for module in MODULES}
 _TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
 """Methods of str that may be passed on as functions: `key=str.lower`."""
 _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"})
 """Builtins that keep no iterator after they return."""
-_REFLECTION = {"type": (1,), "getattr": (2, 3), "hasattr": (2,)}
 
 
 _PAIR = ast.arguments(posonlyargs=[], args=[ast.arg(".a"), ast.arg(".b")], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -130,18 +127,12 @@ class Weaver(ast.NodeTransformer):
 
     # Statements -----------------------------------------------------------------------------------------------------
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name in self._functions and node.name in loads(node):
             told = f"{node.name} is given, and in a function of that name it means itself: choose another name"
             self.refuse(node, told)
-        cost, node.decorator_list = units(*node.body), []
-        self.generic_visit(node)
-        if any(isinstance(part, ast.Yield) for part in own_parts(node)):
-            node.decorator_list = [call(".counted", cost)]
-        else:
-            entered = ast.Assign(targets=[ast.Name(id=".depth", ctx=ast.Store())], value=call(".enter", cost))
-            node.body = [entered, ast.Try(node.body, [], [], [ast.Expr(call(".leave", load(".depth")))])]
-        return node
+        node.decorator_list = [call(".counted", units(*node.body))]
+        return self.generic_visit(node)
 
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
@@ -152,16 +143,6 @@ class Weaver(ast.NodeTransformer):
         return node
 
     visit_While = visit_For
-
-    def visit_With(self, node: ast.With) -> ast.AST:
-        """Turn `with suppress(...)`, the only `with` allowed, into a try statement."""
-        match node.items:
-            case [ast.withitem(ast.Call(ast.Name(name), kinds, []), None)] if self._imported.get(name) == _SUPPRESS:
-                handler = ast.ExceptHandler(type=ast.Tuple(elts=kinds, ctx=ast.Load()), body=[ast.Pass()])
-                tried = ast.Try(body=node.body, handlers=[handler], orelse=[], finalbody=[])
-                return self.generic_visit(ast.fix_missing_locations(ast.copy_location(tried, node)))
-        self.refuse(node, advice.statement(node))
-        return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type or load("Exception")]
@@ -224,10 +205,8 @@ class Weaver(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in {*self._fields, *METHODS}:
-            strange = next((name for name in loads(node.value) if name not in self._known), "")
-            told = advice.attribute(node, fields=self._fields, functions=self._functions)
-            is_owned = strange and node.attr not in self._functions
-            self.refuse(node, advice.unknown(strange, functions=self._functions) if is_owned else told)
+            if node.attr in self._functions or self._known.issuperset(loads(node.value)):  # else its owner is told of
+                self.refuse(node, advice.attribute(node, fields=self._fields, functions=self._functions))
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
         self.generic_visit(node)
@@ -243,8 +222,6 @@ class Weaver(ast.NodeTransformer):
         ):
             name, receiver = f".m_{function.attr}", [self.visit(function.value)]
             node.func = load(name)
-        elif name in _REFLECTION and name not in self._functions:
-            return self._reflected(node, name)
         else:
             node.func = self.visit(function)
             if isinstance(function, ast.Attribute) and function.attr in self._fields:
@@ -254,15 +231,6 @@ class Weaver(ast.NodeTransformer):
         node.args = [*receiver, *map(weave, node.args)]
         node.keywords = list(map(self.visit, node.keywords))
         return node
-
-    def _reflected(self, node: ast.Call, name: str) -> ast.expr:
-        """`type(value)`, and getattr and hasattr with a constant name."""
-        asked = str(getattr(node.args[1], "value", "")) if len(node.args) > 1 else "value"
-        if len(node.args) not in _REFLECTION[name] or node.keywords or not asked.isidentifier() or asked[0] == "_":
-            self.refuse(node, advice.unknown(name, functions=self._functions))
-        elif name == "getattr" and len(node.args) == 2:
-            return self.visit(ast.copy_location(ast.Attribute(value=node.args[0], attr=asked, ctx=ast.Load()), node))
-        return call(f".{name}", *map(self.visit, node.args))
 
     def visit_ListComp(self, node: Any) -> Any:
         parts = [getattr(node, part) for part in ("elt", "key", "value") if hasattr(node, part)]

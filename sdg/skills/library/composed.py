@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from sdg.envs.files import atomic_write, read_file
-from sdg.sandbox.guard.extract import parse_code
 from sdg.sandbox.guard.outline import names_at_top, needed_names
 from sdg.sandbox.guard.syntax import loads as names_read
+from sdg.sandbox.guard.syntax import parse_code
 from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 

@@ -22,7 +22,8 @@ from sdg.gate.verdict import Command
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES
-from sdg.sandbox.guard import Guard, extract_code
+from sdg.prompts.replies import extract_code
+from sdg.sandbox.guard import Guard
 from sdg.sandbox.guard.border import Signature
 
 MODEL = BabyLang()

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sdg.experiments.bench.hostile_world import World, load
-from sdg.sandbox.guard import GuardError, extract_code
+from sdg.prompts.replies import extract_code
+from sdg.sandbox.guard import GuardError
 
 WORLD: dict[str, Any] = json.loads((Path(__file__).parents[3] / "data" / "hostile-world.json").read_text("utf-8"))
 

@@ -12,7 +12,7 @@ from sdg.experiments.bench import hostile
 from sdg.experiments.bench.hostile import run_corpus
 from sdg.experiments.bench.hostile_world import World, load
 from sdg.experiments.cli.main import main
-from sdg.sandbox.guard import extract_code
+from sdg.prompts.replies import extract_code
 
 DATA = Path(__file__).parents[3] / "data"
 SNIPPETS: list[dict[str, Any]] = json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8"))
