@@ -12,6 +12,7 @@ compiled code.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from traceback import walk_tb
 from types import CodeType
@@ -33,6 +34,9 @@ __all__ = [
 
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
+STACK = 5000
+"""Least limit of the interpreter's stack: 60 calls of generated code with all their loops stay far below it, wherever
+they begin, so that no answer depends on the caller's depth."""
 _ADDRESS = " at 0x"
 """Begins a memory address in an error about a function; addresses differ from run to run."""
 
@@ -99,6 +103,9 @@ class Guard:
         return Guarded(self, source=source, entry=found, code=code, is_static=static)
 
 
+sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
+
+
 class Guarded(Border):
     """Accepted code, ready to run. Not for two threads at once: load the source once in each.
 
@@ -111,7 +118,7 @@ class Guarded(Border):
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         super().__init__(guard.records)
         self.source, self.entry, self.budget_steps, self._returns = source, entry, guard.budget_steps, guard.returns
-        self._code, self._is_static, self._is_made = code, is_static, False
+        self._code, self._is_static, self._made = code, is_static, dict[str, Any]()
         self._names: dict[str, Any] = self.calls | {
             "__builtins__": {}, **{f".e_{name}": error for name, error in guard.errors.items()},
             **{name: self.wrap(signature) for name, signature in guard.signatures.items()},
@@ -126,10 +133,12 @@ class Guarded(Border):
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
         self._raised, self._stopped = [], None
         try:
-            if not self._is_made:  # nothing lasts between calls: the module's lists, dicts and sets are made again
-                exec(self._code, self._names)
-                self._is_made = self._is_static
-            value = self._names[self.entry]()
+            names = self._made
+            if not names:  # nothing lasts between calls: the module is made again, and can't read what it was before
+                names = dict(self._names)
+                exec(self._code, names)
+                self._made = names if self._is_static else {}
+            value = names[self.entry]()
             if self.left >= 0:
                 return value if type(value) is bool else self._returned(value)
         except (Exception, BudgetStop) as error:

@@ -129,12 +129,14 @@ class Library(Meter):
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
         """An operator: bounded on numbers, checked and charged on everything else."""
-        grows = GROWTH.get(name)
+        grows, divides = GROWTH.get(name), name in ("mod", "floordiv")
 
         def apply(left: Any, right: Any) -> Any:
             if type(left) in NUMBERS and type(right) in NUMBERS:
                 if grows is not None and type(left) is not float and type(right) is not float:
                     fit(grows(left, right), int)
+                if divides and not is_short(left):
+                    self.tick(int(left).bit_length() * int(right).bit_length() >> 17)
                 value = function(left, right)
                 return value if type(value) is float or -_SMALL < value < _SMALL else self.made(value)
             if name == "mod" and type(left) is str:
@@ -151,6 +153,8 @@ class Library(Meter):
         """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
         size = sum(len(side) for side in (left, right) if type(side) in SIZED)
+        if name == "or_" and type(left) in DICTS and type(right) not in DICTS:
+            raise TypeError("| joins two dicts: use update for pairs")
         if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
         elif kinds & HASHED:
@@ -182,7 +186,7 @@ class Library(Meter):
             self.key(item, len(inside))
         elif kind is str:
             self.tick(search_cost(inside, item))
-        elif type(item) in NUMBERS and kind in CONTAINERS:
+        elif type(item) in NUMBERS and is_short(item) and kind in CONTAINERS:
             self.tick(len(inside) >> 2)
         else:
             self.weigh(inside)
@@ -254,7 +258,7 @@ class Library(Meter):
     def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
         """What items are compared by, charged as for sorting them."""
         keys = items if key is None else [key(item) for item in items]
-        plain = NUMBERS.issuperset(map(type, keys))
+        plain = NUMBERS.issuperset(map(type, keys)) and all(map(is_short, keys))
         self.tick((len(keys) if plain else self.weigh(keys)) * len(keys).bit_length() >> 2)
         return keys
 
@@ -350,6 +354,11 @@ class Library(Meter):
         item = items.pop() if found is items else found[0]
         items.discard(item)
         return item
+
+
+def is_short(number: Any) -> bool:
+    """Whether C code handles a number in a moment."""
+    return bool(-_SMALL < number < _SMALL)
 
 
 def _join(text: str, items: list[Any]) -> str:

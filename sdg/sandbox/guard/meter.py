@@ -141,6 +141,8 @@ class Meter:
         fit(among)
         if type(value) not in self.flat:
             self.tick(among * self.weigh(value) >> 8)
+        if _has_nan(value):
+            raise TypeError("nan is no key: it equals nothing, and is found by its address")
         return few(value, MAX_KEY)
 
     def keys(self, items: Any) -> Any:
@@ -172,7 +174,7 @@ class Meter:
             return items
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
-        return sorted(items, key=repr)
+        return sorted(items, key=_plain_text)
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
@@ -186,17 +188,16 @@ class Meter:
         """str(value) or another text of plain data, bounded."""
         if type(value) is not str or write is not str:
             self.weigh(value, shown=True)
-        items = self.ordered(value)
-        text = write(items)
-        if items is not value:
-            text = f"{{{text[1:-1]}}}" if type(value) is set else f"frozenset({{{text[1:-1]}}})"
-        return str(self.made(text))
+        shown = value
+        if isinstance(value, Exception) and len(value.args) == 1:  # whose text is that of its argument
+            shown, write = value.args[0], repr if isinstance(value, KeyError) else write
+        return str(self.made(write(shown) if type(shown) in self.flat else _plain_text(shown, write)))
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
         if spec and conversion == -1 and type(value) not in NUMBERS | {str}:
             raise TypeError(f"a {type(value).__name__} takes no width or format: write str(value) first")
-        self.tick(96 if type(value) is float else 12)
+        self.tick(96 if type(value) is float else 12 + (value.bit_length() ** 2 >> 14 if type(value) is int else 0))
         is_number = spec and conversion == -1 and type(value) in NUMBERS
         return format(value if is_number else self.text(value, _CONVERSIONS[conversion]), spec)
 
@@ -224,6 +225,25 @@ class Lazy:
         if type(item) is tuple:  # as wide as C code was asked for
             self._meter.tick(len(item))
         return item
+
+
+def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
+    """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
+    kind = type(value)
+    if kind in SETS and value:
+        inner = f"{{{', '.join(sorted(_plain_text(item) for item in value))}}}"
+        return inner if kind is set else f"frozenset({inner})"
+    if kind is list or kind is tuple:
+        inner = ", ".join(map(_plain_text, value)) + ("," if kind is tuple and len(value) == 1 else "")
+        return f"[{inner}]" if kind is list else f"({inner})"
+    if kind is dict:
+        return f"{{{', '.join(f'{_plain_text(key)}: {_plain_text(held)}' for key, held in value.items())}}}"
+    return write(value)
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a key is, or has in it, what isn't equal to itself."""
+    return value != value if type(value) is float else type(value) in (tuple, frozenset) and any(map(_has_nan, value))
 
 
 def _written(part: Any) -> int:

@@ -236,6 +236,11 @@ REFUSED: tuple[Rule, ...] = (
         "a finally inside a finally is not allowed: write it in a function of its own",
     ),
     (
+        ast.Try,
+        lambda node: any(map(leaves, node.finalbody)),
+        "a finally is not left by return, break or continue: write that after it",
+    ),
+    (
         (ast.Tuple, ast.List),
         lambda node: (
             isinstance(node.ctx, ast.Store)
@@ -310,6 +315,16 @@ def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
     if isinstance(op, ast.Is | ast.IsNot) and not is_text:
         return ast.Compare(left=left, ops=[op], comparators=[right])
     return call(f".{COMPARE.get(type(op).__name__) or ('eq' if isinstance(op, ast.Is) else 'ne')}", left, right)
+
+
+def leaves(node: ast.AST, in_loop: bool = False) -> bool:
+    """Whether a statement leaves the block that it stands in other than by an exception, which would be lost."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+        return True
+    in_loop = in_loop or isinstance(node, ast.For | ast.While)
+    return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
 
 
 def is_text(node: ast.AST | None) -> bool:

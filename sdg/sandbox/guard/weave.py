@@ -255,7 +255,8 @@ class Weaver(ast.NodeTransformer):
         rest = list[ast.expr]()
         for op, side in reversed(list(zip(node.ops, node.comparators, strict=True))):
             tests = [compare_values(op, load(".a"), load(".b")), *rest]
-            both = ast.Lambda(args=_PAIR, body=ast.BoolOp(op=ast.And(), values=tests) if rest else tests[0])
+            pair = ast.Lambda(args=_PAIR, body=ast.BoolOp(op=ast.And(), values=tests) if rest else tests[0])
+            both = ast.Call(func=call(".counted", ast.Constant(value=2)), args=[pair], keywords=[])
             rest = [ast.Call(func=both, args=[load(".b"), side], keywords=[])]
         return ast.Call(func=both, args=[node.left, side], keywords=[])
 

@@ -180,10 +180,6 @@ def test_iterators_in_one_another_are_counted(chain: str) -> None:
     [
         "try:\n    while True:\n        pass\nfinally:\n    act('red key')",
         "try:\n    while True:\n        pass\nfinally:\n    for i in range(9):\n        act('red key')",
-        "while True:\n    try:\n        while True:\n            pass\n    finally:\n        continue",
-        "def f():\n    try:\n        while True:\n            pass\n    finally:\n        return 1\nf()\n"
-        "act('red key')",
-        "def f():\n    try:\n        while True:\n            pass\n    finally:\n        return 1\nf()\nreturn True",
     ],
 )
 def test_nothing_reaches_the_host_after_the_budgets_end(body: str) -> None:
@@ -191,6 +187,82 @@ def test_nothing_reaches_the_host_after_the_budgets_end(body: str) -> None:
     with pytest.raises(BudgetSpent):
         run(program(body), act=acted.append)
     assert acted == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True:\n    try:\n        act()\n    finally:\n        continue",
+        "while True:\n    try:\n        act()\n    finally:\n        if True:\n            break",
+        "try:\n    act()\nfinally:\n    return True",
+    ],
+)
+def test_a_finally_that_would_lose_an_error_is_refused(body: str) -> None:
+    with pytest.raises(Refused, match="a finally is not left"):
+        run(program(body))
+    assert run(program("try:\n    x = 1\nfinally:\n    for i in range(3):\n        break\nreturn x")) == 1
+
+
+STATE = {
+    "a name": "def read():\n    try:\n        return LAST + 1\n    except NameError:\n        return 0\nLAST = read()\n"
+    "def check():\n    return LAST >= 2\n",
+    "a default": "def read():\n    try:\n        return kept\n    except NameError:\n        return []\n"
+    "def keep(x=(kept := read() + [1])):\n    return len(x)\ndef check():\n    return keep() > 2\n",
+    "a function": "def known():\n    try:\n        return later() == 1\n    except NameError:\n        return False\n"
+    "def probe(x=known()):\n    return x\ndef later():\n    return 1\ndef check():\n    return probe()\n",
+}
+
+
+@pytest.mark.parametrize("what", STATE)
+def test_nothing_of_one_call_is_there_in_the_next(what: str) -> None:
+    check = Guard({}, returns=bool).load(STATE[what], entry="check")
+    assert [check({}) for _ in range(5)] == [False] * 5
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("return str([{'b', 'a'}, 1])", "[{'a', 'b'}, 1]"),
+        ("return f'{({chr(98), chr(97)}, 1)}'", "({'a', 'b'}, 1)"),
+        ("return [sorted(x) for x in {frozenset('bz'), frozenset('ay')}]", [["a", "y"], ["b", "z"]]),
+        ("return repr({'k': {2, 1}})", "{'k': {1, 2}}"),
+        ("return str({(1,): {'b', 'a'}})", "{(1,): {'a', 'b'}}"),
+        ("return repr(frozenset({'b', 'a'}))", "frozenset({'a', 'b'})"),
+    ],
+)
+def test_sets_in_sets_and_texts_have_one_order(body: str, text: Any) -> None:
+    assert run(program(body)) == text
+
+
+@pytest.mark.parametrize("key", ["x", "(x, 1)", "frozenset([x])", "(1, (x,))"])
+def test_what_is_not_equal_to_itself_is_no_key(key: str) -> None:
+    """Its place in a set depends on its address."""
+    for body in (f"return len({{{key}: 1}})", f"return len({{{key}}})", f"s = set()\ns.add({key})\nreturn len(s)"):
+        with pytest.raises(GeneratedError, match="nan is no key"):
+            run(program(f"x = float('nan')\n{body}"))
+
+
+def test_pairs_of_a_set_are_no_dict() -> None:
+    with pytest.raises(GeneratedError, match="joins two dicts"):
+        run(program("d = {}\nd |= {('k', 1), ('k', 2)}\nreturn d"))
+
+
+DEEP = " <= ".join(["0"] * 50)
+
+
+def test_a_chain_of_comparisons_counts_wherever_its_caller_is() -> None:
+    source = f"def deep(n):\n    return {DEEP} <= deep(n + 1)\ndef check():\n    deep(0)\n    return True\n"
+    check = Guard({}, returns=bool).load(source, entry="check")
+
+    def at(depth: int) -> str:
+        if depth:
+            return at(depth - 1)
+        with pytest.raises(GeneratedError) as caught:
+            check({})
+        return str(caught.value)
+
+    assert at(0) == at(300) == at(700)
+    assert "calls inside one another" in at(0)
 
 
 @pytest.mark.parametrize("handler", ["except RecursionError:", "except Exception:", "except:"])
