@@ -184,8 +184,8 @@ def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without `confirm` the answer is no. `asked` counts the questions. `presses` says what a command presses where more
-    is known than the picture shows: icons without words, Enter in a form.
+    Without `confirm` the answer is no. `asked` counts the questions. `presses` names what a command presses where the
+    picture doesn't show it: icons without words, Enter in a form.
     """
 
     source = CONFIRMATION

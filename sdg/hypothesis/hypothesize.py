@@ -150,7 +150,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
 
 
 def _unfolding(domain: Domain, horizon: int) -> str:
-    """How tasks unfold; where actions are real numbers, what makes a check learnable as well."""
+    """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
     torques = domain.can.practises and domain.inputs.bounds is not None
     learned = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
     return "\n".join([domain.texts["unfolding"], *learned])
