@@ -82,7 +82,8 @@ def __getattr__(name: str) -> Any:
             if str(error.name).startswith("sdg"):
                 raise
             raise ModuleNotFoundError(
-                f"sdg.{name} needs {error.name}, which isn't installed: pip install torch stable-baselines3",
+                f"sdg.{name} needs the package {error.name!r}, which isn't installed: install all that sdg needs, "
+                "pip install --constraint constraints.txt .",
                 name=error.name,
             ) from None
     if name == "__version__":

@@ -143,12 +143,12 @@ class Lines:
 
 
 class Meter:
-    """Counts units and steps, and says how quick they are and how long the rest takes; `shown` is called each time."""
+    """Counts units and steps; gives the rates and the time left. Each advance calls `show`."""
 
     def __init__(
-        self, name: str, shown: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
+        self, name: str, show: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
     ) -> None:
-        self._escape = shown
+        self._show = show
         self.name, self.total, self.unit = name, total, unit
         self.done = self.already = done
         self.steps = 0
@@ -157,7 +157,7 @@ class Meter:
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
         self.done += count
         self.steps += steps
-        self._escape(self)
+        self._show(self)
 
     def rates(self) -> str:
         seconds = max(time.monotonic() - self._begun, 1e-9)

@@ -79,11 +79,7 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
     if not names:
         raise Refused(f"There is no skill: define def NAME(...) and def {CHECK}NAME(...) with the same parameters.")
     reader = _Reader(tree.body, functions, tuple(names[:MAX_SKILLS]), frozenset(learned), domain)
-    refusals = {
-        name: reason
-        for name in names
-        for reason in [fault for _, fault in zip(range(1), reader.faults(name), strict=False)]
-    }
+    refusals = {name: fault for name in names if (fault := next(reader.faults(name), ""))}
     refusals |= dict.fromkeys(names[MAX_SKILLS:], f"more than {MAX_SKILLS} skills are too many")
     kept = [reader.skill(name) for name in names if name not in refusals]
     while lost := [skill for skill in kept if any(use in refusals for use in skill.uses)]:

@@ -154,7 +154,7 @@ def deduce(
 
 @dataclass(frozen=True)
 class _Session:
-    """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, with this one.
+    """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, including this one.
 
     With `hands_back` the program is stopped when a third of the steps is left, for the next one.
     """

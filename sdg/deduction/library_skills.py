@@ -29,7 +29,7 @@ CONDITIONS = "conditions"
 MAX_WITNESSES = 200
 NEARLY_ALL = 0.95
 MOST_ALREADY = 0.5
-"""A fact that a larger share of members began with is no effect."""
+"""A fact that was true before a larger share of members doesn't count as an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Option:
     @property
     def ends_when(self) -> str:
         """Where actions are real numbers, the check that ends a call, for an argument of each kind: a planner can't
-        guess how near is near."""
+        guess which distance counts as near."""
         if self.domain.inputs.bounds is None:
             return ""
         kind, about = self.domain.language.kind, self.stored.argument_examples if self.takes_argument else ("",)

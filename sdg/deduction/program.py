@@ -28,7 +28,7 @@ MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
 MAX_VAIN_CALLS, MAX_VAIN_STEPS = 15, 100
-"""A program goes nowhere when, since anything new was seen, so many skill calls failed and took so many steps."""
+"""A program goes nowhere if it saw nothing new during so many failed skill calls that took so many steps."""
 
 SOURCE_BYTES = 16 * 1024
 """Largest program: many times what one over good skills needs."""

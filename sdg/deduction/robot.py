@@ -107,8 +107,8 @@ class Robot:
     def perform(self, command: Command) -> SkillResult:
         """Run a skill until its check fires, its attempts are spent or the episode ends.
 
-        The domain's `Persistence` says when it is given up earlier: what was never seen, or is known to lie elsewhere,
-        is looked for only while anything new comes into view. An attempt that ends in another place is the last,
+        The domain's `Persistence` says when it is given up earlier: the robot looks for a thing that was never seen, or
+        that is elsewhere, only while something new comes into view. An attempt that ends in another place is the last,
         because skills are practised within one place.
         Raises IllegalCommand for a skill or an argument that doesn't exist.
         """
@@ -174,8 +174,8 @@ class Robot:
                 return
 
     def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
-        """Of several sampled actions the one that was taken least often in this state, among equals the one sampled
-        most: what led back here gives way to something else."""
+        """Of several sampled actions the one that was taken least often in this state; of equals, the one sampled most
+        often. So the robot doesn't repeat actions that led back to this state."""
         often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
         draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
         drawn = [np.asarray(action).tobytes() for action in draws]

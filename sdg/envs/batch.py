@@ -1,4 +1,4 @@
-"""Many rows of a world side by side, and what policies see of them: where skills are practised."""
+"""Many rows of a world side by side, in which skills are practised, and what policies see of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = TypeVar("Rows", bound="BatchWorld")
 
 
 class Layouts(Protocol):
-    """Ready beginnings of a level under their seeds."""
+    """The starts of a level under their seeds."""
 
     @property
     def seeds(self) -> np.ndarray:
@@ -32,9 +32,9 @@ class Layouts(Protocol):
 
 
 class BatchWorld(Protocol):
-    """n rows of a world that step together, without auto-reset and without a time limit: where skills are practised.
+    """n rows of a world that step together, without auto-reset and without a time limit.
 
-    The true worlds stay inside: policies and checks see `memory` alone, which is built from what the agents perceive.
+    The true worlds stay inside: policies and checks see only `memory`, which is built from what the agents perceive.
     """
 
     @property
@@ -44,29 +44,29 @@ class BatchWorld(Protocol):
 
     @property
     def memory(self) -> Any:
-        """What each row's agent has perceived; opaque, see `Inputs` and `CheckMachine`."""
+        """What each row's agent has perceived; only the domain reads it."""
         ...
 
     def __len__(self) -> int: ...
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Step every row; bool (n,) twice: the task is over, the task succeeded. `Domain.wait` changes nothing."""
+        """Step every row; gives bool (n,) twice: the task is over, it succeeded. `Domain.wait` changes nothing."""
         ...
 
     def take(self: Rows, rows: np.ndarray) -> Rows:
-        """Just these rows, copied."""
+        """A copy of these rows."""
         ...
 
     def put(self: Rows, rows: np.ndarray, source: Rows, source_rows: np.ndarray) -> None:
-        """Replace rows by rows of another batch: how a moment is restored."""
+        """Replace rows by rows of another batch; this restores a saved state."""
         ...
 
     def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
-        """The current subgoal of these rows, of every one by default, begins now."""
+        """Begin a subgoal in these rows, by default in all."""
         ...
 
     def forget(self, row: int) -> None:
-        """Row `row` forgets where its agent has been."""
+        """Make row `row` forget where its agent has been."""
         ...
 
     def perception(self, row: int) -> Perception:
@@ -74,7 +74,7 @@ class BatchWorld(Protocol):
         ...
 
     def places(self) -> np.ndarray:
-        """i64 (n,): a number for the part of the world that each agent is in; all 0 where there is but one."""
+        """i64 (n,): a number for the part of the world that each agent is in; all 0 if there is only one."""
         ...
 
     def holding(self) -> np.ndarray:
@@ -82,31 +82,31 @@ class BatchWorld(Protocol):
         ...
 
     def spoils(self, actions: np.ndarray) -> np.ndarray:
-        """bool (n,): whether an action, taken now, would break something that a skill's caller counts on."""
+        """bool (n,): whether each row's action, taken now, would break something that a skill's caller relies on."""
         ...
 
     def novelty(self, row: int) -> Hashable:
-        """What makes this moment new to a search that counts where it has been."""
+        """A key of the present state; a search counts states with the same key together."""
         ...
 
     def marks(self) -> Any:
-        """When each row's subgoal began, as a value that `mark` changes and `since` reads; opaque."""
+        """When each row's subgoal began, as a value that only `mark` changes and `since` reads."""
         ...
 
     def mark(self, marks: Any, row: int) -> None:
-        """In `marks`, row `row`'s subgoal begins now."""
+        """Note in `marks` that row `row`'s subgoal begins now."""
         ...
 
     def since(self, marks: Any) -> Any:
-        """`memory` as it is for agents whose subgoals began at `marks`."""
+        """`memory` for agents whose subgoals began at `marks`."""
         ...
 
 
 class Inputs(Protocol):
-    """What a domain's policies see, (n, size): made of what was perceived and of the thing that a skill is about.
+    """What a domain's policies see, (n, size): it encodes what was perceived and the thing that a skill is about.
 
-    A row may be shown in a *frame* (mirrored, say, so that half of the situations are the other half); what was chosen
-    there is translated back by `to_world` and `actions_to_world`.
+    A row may be shown in a *frame*, for example mirrored, which halves the situations to be learned; `to_world` and
+    `actions_to_world` translate a choice back.
     """
 
     @property
@@ -116,7 +116,7 @@ class Inputs(Protocol):
 
     @property
     def actions(self) -> int:
-        """How many primitive actions a policy chooses from, numbered from 0; or how many numbers an action is."""
+        """How many primitive actions a policy chooses from, numbered from 0; or how many numbers an action has."""
         ...
 
     @property
@@ -131,7 +131,7 @@ class Inputs(Protocol):
 
     @property
     def mostly_on(self) -> slice:
-        """Inputs that are 1 more often than 0: stored negated, so that an input is a short list."""
+        """Inputs that are 1 more often than 0; they are stored negated, so that the list of set bits is short."""
         ...
 
     def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
@@ -143,7 +143,7 @@ class Inputs(Protocol):
         ...
 
     def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """Logits f32 (n, actions) of inputs as actions of the world, as a new array."""
+        """Logits f32 (n, actions) for the frames' actions, in the order of the world's actions, as a new array."""
         ...
 
     def to_world_row(self, logits: np.ndarray, frame: int) -> None:
@@ -151,11 +151,11 @@ class Inputs(Protocol):
         ...
 
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """The same for actions (n,) that were chosen."""
+        """The same for chosen actions (n,)."""
         ...
 
     def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
-        """Set logits f32 (n, actions) of actions that would change nothing, as far as is known, to very little."""
+        """Set logits f32 (n, actions) of actions that would change nothing, as far as is known, to very low values."""
         ...
 
     def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
@@ -181,27 +181,29 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """What a domain tells of its perception functions, so that checks can be asked about all rows at once.
-
-    `facts`: function without arguments -> kind and columns of `Columns.facts`. `fields`: attribute of a record -> kind
-    and columns of `Columns.things`. A fact of kind THING holds the thing's id, the first field. `texts`: kind of text
-    -> what its numbers spell. `all_things` and `find` name the functions that list things, as they were first seen or
-    by a description, nearest first (`distance` is the field's column); `is_free` the one that takes a position.
-    """
+    """How the perception functions of a domain read numpy columns, so that checks are evaluated on all rows at once."""
 
     facts: Mapping[str, tuple[str, tuple[int, ...]]]
+    """Function without arguments -> kind, and columns of `Columns.facts`. A fact of kind THING is the thing's id."""
     fields: Mapping[str, tuple[str, tuple[int, ...]]]
+    """Attribute of a record -> kind, and columns of `Columns.things`; the first column is the thing's id."""
     texts: Mapping[str, Sequence[str]]
+    """Kind of text -> the text of each number."""
     parse: Callable[[str], Sequence[int]]
-    """A description as a target; ValueError for what is none."""
+    """The target of a description. Raises ValueError for text that describes nothing."""
     read: Callable[[Any], Columns]
+    """memory -> its columns."""
     matches: Callable[[Any, np.ndarray, Columns, np.ndarray], np.ndarray]
-    """(memory, rows i64 (n,), what `read` gave of these, targets i64 (n, w)) -> bool (n, m): what they ask for."""
+    """(memory, rows i64 (n,), the columns of these rows, targets i64 (n, w)) -> bool (n, m): which things fit."""
     is_free_at: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     """(memory, rows, x, y), each i64 (k,) -> bool (k,)."""
     all_things: str
+    """The function that lists all things in the order in which they were first seen."""
     find: str
+    """The function that lists the things that fit a description, the nearest first."""
     is_free: str
+    """The function that takes a position and says whether it is free."""
     distance: int
+    """The column of `Columns.things` that holds a thing's distance."""
     anything: str
-    """A description that is one of everything."""
+    """The description that matches every thing."""

@@ -1,6 +1,6 @@
-"""What a domain may inherit instead of saying it, where its world is plain: one place in full view, without a batch.
+"""Defaults for the domain of a simple world: one place in full view, without a batch engine.
 
-Inputs are real numbers in one frame, things have fixed names, a world has a clock. `examples/arm` is made of it.
+Inputs are real numbers in one frame, things have fixed names, a world has a clock. `examples/arm` uses these classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_OPEN = 32
 
 
 class PlainInputs:
-    """Inputs in one frame, real numbers, nothing masked (`sdg.envs.batch.Inputs`); `write_row` is left to be said."""
+    """Inputs in one frame, as real numbers, unmasked (`sdg.envs.batch.Inputs`). Subclasses implement `write_row`."""
 
     size: int
     actions: int
@@ -39,26 +39,26 @@ class PlainInputs:
             frames[row] = self.write_row(memory, row, targets[row], out[row])
 
     def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
+        """A copy: there is one frame."""
         return logits.copy()
 
     def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """As they are."""
+        """Leave the logits unchanged."""
 
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """As they are."""
+        """The same actions."""
         return actions
 
     def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
-        """Nothing is masked."""
+        """Mask nothing."""
 
     def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
-        """Nothing is masked."""
+        """Mask nothing."""
 
 
 class Descriptions:
-    """Descriptions whose target is a few small numbers (`sdg.envs.domain.Language`): a subclass says `parse`, `text`,
-    `example` and `mentions`, and the row that stands for none."""
+    """Descriptions whose target is a few small numbers (`sdg.envs.domain.Language`). Subclasses define `parse`, `text`,
+    `example` and `mentions`; `nothing` is the row for no thing."""
 
     example: str
     nothing: tuple[int, ...] = (-1,)
@@ -66,7 +66,7 @@ class Descriptions:
     anything = ""
 
     def parse(self, description: str) -> Any:
-        """The target of a description. ValueError for one that describes nothing."""
+        """The target of a description. Raises ValueError for text that describes nothing."""
         raise NotImplementedError
 
     def text(self, target: Any) -> str:
@@ -78,19 +78,19 @@ class Descriptions:
         return None
 
     def row(self, argument: str) -> np.ndarray:
-        """The argument's target as i16 (w,), `nothing` for none."""
+        """The argument's target as i16 (w,); `nothing` if it describes nothing."""
         try:
             return np.atleast_1d(np.array(self.parse(argument), np.int16))
         except ValueError:
             return np.array(self.nothing, np.int16)
 
     def description_of(self, row: np.ndarray) -> str:
-        """The description that a row stands for, "" for none."""
+        """The description that a row encodes, "" for `nothing`."""
         target = tuple(row.tolist())
         return "" if target == self.nothing else self.text(target if len(target) > 1 else target[0])
 
     def kind(self, argument: str) -> Hashable:
-        """What is described is of a kind; arguments that describe nothing are of another."""
+        """True if the argument describes something: all things are of one kind."""
         return tuple(self.row(argument).tolist()) != self.nothing
 
     def name_of(self, element: Any) -> str:
@@ -103,7 +103,7 @@ class Descriptions:
         return self.name_of(element)
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
-        """The thing of that name. ValueError when there is none."""
+        """The thing of that name. Raises ValueError if there is none."""
         name = self.text(self.parse(argument))
         return [element for element in elements if element.name == name]
 
@@ -116,7 +116,7 @@ class NamedThings(Descriptions):
         self.example = self.names[0]
 
     def parse(self, description: str) -> int:
-        """The index of the name. ValueError for anything else."""
+        """The index of the name. Raises ValueError for anything else."""
         name = re.sub(r"^(the|an?) ", "", str(description).strip().lower())
         if name not in self.names:
             raise ValueError(f"{description!r:.80} describes nothing: there are {', '.join(self.names)}")
@@ -137,7 +137,7 @@ class OnePlace:
     reasons: Mapping[str, str] = {"unseen": "", "elsewhere": "", "strayed": ""}
 
     def knowledge(self, memory: Any) -> int:
-        """Everything, always."""
+        """0: everything is known from the beginning."""
         return 0
 
     def place(self, perception: Any) -> int:
@@ -145,43 +145,43 @@ class OnePlace:
         return 0
 
     def is_known(self, perception: Any, argument: str) -> bool:
-        """Always."""
+        """True: everything is in view."""
         return True
 
     def patience(self, perception: Any, argument: str) -> None:
         """Only the skill's horizon counts."""
 
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
-        """Never."""
+        """False: there is one place."""
         return False
 
     def is_possible(self, perception: Any, argument: str) -> bool:
-        """Always."""
+        """True: nothing is ruled out."""
         return True
 
 
 class NothingKnown:
-    """A world without a sense of what is possible in it (`sdg.envs.domain.Affordances`)."""
+    """A world that can't tell what is possible in it (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
-        """Nothing speaks against anything."""
+        """The empty text: nothing is ruled out."""
         return ""
 
     def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> None:
-        """It can't tell."""
+        """None: it can't tell."""
 
     def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
-        """Nothing."""
+        """No features."""
         return np.zeros(0, np.float32)
 
 
 def name_of(thing: object) -> str:
-    """The name of a record that a program hands to a perception function; a description as it stands."""
+    """The name of a record that a program passes to a perception function; a description is returned unchanged."""
     return str(getattr(thing, "name", thing))
 
 
 class PlainPerception:
-    """A snapshot (`sdg.envs.perception.Perception`) whose public methods that `api` names are perception functions."""
+    """A snapshot (`sdg.envs.perception.Perception`); the methods that `api` names are its perception functions."""
 
     api: tuple[str, ...]
 
@@ -190,7 +190,7 @@ class PlainPerception:
         return {name: getattr(self, name) for name in self.api}
 
     def elements(self) -> Sequence[Element]:
-        """Nothing has a record."""
+        """No elements: things have no records."""
         return ()
 
     def describe(self) -> str:
@@ -199,7 +199,8 @@ class PlainPerception:
 
 
 class PlainWorld:
-    """A world with a clock (`sdg.envs.world.SingleWorld`); a subclass says the rest of it."""
+    """A world with a clock (`sdg.envs.world.SingleWorld`). Subclasses define `reset`, `advance`, `is_done` and
+    `perception_since`."""
 
     began: Any
 
@@ -209,11 +210,11 @@ class PlainWorld:
 
     @property
     def memory(self) -> PlainWorld:
-        """Itself. Not an attribute: a world that holds itself stays after its last use, and some take megabytes."""
+        """The world itself. A property, because a world with a reference to itself isn't freed after its last use."""
         return self
 
     def advance(self, action: Any) -> None:
-        """Let one step pass. ValueError for an action that there isn't."""
+        """Make one step. Raises ValueError for an unknown action."""
         raise NotImplementedError
 
     def is_done(self) -> bool:
@@ -221,7 +222,7 @@ class PlainWorld:
         raise NotImplementedError
 
     def step(self, action: Any) -> StepResult:
-        """Take one action. RuntimeError before the first reset."""
+        """Take one action. Raises RuntimeError before the first reset."""
         if self.steps < 0:
             raise RuntimeError("reset the world before stepping in it")
         self.advance(action)
@@ -230,24 +231,24 @@ class PlainWorld:
         return StepResult(float(done), done, not (done or self.lift_time_limit) and self.steps >= self.max_steps)
 
     def perception(self) -> PlainPerception:
-        """A snapshot of now."""
+        """A snapshot of the present state."""
         return self.perception_since(self.began)
 
     def perception_since(self, began: Any) -> PlainPerception:
-        """The same for an agent whose subgoal began at `began`."""
+        """A snapshot for an agent whose subgoal began at `began`."""
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Nothing is forgotten in full view."""
+        """Do nothing: all is in view."""
 
     def set_instruction(self, text: str) -> None:
-        """Only the mission itself can be judged. ValueError for other words."""
+        """Accept the mission itself. Raises ValueError for other words, which the world can't judge."""
         if text.strip().lower() != self.mission:
             raise ValueError(f"this world can't judge {text!r:.80}: it is about {self.mission!r}")
 
 
 class PlainDomain(SingleDomain):
-    """A domain of plain worlds: a subclass says `name` ("module:attribute"), `perceivable`, `inputs`, `language`,
+    """A domain of plain worlds. Subclasses define `name` ("module:attribute"), `perceivable`, `inputs`, `language`,
     `role`, `world` and `level_names`."""
 
     name: str
@@ -262,17 +263,17 @@ class PlainDomain(SingleDomain):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """The actions by their numbers alone."""
+        """The actions, named by their numbers."""
         return tuple(Action(f"action_{n}", f"action {n}", n) for n in range(self.inputs.actions))
 
     @property
     def hints(self) -> SearchHints:
-        """All actions are as good."""
+        """No action is preferred."""
         return SearchHints(prior=(0.0,) * self.inputs.actions)
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The role, nothing else."""
+        """The role; all other texts are empty."""
         return dict.fromkeys(TEXTS, "") | {"role": self.role}
 
     def levels(self) -> tuple[str, ...]:
@@ -284,7 +285,7 @@ class PlainDomain(SingleDomain):
         return type(self).world(self.level_name(level), lift_time_limit=lift_time_limit)
 
     def level_name(self, name: str) -> str:
-        """The level itself. ValueError when there is none."""
+        """The level itself. Raises ValueError if there is none."""
         if name not in self.levels():
             raise ValueError(f"there is no level {name!r:.80}; there are {', '.join(self.levels())}")
         return name

@@ -1,9 +1,9 @@
-"""The seam: what a kind of world brings so that everything above `envs` fits it.
+"""The interface that every kind of world implements.
 
 A `Domain` is a kind of world (a simulated robot in a maze, an arm, web pages): its levels and instructions, what can be
-perceived in it and how that is described to a language model, what its policies see, and how n of it step side by side.
-`sdg.envs.domains` knows the domains by name. No layer above may know more of a world than stands here;
-`sdg.envs.contract` has the tests that hold a domain to it.
+perceived in it and how prompts describe that, what its policies see, and how n of its worlds step side by side.
+`sdg.envs.domains` finds domains by name. Skills and stages use only this interface; `sdg.envs.contract` tests that a
+domain implements it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,28 @@ from sdg.envs.world import Action, World
 
 
 class Language(Hashable, Protocol):
-    """How a skill's argument names a thing. A *target* is what a description means: hashable and comparable."""
+    """How a skill's argument names a thing. A *target* is the meaning of a description: hashable and comparable."""
 
     @property
     def example(self) -> str:
-        """A description that means something in every level."""
+        """A description that is valid in every level."""
         ...
 
     @property
     def anything(self) -> str:
-        """A description that fits every thing, "" where there is none."""
+        """A description that fits every thing, "" if there is none."""
         ...
 
     @property
     def parts(self) -> Mapping[str, tuple[str, ...]]:
-        """Words that a description is put together from, by part (colour, type): a lone one follows its description."""
+        """The words of descriptions, by part (colour, type).
+
+        Where a description in a check is replaced, such a word that the check names alone is replaced with it.
+        """
         ...
 
     def parse(self, description: str) -> Hashable:
-        """The target that a description names. ValueError, with the grammar in the message, when it names none."""
+        """The target of a description. Raises ValueError, with the grammar in the message, if it describes nothing."""
         ...
 
     def text(self, target: Any) -> str:
@@ -47,15 +50,15 @@ class Language(Hashable, Protocol):
         ...
 
     def part(self, target: Any, part: str) -> str | None:
-        """The word of a part in a target; None where the target leaves it open."""
+        """The target's word for a part; None if the target leaves it open."""
         ...
 
     def row(self, argument: str) -> np.ndarray:
-        """The argument of a skill as kernels and inputs take it, i16 (w,); "" and what names nothing mark nothing."""
+        """The argument as kernels and inputs take it, i16 (w,); "" and text that describes nothing give one row."""
         ...
 
     def description_of(self, row: np.ndarray) -> str:
-        """The description that a row stands for, "" for none."""
+        """The description that a row encodes, "" for the row of no thing."""
         ...
 
     def mentions(self, sentence: str) -> list[str]:
@@ -63,7 +66,7 @@ class Language(Hashable, Protocol):
         ...
 
     def kind(self, argument: str) -> Hashable:
-        """What kind of thing an argument names, for skills that were learned on some kinds alone."""
+        """The kind of thing that an argument names, because some skills were learned on some kinds only."""
         ...
 
     def name_of(self, element: Any) -> str:
@@ -75,15 +78,15 @@ class Language(Hashable, Protocol):
         ...
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
-        """The elements that a description fits, as far as their records tell. ValueError when it describes nothing."""
+        """The elements that a description fits, by their records. Raises ValueError if it describes nothing."""
         ...
 
 
 class Persistence(Protocol):
-    """When a body gives a command up: what the world's own sense says of an attempt that came to nothing."""
+    """When a body gives up a command: what a world can tell about an attempt that failed."""
 
     def knowledge(self, memory: Any) -> int:
-        """How much of the world is known; an attempt after which this is the same showed nothing new."""
+        """How much of the world is known; an attempt that leaves this number unchanged showed nothing new."""
         ...
 
     def place(self, perception: Any) -> Hashable:
@@ -91,55 +94,55 @@ class Persistence(Protocol):
         ...
 
     def is_known(self, perception: Any, argument: str) -> bool:
-        """Whether anything seen so far is what an argument names."""
+        """Whether the argument names anything that was seen so far."""
         ...
 
     def patience(self, perception: Any, argument: str) -> int | None:
-        """Steps after which an attempt at what an argument names is hopeless; None: only the skill's horizon counts."""
+        """Steps after which an attempt at the argument is hopeless; None: only the skill's horizon counts."""
         ...
 
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
-        """Whether what an argument names was seen, and only where the agent can't act on it without leaving."""
+        """Whether the things that the argument names were seen, but only outside the agent's present place."""
         ...
 
     def is_possible(self, perception: Any, argument: str) -> bool:
-        """Whether nothing that was perceived rules out that a command about this can be done from here."""
+        """False if what was perceived rules out that a command with this argument succeeds from here."""
         ...
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """What is said of a command that was given up: `unseen`, `elsewhere`, `strayed`."""
+        """The text for each reason to give up a command: `unseen`, `elsewhere`, `strayed`."""
         ...
 
 
 class Affordances(Protocol):
-    """What the world's own sense says of a command: facts for the gate, from what was perceived alone.
+    """What a world can tell about a command: facts for the gate, only from what was perceived.
 
-    `asks` is what the skill's check asks (`sdg.skills.checks.shape.signature`), `argument` what the command names.
+    `asks` are the questions of the skill's check (`sdg.skills.checks.shape.signature`); `argument` is the command's.
     """
 
     def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
-        """Why the command can't succeed from here, never what to do instead; "" where nothing speaks against it."""
+        """Why the command can't succeed from here, never what to do instead; "" if nothing rules it out."""
         ...
 
     def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
-        """f32 (k,): the same in numbers, for guards that learn; with `after` of what is different then (another k).
+        """f32 (k,): the same in numbers, for learned guards; with `after`, numbers about the change (another k).
 
-        k is 0 where the world has nothing to say.
+        k is 0 if the world can't tell anything.
         """
         ...
 
     def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> str | None:
-        """Which effect wasn't observed between two snapshots, "" when all were; None where the world can't tell."""
+        """The effect that is missing between two snapshots, "" if none is; None if the world can't tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHints:
-    """What a search that knows nothing begins with: the ways of the world's actions, nothing of its tasks.
+    """What a search starts with: hints about the world's actions, none about its tasks.
 
-    `prior` are first preferences (logits) over the actions; `walks` an action that is often worth repeating (-1: none);
-    `hands` actions that take or drop; `stroll` actions that move without touching anything.
+    `prior` are first preferences (logits) over the actions; `walks` is an action that is often worth repeating (-1:
+    none); `hands` are actions that take or drop; `stroll` are actions that move without touching anything.
     """
 
     prior: tuple[float, ...]
@@ -147,24 +150,24 @@ class SearchHints:
     hands: tuple[int, ...] = ()
     stroll: tuple[int, ...] = ()
     about_hands: tuple[str, ...] = ()
-    """Words in a check that asks what is, or was, in the hand."""
+    """Words by which a check is seen to ask what is, or was, in the hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Perceivable:
     """The perception API: functions by name (their docstrings are the prompt's API text), and the records they return.
 
-    Only signatures and docstrings of `functions` are read. `about` explains the records. A `preset` answers the
-    functions otherwise than the domain's snapshots do: it is made of one, and is what generated code sees of it.
+    Only signatures and docstrings of `functions` are read. `about` explains the records. A `preset` wraps a snapshot:
+    generated code and prompts then use its functions in place of the snapshot's own.
     """
 
     functions: Mapping[str, Callable[..., object]]
     records: tuple[type, ...]
     about: str
     for_checks: frozenset[str] = frozenset()
-    """Functions that tell of the current subgoal: programs aren't told of them."""
+    """Functions about the current subgoal: only checks may call them."""
     gauge: str = ""
-    """The function that tells how far from done a skill's argument is, for those who ask why a call came to nothing."""
+    """The function that measures how far a skill's argument is from done; the note on a failed call reports it."""
     preset: Callable[[Any], Shown] | None = None
 
     def code_view(self, snapshot: Perception) -> Shown:
@@ -174,7 +177,7 @@ class Perceivable:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a domain can: keep and restore a moment, be practised in (policies), play so many rows side by side."""
+    """What a domain can do: save and restore a state, be practised in (policies), step so many rows side by side."""
 
     restores: bool = True
     practises: bool = True
@@ -193,13 +196,13 @@ TEXTS: Mapping[str, str] = {
     "actions": "what a model that names one action a turn has to know beside the actions",
     "executor": "what one command can and can't do, for a model that judges commands: a few sentences",
 }
-"""What prompts say of a world, by name: each is Markdown, written for a language model."""
+"""The texts about a world in prompts, by name: each is Markdown, written for a language model."""
 
 
 class PromptTexts(Mapping[str, str]):
-    """The texts of a domain, read from the files NAME.md in a package's folder when they are asked for.
+    """The texts of a domain, read from the files NAME.md in a package's folder at their first use.
 
-    A preset of perception has files of its own, NAME.PRESET.md, for what it tells otherwise.
+    For a preset of perception, a file NAME.PRESET.md takes the place of NAME.md.
     """
 
     def __init__(self, package: str, *, preset: str = "") -> None:
@@ -229,7 +232,7 @@ class Domain(Hashable, Protocol):
 
     @property
     def can(self) -> Capabilities:
-        """What it can."""
+        """What the domain can do."""
         ...
 
     @property
@@ -259,32 +262,32 @@ class Domain(Hashable, Protocol):
 
     @property
     def column_reader(self) -> ColumnReader | None:
-        """How checks are asked about many rows at once; None: they are asked row by row."""
+        """How checks are evaluated on many rows at once; None: they are evaluated row by row."""
         ...
 
     @property
     def hints(self) -> SearchHints:
-        """What a search begins with."""
+        """What a search starts with."""
         ...
 
     @property
     def persistence(self) -> Persistence:
-        """When a body gives up."""
+        """When a body gives up a command."""
         ...
 
     @property
     def affordances(self) -> Affordances:
-        """What the gate's rules go by."""
+        """Facts for the gate's rules."""
         ...
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What prompts say of the world, see `TEXTS`."""
+        """The texts about the world in prompts, see `TEXTS`."""
         ...
 
     @property
     def forgets(self) -> str:
-        """The name under which programs call `World.forget`; "" where they can't."""
+        """The name under which programs call `World.forget`; "" if they can't."""
         ...
 
     def levels(self) -> tuple[str, ...]:
@@ -292,23 +295,23 @@ class Domain(Hashable, Protocol):
         ...
 
     def level_name(self, name: str) -> str:
-        """The canonical name of a level. ValueError, with close matches, when there is none."""
+        """The canonical name of a level. Raises ValueError, with close matches, if there is none."""
         ...
 
     def open(self, level: str, *, lift_time_limit: bool = False) -> World:
-        """A world of a level, not reset yet; without its time limit for grounding, never for evaluation."""
+        """A world of a level, not reset yet. `lift_time_limit` is for grounding, never for evaluation."""
         ...
 
     def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> Layouts:
-        """The beginnings of a level under these seeds, in their order."""
+        """The starts of a level under these seeds, in their order."""
         ...
 
     def begin(self, layouts: Any, chosen: np.ndarray) -> BatchWorld:
-        """Row i as layout `chosen[i]` begins: its agent has looked, no step was made."""
+        """A batch whose row i is at the start of layout `chosen[i]`: its agent has looked but not acted."""
         ...
 
     def blank(self, n: int) -> BatchWorld:
-        """n rows to `put` moments into."""
+        """n rows without content, into which `put` copies states."""
         ...
 
     def join(self, parts: Iterable[Any]) -> BatchWorld:
@@ -320,6 +323,6 @@ class Domain(Hashable, Protocol):
         ...
 
     def facts(self, snapshot: Any, argument: str) -> Mapping[str, bool]:
-        """What holds of a moment, by short sentences in which "it" is what an argument names: what skills are found to
-        need and to bring about is told in them."""
+        """Facts about a state, by short sentences in which "it" is the thing that the argument names; prompts
+        describe with them what a skill needs and what it brings about."""
         ...

@@ -16,7 +16,7 @@ from sdg.gate.verdict import Command, Gate, Verdict
 
 
 class IllegalCommand(SDGError, ValueError):
-    """A command that a body has no way to carry out; the message says what to say instead."""
+    """A command that a body has no way to carry out; the message names commands that exist."""
 
 
 @dataclass(frozen=True, slots=True)

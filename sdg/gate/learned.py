@@ -21,7 +21,7 @@ SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}
-"""Chances below which a verdict is no: a try costs only a few dozen steps, a refused call may be the only way."""
+"""Chances below which a verdict is no: a try costs only a few dozen steps, and a refused call may be the only way."""
 _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned of it", 0.5, "learned")
 
 
@@ -110,12 +110,12 @@ class LearnedGuard:
         return load(self._place)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what succeeds too rarely in a state like this. Raises ValueError where it can't tell."""
+        """Refuses a command that succeeds too rarely in such states. Raises ValueError where it can't tell."""
         refusal = f"{command} hardly ever succeeds from a place like this"
         return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Doubts what doesn't look like the command's effect. Raises ValueError where it can't tell."""
+        """Rejects a change that doesn't look like the command's effect. Raises ValueError where it can't tell."""
         return self._verdict(COMPLETENESS, command, (before, after), refusal=f"{command} doesn't look complete")
 
     def least_chance(self, verb: str, command: Command) -> float:

@@ -34,7 +34,7 @@ class PhoneGuard:
     kind = "rules"
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what can't succeed on this screen."""
+        """Refuses a command that can't succeed on this screen."""
         if command.name == "Type":
             fields = [each for each in observation.elements if getattr(each, "kind", "") == "textbox"]
             if fields and not any(getattr(each, "focused", False) for each in fields):
@@ -53,7 +53,7 @@ class PhoneGuard:
         return _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Doubts an action that changed nothing; Wait and finish are always complete."""
+        """Rejects an action that changed nothing; Wait and finish are always complete."""
         if command.name in ("Wait", "finish"):
             return _PASSED
         if command.name == "Type" and before.elements:

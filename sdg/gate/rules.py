@@ -1,7 +1,7 @@
-"""The plain guard: what can be refused for certain, in words that say what is wrong.
+"""The plain guard refuses only what certainly can't work, and says what is wrong.
 
-It knows no kind of world. It is given which commands exist and what each one needs (`Usage`), and what an argument can
-mean (`Resolver`); a skill library learns `Usage` from where its members began and ended.
+It knows no kind of world. It gets the commands that exist, what each one needs (`Usage`), and the meanings of arguments
+(`Resolver`); a skill library learns `Usage` from where its members began and ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PASSED = Verdict(True, "no rule speaks against it")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a command is known to need, and the questions (`asks`) that tell whether its effect was observed.
+    """What a command is known to need, and the questions (`asks`) that decide whether its effect was observed.
 
     `needs_seen_target`: it can't begin before its argument was seen. `grasps`: it begins with an empty hand and ends
     with the argument in it. `releases`: it begins with something in the hand and ends with an empty one.
@@ -43,8 +43,8 @@ class Resolver(Protocol):
 
 
 class RulesGuard:
-    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and what the world's
-    `affordances` speak against; doubts what had no observed effect."""
+    """Refuses unknown commands, wrong arguments, unseen objects, a full or empty hand, and commands that the world's
+    `affordances` rule out; judges a command incomplete if its effect wasn't observed."""
 
     source = "rules"
     kind = "rules"

@@ -44,7 +44,7 @@ JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
 UNCHANGED = "nothing on the screen changed"
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
-"""Chances below which a verdict is no, for commands in words and at coordinates: a bare place may mean anything."""
+"""Chances below which a verdict is no, for commands in words and at coordinates, which name no element."""
 _FINAL = """
 send buy purchase pay order checkout delete remove erase trash discard publish post transfer donate book reserve
 unsubscribe withdraw wipe purge destroy uninstall pledge senden absenden abschicken schicken versenden kaufen
@@ -120,11 +120,11 @@ class ScreenGuard(LearnedGuard):
         self.usages = USAGES
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses what names nothing on the screen. Raises ValueError for an observation without a screenshot."""
+        """Refuses a command that names nothing on the screen. Raises ValueError without a screenshot."""
         return super().feasible(command, _as_screen(observation))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Doubts what left no trace at its target. Raises ValueError for observations without screenshots.
+        """Rejects a command that left no trace at its target. Raises ValueError without screenshots.
 
         A command at coordinates can't reach another element than intended, so on pages unlike those learned from the
         guard only judges what is certain: whether anything changed. For commands in words it judges that first.
@@ -139,7 +139,7 @@ class ScreenGuard(LearnedGuard):
         return verdict if verdict.passed else replace(verdict, reason=f"{verdict.reason}; a guess: look at the screen")
 
     def least_chance(self, verb: str, command: Command) -> float:
-        """Half for commands in words; coordinates are refused only where there is next to no hope."""
+        """0.5 for commands in words; at coordinates 0.1, so that only hopeless ones are refused."""
         return LEAST_CHANCE[command.name in (CLICK, TYPE)]
 
 
@@ -184,8 +184,8 @@ def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without `confirm` the answer is no. `asked` counts the questions. `presses` says what a command presses where more
-    is known than the picture shows: icons without words, Enter in a form.
+    Without `confirm` the answer is no. `asked` counts the questions. `presses` names what a command presses where the
+    picture doesn't show it: icons without words, Enter in a form.
     """
 
     source = CONFIRMATION
@@ -212,7 +212,7 @@ class ConfirmGuard:
 
 
 def final_label(command: Command, observation: Observation) -> str:
-    """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
+    """The final press that a command makes: its element's name, or the command's own words; "" if it makes none."""
     elements = cast(tuple[ScreenElement, ...], observation.elements)
     if command.name in PRESSING:
         pressed = element_of(command, elements)
@@ -235,7 +235,7 @@ def final_press(press: Press) -> str:
     """What a press would do for good, by the words or labels on it, by the dialog that it agrees to, or by its icon; ""
     for nothing.
 
-    A picture without any words at all may be anything, and so may what nobody can see.
+    A picture without any words may be a final button, and so may an element that nobody can see.
     """
     if press.unseen:
         return "what has the focus, which nobody can see"

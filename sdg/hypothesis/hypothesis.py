@@ -21,7 +21,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What verification says of an earlier hypothesis, so that the next one can differ.
+    """The result of verifying an earlier hypothesis, for the prompt that asks for the next one.
 
     `failed_goal` counts from 0; `reason`, the goal's `check` and what the agent had `seen` in the end are shown to the
     model as they stand, "" for nothing.

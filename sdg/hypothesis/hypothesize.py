@@ -1,6 +1,6 @@
 """Stage 1, hypothesis: (I, prompt) -> (G, F). A model splits an instruction into subgoals with checks (SDG, 4.2).
 
-Nothing is run here: checks are compiled behind the guard, so that the model can still mend what is refused.
+Nothing runs here. The guard compiles the checks, so that the model can repair those that are refused.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sdg.skills.subgoal import CheckFunction, Subgoal
 
 MAX_GOALS = 40
 MAX_REFUSALS = 5
-"""Checks whose refusals are reported in one turn."""
+"""The most checks whose refusals one repair turn reports."""
 CHECKED_BY, SEEN = "Its check:", "What the robot knew where a search for it ended:"
-"""What stands before the failed goal's check and before what was seen, where they are reported."""
+"""The lines before the failed goal's check and before what was seen, in the report of a failure."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")
 _MARKS = " \t*_"
@@ -64,7 +64,7 @@ def hypothesize(
     repairs: int = 2,
     horizon: int = 150,
 ) -> Hypothesis:
-    """Ask `model` how `instruction` unfolds; a reply that can't be read gets up to `repairs` turns to be put right.
+    """Ask `model` how `instruction` unfolds; a reply that can't be read gets up to `repairs` repair turns.
 
     `skills` are those that an earlier cycle learned, a line each ("" for none); `horizon` is how many steps a goal may
     take where goals are learned.
@@ -116,10 +116,10 @@ def prompt(
 def parse(reply: str, *, instruction: str) -> Hypothesis:
     """Read goals and check functions out of a reply. Raises HypothesisError with what is missing.
 
-    Prose around them, other fence languages, missing numbers and several code blocks for a goal are put up with: of
-    several blocks the last that defines a function counts. So are goals that are listed first and told again with their
-    checks, checks of several goals in one block, and helpers that stand with another goal. A goal line without a check
-    function is an error.
+    It accepts prose around them, other fence languages, missing numbers and several code blocks for a goal, of which
+    the last that defines a function counts. It also accepts goals that are listed first and repeated with their checks,
+    checks of several goals in one block, and helpers beside another goal. A goal line without a check function is an
+    error.
     """
     clean = _unwrapped(tidy(reply))
     if not clean.strip():
@@ -150,7 +150,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
 
 
 def _unfolding(domain: Domain, horizon: int) -> str:
-    """How tasks unfold; where actions are real numbers, what makes a check learnable as well."""
+    """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
     torques = domain.can.practises and domain.inputs.bounds is not None
     learned = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
     return "\n".join([domain.texts["unfolding"], *learned])

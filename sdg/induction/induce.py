@@ -40,8 +40,8 @@ VALIDATION_TRIES = 1200
 @dataclass(frozen=True, slots=True)
 class InduceSettings:
     """Stage 3: subgoals to clusters, clusters to skills (SDG, section 4.4). Round 1 practises on restored starts, round
-    2 on fresh layouts as well, round 3 where planners asked. A skill leaves the first rounds when `rough_success` of
-    its trials succeed, because skills that mostly succeed are enough to reach the starts of the next round."""
+    2 also on fresh layouts, round 3 also in states in which planners called the skill. A skill leaves the first rounds
+    when `rough_success` of its trials succeed, because that is enough to reach the starts of the next round."""
 
     text: str = "mix"
     """part of a subgoal that is embedded: api (the paper's), check, mix and others"""

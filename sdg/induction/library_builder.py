@@ -33,7 +33,7 @@ def library(
     domain: Domain,
     learner: str,
 ) -> SkillLibrary:
-    """A skill for each cluster that has a policy and a check that can be asked about something else.
+    """A skill for each cluster that has a policy and a check that applies to other arguments.
 
     `measured` has success_rate, low, high, episodes, environment_steps and horizon of each; `reserved` are names that
     programs use for something else.
@@ -103,9 +103,9 @@ LEFT_OUT = "left out"
 
 def without_a_skill(found: Discovery, learned: Collection[int], language: Language) -> dict[str, str]:
     """The kinds of subgoals that became no skill, and why; `learned` are the clusters that have a policy."""
-    unlike = "its subgoals were too few, or their checks ask what those of no other ask"
-    nothing = "wherever it was to be practised it was so already"
-    tied = "each of its checks names other things of its own mission, so none can be asked about another"
+    unlike = "there were too few of its subgoals, or no other subgoals have similar checks"
+    nothing = "its check was already true at every start for practice"
+    tied = "each of its checks names other things of its own mission, so none applies to another thing"
     clustered = {call.api for label in learned for call in found.calls[label]}
     why = dict.fromkeys(sorted(found.rejected - clustered), unlike)
     for label in found.members:
@@ -117,8 +117,8 @@ def without_a_skill(found: Discovery, learned: Collection[int], language: Langua
 def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
     """The members' checks, the most common first, without those that name anything of their mission but the argument.
 
-    Where all of them do ("still carrying A"), "any thing" replaces the other things, so that a kind of subgoal isn't
-    lost because its author was careful.
+    If all of them do ("still carrying A"), "any thing" replaces the other things, so that careful checks don't cost the
+    skill.
     """
     checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
     asked = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
@@ -130,7 +130,7 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
 def _ranked(
     asked: Sequence[CheckTemplate], language: Language, *, beside: frozenset[Any] = frozenset()
 ) -> tuple[CheckTemplate, ...]:
-    """Checks are compared with the language's example as argument; they may also name the things in `beside`."""
+    """The most common checks, compared with the language's example as argument; they may also name `beside`."""
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
     for each in asked:

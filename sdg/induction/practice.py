@@ -31,11 +31,11 @@ from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_
 from sdg.skills.practice.starts import Starts, join, perturb_starts
 
 WANDER = 6
-"""Most random steps from where planners asked for a skill to a start nearby."""
+"""The most random steps from a state in which a planner called the skill to a start nearby."""
 
 
 MOST_TRUSTED = 120
-"""Held-out starts of planners' calls to judge by; others fill up missing ones."""
+"""How many held-out starts of planners' calls judge a skill; other starts fill up missing ones."""
 
 
 FEWEST_JUDGES = 8
@@ -159,7 +159,7 @@ def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) ->
 def _judges(others: Starts | None, job: Practice) -> Starts | None:
     """Held-out starts: where planners asked for the skill, and others where those are too few.
 
-    Few starts are played several times each, because actions are sampled and one lucky evaluation must decide nothing.
+    Few starts are played several times each, because actions are sampled and one lucky evaluation must not decide.
     """
     asked = job.asked_held_out
     missing = MOST_TRUSTED - (0 if asked is None else len(asked))

@@ -1,4 +1,4 @@
-"""What planners ask of skills: the states in which commands begin when programs run, as starts for practice."""
+"""The states in which planners' programs call skills, as starts for practice."""
 
 from __future__ import annotations
 

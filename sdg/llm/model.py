@@ -36,9 +36,9 @@ MAX_COUNT = 10**9
 """Most tokens that one reply can plausibly have taken."""
 
 
-def counted(told: object) -> int:
-    """A number of tokens as somebody told it; 0, which is not told, for what is no plausible count."""
-    return told if type(told) is int and 0 <= told <= MAX_COUNT else 0
+def counted(reported: object) -> int:
+    """The reported number of tokens; 0 if it is missing or implausible."""
+    return reported if type(reported) is int and 0 <= reported <= MAX_COUNT else 0
 
 
 @dataclass(frozen=True, slots=True)

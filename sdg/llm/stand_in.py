@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from sdg.llm.babylang.grammar import true_kind
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.provider import Provider
 
-BABYLANG = Provider(lambda settings: BabyLang(), rule_based=True)
+BABYLANG = Provider(lambda settings: BabyLang(), rule_based=True, kind_of=true_kind)

@@ -6,11 +6,9 @@ more in a cycle, and new ones in the next cycle, which has skills for hypotheses
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 from sdg.envs.world import ActionValue
@@ -39,10 +37,6 @@ class Help:
 
 WORTH_AN_ATTEMPT = 0.2
 """Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
-
-
-_GOAL = re.compile(r"goal (\d+)")
-"""Where a verification's cause names the goal that it is about."""
 
 
 class Attempts:
@@ -105,8 +99,8 @@ class Attempts:
         with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=done) as stage:
             for row in missing:
                 if not row.subgoals:
-                    about = (row.unit, row.level, row.seed, row.instruction)
-                    journal.append(Verification(*about, False, 0, 0, f"no hypothesis: {row.error}", None, ()))
+                    cause = f"no hypothesis: {row.error}"
+                    journal.append(_unsearched(row.unit, row.level, row.seed, row.instruction, cause))
                     stage.advance()
             for _, results in verified:
                 for result in results:
@@ -169,13 +163,11 @@ class Attempts:
         earlier = rows[0] if rows else None
         if self.plan.cycle_of(attempt) > 1:
             earlier = max(rows, key=lambda row: row.reached, default=None)
-        goals = self._hypotheses[earlier.unit].subgoals if earlier else ()
-        named = _GOAL.search(earlier.cause) if earlier else None
-        if earlier is None or named is None or not goals:
-            return None  # a lost worker is no goal's fault
-        failed = int(named[1]) - 1
-        check = goals[failed].check if failed < len(goals) else ""
-        return Feedback(tuple(goal.description for goal in goals), failed, earlier.cause, check, earlier.seen)
+        if earlier is None or earlier.failed_goal is None:
+            return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
+        goals, failed = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
+        descriptions = tuple(goal.description for goal in goals)
+        return Feedback(descriptions, failed, earlier.cause, goals[failed].check, earlier.seen)
 
     def _job(self, row: HypothesisRow) -> _Job:
         """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
@@ -225,9 +217,13 @@ def best_of(
     """
     found = []
     for task in tasks:
-        tries = [latest(row_of, task, before=plan.attempts_of(number).stop) for number in range(1, cycle + 1)]
-        rows = [row for row in tries if row is not None]
-        found += rows[:1] and [reduce(lambda a, b: b if b.verified or b.reached >= a.reached else a, rows)]
+        best: Verification | None = None
+        for number in range(1, cycle + 1):
+            row = latest(row_of, task, before=plan.attempts_of(number).stop)
+            if row is not None and (best is None or row.verified or row.reached >= best.reached):
+                best = row
+        if best is not None:
+            found.append(best)
     return found
 
 
@@ -282,10 +278,23 @@ class _Jobs:
     def on_lost(self, reason: str) -> list[Verification]:
         """What became of the hypotheses when their worker hung or died."""
         cause = f"worker lost: {reason}"
-        return [
-            Verification(job.unit, job.level, job.seed, job.hypothesis.instruction, False, 0, 0, cause, None, ())
-            for job in self.jobs
-        ]
+        return [_unsearched(job.unit, job.level, job.seed, job.hypothesis.instruction, cause) for job in self.jobs]
+
+
+def _unsearched(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
+    """The row of a hypothesis that was not searched, and why."""
+    return Verification(
+        unit,
+        level,
+        seed,
+        instruction,
+        verified=False,
+        searched_steps=0,
+        replayed_steps=0,
+        cause=cause,
+        agreement=None,
+        subgoals=(),
+    )
 
 
 def _verify_in_order(chain: _Jobs) -> list[Verification]:

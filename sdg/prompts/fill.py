@@ -1,7 +1,7 @@
 """Prompts are files: `sdg/prompts/NAME.md` holds the turns of a conversation, with `$placeholders` for what changes.
 
 A line `<!-- user -->`, `<!-- assistant -->` or `<!-- system -->` begins a turn. Text that comes from missions, models
-or screens enters through `fenced` or `one_line`, so that it can't close its own block or pass for a heading.
+or screens enters through `fence` or `one_line`, so that it can't close its own block or pass for a heading.
 """
 
 from __future__ import annotations

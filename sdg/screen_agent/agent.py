@@ -1,7 +1,7 @@
-"""How a model is shown a screen and asked about it: as text, with numbered marks on the picture, or in two steps.
+"""The screen agent: a model's answers are read, and each command passes the gate before the body performs it.
 
-`text` is the paper's own. SoM (set of marks) and SeeAct (first describe, then ground) are AndroidLab's, for models that
-see; private values are painted over in every screenshot that is sent (`ScreenBody.picture`).
+`read_answer` reads a reply, `ScreenBody` is what a screen must offer, and `Work` runs one episode turn by turn. How the
+screen is presented to the model is in `sdg.screen_agent.modes`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class VerifySettings:
     most_per_subgoal: Count = 2000
     """environment steps searched for one subgoal; what is left is for a new hypothesis"""
     health_steps: Count = 6
-    """steps of a short walk that checks are first asked about, which count as searched"""
+    """steps of a short walk on which all checks are tried first; they count as searched"""
     judged_steps: Count = 100
     """steps on which the last check of a verified hypothesis is compared with the world"""
 
@@ -49,7 +49,8 @@ class VerifySettings:
 class SearchedSubgoal(SubgoalRow):
     """How one subgoal was searched: `actions` reach it from where `restore_actions` lead.
 
-    `reached_by` is the source of what of its check held then (`sdg.skills.checks.alternatives`) where that isn't all.
+    `reached_by` is the source of the part of its check that was true when it was reached, "" if the whole check was
+    (`sdg.skills.checks.alternatives`).
     """
 
     reached: bool
@@ -61,19 +62,20 @@ class SearchedSubgoal(SubgoalRow):
 
     @property
     def was_needless(self) -> bool:
-        """Whether a way out of its check held before anything was done."""
+        """Whether only a part of its check was true, and before any action."""
         return bool(self.reached_by) and not self.actions
 
     def grounded(self) -> Subgoal:
-        """The subgoal with what of its check held when it was reached."""
+        """The subgoal with the part of its check that was true when it was reached."""
         return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of one hypothesis, a row of `verifications.jsonl`. `cause` says why it wasn't verified, "" if it was.
+    """The result for one hypothesis, a row of `verifications.jsonl`. `cause` says why it wasn't verified, "" if it was.
 
-    `seen` is what the agent knew where a search that failed ended, in the domain's words, for the next hypothesis.
+    `failed_goal` is the index of the subgoal that `cause` is about, None if it is about none. `seen` describes, in the
+    domain's words, what the agent knew at the end of a failed search; the prompt for the next hypothesis repeats it.
     """
 
     unit: str
@@ -87,6 +89,7 @@ class Verification:
     agreement: Agreement | None
     subgoals: tuple[SearchedSubgoal, ...]
     seen: str = ""
+    failed_goal: int | None = None
 
     @property
     def reached(self) -> int:
@@ -94,10 +97,11 @@ class Verification:
         return sum(goal.reached for goal in self.subgoals)
 
     def experiences(self) -> list[Experience]:
-        """Grounded experience: every reached subgoal by what it was reached by; unconfirmed where it failed later.
+        """Grounded experience: each reached subgoal with the part of its check that was true, confirmed if the
+        hypothesis was verified.
 
-        One that wasn't needed is none: it was reached before anything was done, and not in every way that its check
-        knows. That a thing is known says nothing of "unless it is known, look for it elsewhere".
+        Needless subgoals are left out. Where a thing is known already, "unless it is known, look for it elsewhere" is
+        reached without an action and shows nothing of how to look for it.
         """
         return [
             Experience(
@@ -132,9 +136,9 @@ def verify(
     replayed = 0
     result = partial(Verification, unit, level, seed, hypothesis.instruction)
     before, done = start, False
-    problem, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
+    problem, unhealthy, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
-        return result(False, searched, 0, problem, None, ())
+        return result(False, searched, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
@@ -162,7 +166,7 @@ def verify(
         if not found.reached:
             cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
             known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()
-            return result(False, searched, replayed, cause, None, tuple(results), seen=known)
+            return result(False, searched, replayed, cause, None, tuple(results), seen=known, failed_goal=index)
         restore += found.actions
         before, start, done = before if done else start, found.after, found.done
     judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
@@ -170,7 +174,7 @@ def verify(
 
 
 def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckFunction:
-    """What of a check held when it fired."""
+    """The part of a check that was true when it fired."""
     if (end := found.end) is None:
         return check
 
@@ -183,16 +187,18 @@ def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckF
     return reached_by(check, fires)
 
 
-def _unhealthy(hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int) -> tuple[str, int]:
-    """Why a check of the hypothesis can't be trusted ("" when all can), and the steps that finding out took."""
+def _unhealthy(
+    hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int
+) -> tuple[str, int | None, int]:
+    """Why a check of the hypothesis can't be trusted ("" when all can), its index, and the steps that the test took."""
     checks = [subgoal.check for subgoal in hypothesis.subgoals]
-    for number, check in enumerate(checks, start=1):
+    for index, check in enumerate(checks):
         try:
             compile_check(check, start.domain)
         except Refused as error:
-            return f"the check of goal {number} was refused: {error}", 0
+            return f"the check of goal {index + 1} was refused: {error}", index, 0
     found, steps = faults(start, checks, steps=settings.health_steps, seed=seed)
-    for number, fault in enumerate(found, start=1):
+    for index, fault in enumerate(found):
         if fault:
-            return f"the check of goal {number} can't be trusted: {fault}", steps
-    return "", steps
+            return f"the check of goal {index + 1} can't be trusted: {fault}", index, steps
+    return "", None, steps

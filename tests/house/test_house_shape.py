@@ -23,7 +23,7 @@ MAX_MODULES = 16
 
 Edge = tuple[str, str]
 
-CIRCLES: dict[str, dict[Edge, str]] = {"experiments": {}}
+CIRCLES: dict[str, dict[Edge, str]] = {}
 """Imports from one room of a floor to another, and what for, without which the floor's rooms form no circle."""
 
 

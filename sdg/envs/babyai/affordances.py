@@ -98,10 +98,10 @@ class RoomAffordances:
         near = [thing for thing in loose if place.is_in_reach(thing)]
         if not near:
             return _elsewhere(loose, seen) if argument or place.is_all_seen else ""
-        return _hands(aim_of(asks), near, seen) if argument else ""
+        return _hand_obstacle(aim_of(asks), near, seen) if argument else ""
 
     def shortfall(self, asks: Set[str], argument: str, before: BabyAIPerception, after: BabyAIPerception) -> str | None:
-        """What of the asked had no effect between two snapshots, "" when all did, None when nothing tells."""
+        """The effect that is missing between two snapshots, "" if none is; None if the snapshots can't tell."""
         aim = aim_of(asks)
         if aim == NEW_ROOM:
             entered = after.get_current_room() not in before.get_visited_rooms()
@@ -115,12 +115,12 @@ class RoomAffordances:
             return f"nothing that matches {argument!r:.80} was seen" if argument else "no unexplored door was seen"
         if not aim:
             return None if asks & HANDS_ON else ""
-        return _undone(aim, known, after, began=before.get_steps(), opened="'open'" in asks)
+        return _missing_effect(aim, known, after, began=before.get_steps(), opened="'open'" in asks)
 
     def features(
         self, asks: Set[str], argument: str, before: BabyAIPerception, after: BabyAIPerception | None = None
     ) -> np.ndarray:
-        """The same in numbers: of the moment before a command, or of what is different after it.
+        """The same in numbers: about the state before a command, or about the change after it.
 
         Everything is what the robot has perceived; counts and distances are scaled to about 1, all else is 0 or 1.
         """
@@ -158,7 +158,7 @@ def _elsewhere(things: Sequence[Object], seen: BabyAIPerception) -> str:
     return f"the {thing.name} #{thing.id} is out of reach: {where}"
 
 
-def _hands(aim: str, near: Sequence[Object], seen: BabyAIPerception) -> str:
+def _hand_obstacle(aim: str, near: Sequence[Object], seen: BabyAIPerception) -> str:
     held, doors = seen.get_carried(), [thing for thing in near if thing.type == "door"]
     if aim == DROPPED and not held:
         return "nothing is carried"
@@ -175,7 +175,7 @@ def _hands(aim: str, near: Sequence[Object], seen: BabyAIPerception) -> str:
     return f"the hand is full: the {held.name} is carried" if aim == HELD and held else ""
 
 
-def _undone(aim: str, known: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
+def _missing_effect(aim: str, known: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
     held, faced, front, what = after.get_carried(), after.get_facing(), after.get_front_position(), known[0].name
     put = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
     shut = opened and faced is not None and faced.status != "open"

@@ -37,20 +37,20 @@ class SeenPhone:
 
 
 class PhoneAffordances:
-    """What speaks for an action on a phone, and for its success (`sdg.envs.domain.Affordances`)."""
+    """Features of an action on a phone, for the learned guards (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenPhone) -> str:
-        """What is certain is the plain guard's (`sdg.gate.phones.PhoneGuard`)."""
+        """The empty text: `sdg.gate.phones.PhoneGuard` has the rules that are certain."""
         return ""
 
     def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone) -> str | None:
-        """What is certain is the plain guard's."""
+        """None: `sdg.gate.phones.PhoneGuard` has the rules that are certain."""
         return None
 
     def features(
         self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone | None = None
     ) -> np.ndarray:
-        """f32 (27,) of an action on a screen; with `after` f32 (43,): what is different then."""
+        """f32 (27,) of an action on a screen; with `after` f32 (43,) of what it changed."""
         elements = before.tree.elements
         target = _target(argument, elements)
         label = _words(target.text) if target else _words(argument)

@@ -127,7 +127,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 
         def do_POST(self) -> None:
             answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-                "/about": playground.about, "/look": playground.look, "/instruct": playground.instruct, 
+                "/about": playground.about, "/look": playground.look, "/instruct": playground.instruct,
                 "/train": playground.train, "/curve": playground.curve,
             }  # fmt: skip
             told = str(self.headers.get("Content-Length"))

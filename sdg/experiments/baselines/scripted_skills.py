@@ -30,7 +30,7 @@ from sdg.envs.babyai.perception.snapshot import NAMES, api_text
 from sdg.gate.rules import Usage
 from sdg.llm.babylang.grammar import PHRASES
 from sdg.llm.babylang.hypothesis import check
-from sdg.llm.babylang.reading import PERCEPTION, cast, functions
+from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.subgoal import CheckFunction
 
 FAR = 7
@@ -206,7 +206,7 @@ class RoomSkill:
         return Usage(self.takes_argument, self.kind in NEEDS_TARGET, self.kind == "pick", self.kind == "put")
 
     def check(self, argument: str) -> CheckFunction:
-        names = cast(functions(api_text(NAMES)), PERCEPTION)
+        names = assign_parts(functions(api_text(NAMES)), PERCEPTION)
         return CheckFunction("check_1", check(1, self.kind, names, argument=argument) + "\n")
 
 

@@ -9,10 +9,20 @@ from importlib import resources
 from sdg.console import UserError
 
 
-def used_seeds(status: str) -> Mapping[int, str]:
-    """Seed -> what it was used for, of the sets with a status ("development", "published" or "screens")."""
+def seeds_by_purpose(status: str) -> Mapping[str, list[int]]:
+    """What sets were used for -> their seeds; a status is "development", "published" or "screens"."""
     text = resources.files("sdg.experiments").joinpath("seeds.toml").read_text("utf-8")
-    return {seed: purpose for purpose, seeds in tomllib.loads(text)[status].items() for seed in seeds}
+    purposes: Mapping[str, list[int]] = tomllib.loads(text)[status]
+    return purposes
+
+
+def used_seeds(status: str) -> Mapping[int, str]:
+    """Seed -> what it was used for; a seed that is listed more than once has all its purposes."""
+    purposes: dict[int, list[str]] = {}
+    for purpose, seeds in seeds_by_purpose(status).items():
+        for seed in seeds:
+            purposes.setdefault(seed, []).append(purpose)
+    return {seed: "; ".join(listed) for seed, listed in purposes.items()}
 
 
 def seed_set(seed: int, *, allow_dev_seeds: bool) -> str:
@@ -35,10 +45,7 @@ def markdown() -> Iterator[str]:
     """The ledger as a page of the documentation, line by line."""
     yield from ("# Seeds", "", "| seeds | used for | status |", "|---|---|---|")
     for status in ("development", "published", "screens"):
-        by_purpose: dict[str, list[int]] = {}
-        for seed, purpose in used_seeds(status).items():
-            by_purpose.setdefault(purpose, []).append(seed)
-        for purpose, seeds in by_purpose.items():
+        for purpose, seeds in seeds_by_purpose(status).items():
             yield f"| {', '.join(map(str, sorted(seeds)))} | {purpose} | {status} |"
 
 

@@ -29,8 +29,7 @@ from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
 from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
-from sdg.llm.babylang.grammar import true_kind
-from sdg.llm.registry import is_rule_based
+from sdg.llm.registry import kind_of
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
 from sdg.pipeline.records import verifications
@@ -67,7 +66,7 @@ class _Run:
             progress.note("compiling kernels, once for this version and machine (about half a minute)")
             compiled.ensure()
         self.stages: dict[str, dict[str, Any]] = dict((folder.read_json("results.json") or {}).get("stages", {}))
-        is_known = is_rule_based(config.model.kind)
+        known = kind_of(config.model.kind)
         self.pipeline = Pipeline(
             plan_of(config),
             folder,
@@ -75,7 +74,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=(lambda item: true_kind(item.subgoal.description, item.call.argument)) if is_known else None,
+            kind_of=(lambda item: known(item.subgoal.description, item.call.argument)) if known else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )

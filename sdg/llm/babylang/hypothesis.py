@@ -9,7 +9,7 @@ from random import Random
 from textwrap import indent
 
 from sdg.llm.babylang.grammar import colour_of, meaning, parse, phrase
-from sdg.llm.babylang.reading import PERCEPTION, block, cast, functions, section
+from sdg.llm.babylang.reading import PERCEPTION, assign_parts, block, functions, section
 
 EXPLORE_FIRST = 0.5
 """How often "open X" begins by exploring another room when no earlier attempt is known."""
@@ -27,7 +27,7 @@ class Goal:
 def split_task(text: str, *, seed: int) -> str:
     """The reply to a hypothesis prompt. Raises NotBabyLanguage for instructions outside the grammar."""
     instruction = block(section(text, "Task to split"))
-    names = cast(functions(section(text, "Perception functions")), PERCEPTION)
+    names = assign_parts(functions(section(text, "Perception functions")), PERCEPTION)
     # The goals of the attempt that the prompt describes, up to the one that the robot could not reach.
     feedback = section(text, "What was tried")
     lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]

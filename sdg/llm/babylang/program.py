@@ -13,7 +13,17 @@ from functools import cache
 from importlib.resources import files
 
 from sdg.llm.babylang.grammar import Clause, colour_of, parse, type_of
-from sdg.llm.babylang.reading import ARITY, DOOR, PERCEPTION, block, by_kind, cast, functions, primitives, section
+from sdg.llm.babylang.reading import (
+    ARITY,
+    DOOR,
+    PERCEPTION,
+    assign_parts,
+    block,
+    by_kind,
+    functions,
+    primitives,
+    section,
+)
 
 MAX_BYTES = 7_900
 """Longest program; a longer one is indented by single blanks and, if need be, loses the blanks after commas."""
@@ -54,7 +64,7 @@ def code_program(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool
     offered = functions(section(text, "Skills")) or functions(section(text, "Actions"))
     perception = functions(section(text, "Perception functions"))
     clauses = [clause for group in groups for clause in group]
-    names = cast(perception, PERCEPTION)
+    names = assign_parts(perception, PERCEPTION)
     kinds = by_kind(offered)
     if not kinds and (actions := primitives(offered)):
         _require((NEEDED | {"unseen"}) - set(names), ACTIONS - set(actions))

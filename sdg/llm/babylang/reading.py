@@ -146,7 +146,7 @@ PERCEPTION: Mapping[str, Part] = {
 }
 
 
-def cast(functions: Iterable[Function], parts: Mapping[str, Part]) -> dict[str, str]:
+def assign_parts(functions: Iterable[Function], parts: Mapping[str, Part]) -> dict[str, str]:
     """Part -> function name: best fits first, at most one part for a function. Parts without a function are absent."""
     offers = _referred(list(functions))
     fits = sorted(

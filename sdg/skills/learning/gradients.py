@@ -67,7 +67,6 @@ class Loss:
     clip_range: float
     ent_coef: float
     vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)

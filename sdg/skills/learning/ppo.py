@@ -87,7 +87,7 @@ class PPOLearner:
         return self._draw(logits)
 
     def bias_actions(self, logits: np.ndarray) -> None:
-        """Set the actor's first preferences over actions, to which an untrained network adds next to nothing."""
+        """Set the actor's output biases to these logits, to which an untrained network adds almost nothing."""
         self.network.views(self.network.parameters)[5][:-1] = logits
 
     def policy(self) -> BitsPolicy:

@@ -31,7 +31,7 @@ def write_card(library: SkillLibrary) -> str:
         "",
         f"{len(library.skills)} skills, {steps:,} environment steps of training, {size / 2**20:.2f} MiB of weights, "
         f"schema {SCHEMA}. Success is the share of fresh episodes in which the skill's check fired within its horizon, "
-        "every episode counted; possible %: those that what the robot had perceived didn't rule out.",
+        "every episode counted; possible % counts those that weren't ruled out by what the robot had perceived.",
         "",
         _row(_COLUMNS),
         _row(["---"] * len(_COLUMNS)),

@@ -1,4 +1,4 @@
-"""The default search: actions that change what is perceived are repeated, less often the more they were taken."""
+"""The default search: it samples actions that change something, each the less the more often it was taken."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from sdg.skills.search.trial import Trial, TrialSearch
 
 COUNTED = 2.0
-"""Logit subtracted from an action for each e-fold of one plus its count in a place."""
+"""An action's logit falls by COUNTED * log(1 + how often it was taken in the same state)."""
 RARE = 1.5
-"""Logit added to an action for each e-fold by which it is rarely possible."""
+"""An action's logit rises by RARE * log(1 / the share of states in which it was possible)."""
 MOST_RARE = 5.0
-"""The most that rarity may add."""
+"""The most that a rare action's logit rises."""
 IMPOSSIBLE = -1e8
-"""Logits below this are of masked actions."""
+"""Actions with lower logits are masked."""
 
 
 class RandomSearch(TrialSearch):
-    """Draws every action from the prior, to show what search achieves without learning."""
+    """Samples every action from the prior, to show what search achieves without learning."""
 
     def explore(self, trial: Trial, *, seed: int) -> None:
-        """Step by step."""
+        """Step until the trial is over."""
         rng, weights = np.random.default_rng(seed), np.exp(trial.prior)
         trial.begin()
         while not trial.over:
@@ -30,7 +30,7 @@ class RandomSearch(TrialSearch):
 
 
 class Explorer:
-    """Draws actions for a trial's rows by preferences, lower for actions tried there and higher for rare ones."""
+    """Samples actions for a trial's rows from logits, lowered for actions tried there and raised for rare ones."""
 
     def __init__(self, trial: Trial, *, seed: int) -> None:
         self.trial, self.rng = trial, np.random.default_rng(seed)
@@ -39,7 +39,7 @@ class Explorer:
         self.hands = list(trial.env.starts.domain.hints.hands)
 
     def draw(self, logits: np.ndarray) -> np.ndarray:
-        """Actions i64 (n,) for preferences f32 (n, actions), which are changed in place, and counted as taken."""
+        """Actions i64 (n,) sampled from logits f32 (n, actions), which are changed in place; counts the actions."""
         env = self.trial.env
         env.inputs.mask_noops(env.memory, logits)
         logits += self._rarity(logits > IMPOSSIBLE)
@@ -51,7 +51,7 @@ class Explorer:
         return actions
 
     def _rarity(self, possible: np.ndarray) -> np.ndarray:
-        """Logits to add to each row's actions; 0 for actions that take or drop, or would break something."""
+        """What rarity adds to each row's logits; 0 for actions that take or drop, or would break something."""
         self.moments += len(possible)
         self.possible += possible.sum(axis=0)
         bonus = np.minimum(RARE * np.log(self.moments / self.possible), MOST_RARE)
@@ -66,7 +66,7 @@ class CountSearch(TrialSearch):
     """Searches by counts, from the prior: the default."""
 
     def explore(self, trial: Trial, *, seed: int) -> None:
-        """Step by step."""
+        """Step until the trial is over."""
         explorer, prior = Explorer(trial, seed=seed), np.array(trial.prior, np.float32)
         trial.begin()
         while not trial.over:

@@ -29,9 +29,9 @@ Task = tuple[CheckFunction, tuple[int, ...]]
 """A check and its target."""
 
 ENOUGH, JUDGED = 0.8, 20
-"""A subgoal counts as reached when that share of the latest JUDGED attempts from its start reached it."""
+"""A subgoal counts as reached if the share ENOUGH of the latest JUDGED attempts from its start reached it."""
 MET = 40
-"""Earlier subgoals that are practised beside a new one: the latest."""
+"""How many of the latest subgoals are practised beside a new one."""
 PATIENT, LONGEST = 100, 4
 """Failed attempts after which the next may take twice as long, up to LONGEST times the horizon."""
 ANOTHER = 0.5
@@ -39,8 +39,8 @@ ANOTHER = 0.5
 
 
 class SearchedRows(ChainedVecEnv):
-    """Chained practice of one subgoal from one start; it keeps the latest way that reached it, preferring ways that
-    don't do the whole task. An attempt that the task's end cut short says nothing about the subgoal."""
+    """Chained practice of one subgoal from one start. It keeps the latest actions that reached the subgoal, preferably
+    without doing the whole task. An attempt that the task's end cut short isn't counted."""
 
     def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool, lost_cost: float = 0.0) -> None:
         super().__init__(env, most=most, lost_cost=lost_cost)
@@ -51,7 +51,7 @@ class SearchedRows(ChainedVecEnv):
         self.ways: list[list[Any]] = [[] for _ in range(self.num_envs)]
         self.found: tuple[tuple[Any, ...], Any] | None = None
         self.done = False
-        """Whether the way that was found does the task before its last subgoal."""
+        """Whether the actions that were found do the task before its last subgoal."""
         self.tried = self.reached = self.lost = self.inconsistent = self.cut_short = 0
         self.longest, self.grown = LONGEST * env.horizon, 0
 

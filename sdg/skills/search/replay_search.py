@@ -1,4 +1,4 @@
-"""A search that first plays what was found before, then searches."""
+"""A search that first replays actions of earlier attempts, then searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Known = Mapping[CheckFunction, Sequence[tuple[ActionValue, ...]]]
 
 
 class ReplaySearch:
-    """Plays actions that reached an equal check before, and searches where they fail. All steps count as usual.
+    """Replays actions that reached an equal check before, and searches if they fail. All steps count as usual.
 
     Actions that take or drop something although the check doesn't ask about that aren't reused, because they may be why
     the earlier attempt failed later.
@@ -45,7 +45,7 @@ def _play_actions(
 ) -> Searched:
     alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)
     trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=alone, seed=0)
-    if trial.already() and not must_succeed:
+    if trial.holds_at_start() and not must_succeed:
         return nothing_to_do(start)
     trial.begin()
     for action in actions:

@@ -37,10 +37,10 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What a search found: the actions, the state they lead to, and the single environment steps that it took.
+    """The result of a search: the actions, the state they lead to, and the environment steps that the search took.
 
-    Where nothing was found, `after` is the state of the walk that knows most. `end` is what the agent knew when the
-    check fired. `done`: these actions did the task, before its last subgoal was searched.
+    If nothing was found, `after` is the end state of the walk that has seen most of the world. `end` is what the agent
+    knew when the check fired. `done`: the actions did the whole task, although more subgoals follow.
     """
 
     reached: bool
@@ -64,6 +64,6 @@ class Search(Protocol):
 
 @runtime_checkable
 class LearningSearch(Search, Protocol):
-    """A search that learns. What it `learned` is plain data, first weights by name, and serves the next search."""
+    """A search that learns. `learned` is plain data (weights by name first), with which the next search starts."""
 
     learned: tuple[dict[str, np.ndarray], Any]

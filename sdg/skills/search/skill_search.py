@@ -1,4 +1,4 @@
-"""Searching with skills: what an earlier cycle learned is tried as macro actions, beside single actions.
+"""Searching with skills: an earlier cycle's skills are tried as macro actions, beside single actions.
 
 An episode is a chain of skill calls and single actions. The next skill is drawn by how often skills followed one
 another in what was grounded before; arguments are what the check is about and what was seen so far. All steps count as
@@ -173,7 +173,7 @@ class SkillSearch:
         """See `sdg.skills.search.search.Search`. Raises LibraryError for a library that can't be used."""
         chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
         trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
-        if trial.already() and not must_succeed:
+        if trial.holds_at_start() and not must_succeed:
             return nothing_to_do(start)
         trial.try_each_action()
         if not trial.over:

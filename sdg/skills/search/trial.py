@@ -16,11 +16,11 @@ from sdg.skills.search.search import Searched, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 
 CODES = 64
-"""Number of actions that a search without learning chooses from where actions are real numbers."""
+"""How many random actions a search without learning chooses from where actions are real numbers."""
 
 
 class Trial:
-    """Steps an environment row by row on behalf of a search and notices the first success."""
+    """Steps the rows of an environment for a search and keeps the first success."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Trial:
         self.actions: list[list[ActionValue]] = [[] for _ in range(settings.n_envs)]
         bounds = start.domain.inputs.bounds
         self.codes = None if bounds is None else _codes(*bounds, seed=seed)
-        """The actions that a search's numbers mean where the world's own aren't numbered, (CODES, actions)."""
+        """The real-valued actions that a search numbers, (CODES, actions); None where the world's own are numbered."""
         self.visits: dict[Hashable, int] = {}
         self.episodes = settings.n_envs
         self.inconsistent = self.lost = 0
@@ -47,12 +47,12 @@ class Trial:
 
     @property
     def prior(self) -> tuple[float, ...]:
-        """First preferences (logits) over the world's actions, or over the codes of some of them."""
+        """First preferences (logits) over the world's actions, or over the codes."""
         return self.env.starts.domain.hints.prior if self.codes is None else (0.0,) * CODES
 
     @property
     def over(self) -> bool:
-        """Found, or no budget left for another step of every row."""
+        """Whether a success was found or the budget is too small for another step of every row."""
         return self.found is not None or self.env.steps + len(self.actions) > self.budget
 
     def begin(self) -> None:
@@ -60,13 +60,13 @@ class Trial:
         self.actions = [[] for _ in self.actions]
         self.env.restore_random(np.arange(len(self.actions)))
 
-    def already(self) -> bool:
-        """Whether the check is true already: then the subgoal needs no actions."""
+    def holds_at_start(self) -> bool:
+        """Whether the check is true at the start, so that the subgoal needs no actions."""
         memory = self.env.starts.memory
         return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(paid bool (n,), ended bool (n,)); rows that end begin again."""
+        """Step every row; gives (paid bool (n,), ended bool (n,)). Rows that ended are put at the start again."""
         if self.codes is not None:
             actions = self.codes[actions]
         for row, action in enumerate(actions.tolist()):
@@ -87,14 +87,14 @@ class Trial:
         return good, ended
 
     def try_each_action(self) -> None:
-        """One step of every row, each action once: many subgoals are one action away, and a walk begins by leaving."""
+        """Take each action once from the start, because many subgoals are one action away."""
         n = len(self.actions)
         if n <= self.budget:
             self.begin()
             self.step(np.arange(n) % len(self.prior))
 
     def novelty(self) -> np.ndarray:
-        """Bonus f32 (n,): one over the root of the visits to a row's place, as the domain distinguishes places."""
+        """Bonus f32 (n,): `bonus` over the root of the visits to a row's state, as the domain distinguishes states."""
         out = np.zeros(len(self.actions), np.float32)
         for row in range(len(self.actions)):
             key = self.env.rows.novelty(row)
@@ -110,7 +110,7 @@ class Trial:
         return Searched(True, actions, after, self.env.steps, self.episodes, self.inconsistent, end=end)
 
     def result(self) -> Searched:
-        """What was found, or why nothing was."""
+        """The success that was found, or why none was."""
         if self.found is not None:
             return self.found
         cause = f"was not reached in {self.env.steps} searched steps"
@@ -134,7 +134,7 @@ def nothing_to_do(start: Starts) -> Searched:
 
 
 def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
-    """The result where the task is done already: zero actions if the check holds there, a failure otherwise."""
+    """The result if the task is already done: zero actions if the check is true there, a failure otherwise."""
     if BatchReward((check,), start.domain)(start.memory, np.zeros(1, np.int64))[0]:
         return replace(nothing_to_do(start), done=True)
     cause = "was not so when the environment called the task done, which the goals before it led to: it asks too much"
@@ -146,7 +146,7 @@ def _codes(low: np.ndarray, high: np.ndarray, *, seed: int) -> np.ndarray:
 
 
 class TrialSearch:
-    """A search in one trial: each action is tried once, then `explore` goes on."""
+    """A search in one trial: it takes each action once, then calls `explore`."""
 
     def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
         self.settings = settings
@@ -154,7 +154,7 @@ class TrialSearch:
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `Search`."""
         trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
-        if trial.already() and not must_succeed:
+        if trial.holds_at_start() and not must_succeed:
             return nothing_to_do(start)
         trial.try_each_action()
         self.explore(trial, seed=seed)

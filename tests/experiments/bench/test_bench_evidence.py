@@ -70,6 +70,13 @@ def test_the_ledger_is_one_page_with_every_seed() -> None:
     assert "| 101, 102 | runs from nothing of a real model, given up | development |" in page
 
 
+def test_a_seed_listed_twice_is_in_both_rows_of_the_ledger() -> None:
+    rows = {row.split(" | ")[1]: row.strip("| ").split(" | ")[0] for row in markdown() if row.startswith("| ")}
+    assert rows["`webrules` with two detectors (published)"].split(", ") == [str(seed) for seed in range(30, 40)]
+    assert rows["the parser: 31 and 32 in development, 33 published"] == "31, 32, 33"
+    assert all(word in used_seeds("screens")[31] for word in ("webrules", "the parser"))
+
+
 def test_missions_of_bosslevel_alone_are_those_that_synthseq_has_not(tmp_path: Path) -> None:
     drawn = unlocking_layouts(3, 12)
     boss, synth = (LevelBank.build(level, drawn) for level in ("BossLevel", "SynthSeq"))

@@ -102,6 +102,12 @@ def test_what_is_wrong_is_said_in_one_line(ask: Callable[[sdg.World], object], m
     assert not world.over
 
 
+def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(sdg)["_HOMES"], "World", "no_such_package")
+    with pytest.raises(ModuleNotFoundError, match=r"sdg.World needs the package 'no_such_package', .* pip install --c"):
+        _ = sdg.World
+
+
 def test_the_names_are_few_and_their_import_is_lazy() -> None:
     assert set(sdg.__all__) <= set(dir(sdg))
     for name in sdg.__all__:

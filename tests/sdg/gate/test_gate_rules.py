@@ -1,4 +1,4 @@
-"""The plain guard refuses what can't work, lets through what might, and says what to do instead."""
+"""The plain guard refuses what can't work, lets through what might, and says what is wrong."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_may_work_passes(name: str, argument: str, elements: tuple[Object, 
         ("place_by", "the red ball", (BALL,), "nothing is carried"),
     ],
 )
-def test_what_cannot_work_is_refused_with_advice(
+def test_what_cannot_work_is_refused_with_the_reason(
     name: str, argument: str, elements: tuple[Object, ...], says: str
 ) -> None:
     verdict = verdict_on(name, argument, *elements)

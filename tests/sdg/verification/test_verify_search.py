@@ -77,6 +77,7 @@ def test_a_budget_is_never_overdrawn() -> None:
     assert not result.verified
     assert 300 < result.searched_steps <= 333
     assert "was not reached" in result.cause
+    assert result.failed_goal == len(result.subgoals) - 1
     assert "Step " in result.seen, "what the walk knew that went furthest"
 
 
@@ -109,6 +110,7 @@ def test_what_can_t_be_trusted_is_refused_before_anything_is_trained(source: str
     assert not result.verified
     assert cause in result.cause
     assert "goal 1" in result.cause
+    assert result.failed_goal == 0
     assert result.subgoals == ()
 
 

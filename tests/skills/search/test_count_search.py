@@ -32,7 +32,7 @@ def reached(search: Search) -> int:
     return sum(each.reached for each in found)
 
 
-def test_rooms_are_left_that_chance_stays_in() -> None:
+def test_count_search_leaves_rooms_more_often_than_random_search() -> None:
     assert reached(CountSearch()) >= 7
     assert reached(RandomSearch()) <= 5
 

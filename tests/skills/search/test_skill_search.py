@@ -14,7 +14,7 @@ from sdg.experiments.results.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan
-from sdg.llm.babylang.reading import PERCEPTION, cast, functions
+from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
@@ -25,7 +25,7 @@ from sdg.skills.search.skill_search import SkillSearch
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
 
-NAMES = cast(functions(api_text()), PERCEPTION)
+NAMES = assign_parts(functions(api_text()), PERCEPTION)
 PLAIN = RandomSearch(SearchSettings(horizon=30))
 SKILLED = SkillSearch(SHIPPED, PLAIN)
 

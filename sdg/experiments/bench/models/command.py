@@ -119,7 +119,7 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
     mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]
-    ratios = [_count_calls(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
+    ratios = [_counted_steps(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
     ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
     return Row(
         model=draw.about.model,
@@ -145,7 +145,8 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
     )
 
 
-def _count_calls(episode: DrawnEpisode) -> int:
+def _counted_steps(episode: DrawnEpisode) -> int:
+    """The steps that are compared with the bot's: a failed episode counts as one that used all its steps."""
     return max(1, episode.steps if episode.success else episode.max_steps)
 
 

@@ -18,7 +18,7 @@ from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.induction.translate import translate
 from sdg.llm.babylang.grammar import PHRASES, NotBabyLanguage, meaning, parse, phrase
 from sdg.llm.babylang.model import BabyLang
-from sdg.llm.babylang.reading import PERCEPTION, cast, functions
+from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.llm.model import Sampling
 
 MODEL = BabyLang()
@@ -132,7 +132,7 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
 
 
 def test_every_function_plays_its_own_part() -> None:
-    parts = cast(functions(api_text()), PERCEPTION)
+    parts = assign_parts(functions(api_text()), PERCEPTION)
     assert sorted(parts.values()) == sorted(NAMES)
     ends = {"observed": "_objects", "find": "find_objects", "room": "_current_room", "visited": "_visited_rooms",
             "unseen": "_unseen_cells", "steps": "get_steps"}  # fmt: skip
