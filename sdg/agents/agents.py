@@ -1,7 +1,5 @@
 """Agents under one harness: each has the same world, the same limit and the same judge."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ That is the setting of BALROG (Paglieri et al. 2024, arXiv 2411.13543): no progr
 the same as for planners: things with names.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence

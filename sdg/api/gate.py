@@ -1,7 +1,5 @@
 """The gate in front of any executor, from Python: `sdg.Gate`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

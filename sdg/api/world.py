@@ -1,7 +1,5 @@
 """A world to try skills, programs and models in, from Python: `sdg.World`."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ A reply holds functions: for each skill NAME one with typed parameters and a doc
 `Needs:`, `After:`), `check_NAME` with the same parameters over perception alone, and helpers.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What doesn't change from prompt to prompt comes first and is the same byte for b
 instruction, its limits and what went wrong come last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -5,8 +5,6 @@ ends the run from outside (the episode is over, a budget is spent, a fault of ou
 `except Exception` in generated code can stop it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

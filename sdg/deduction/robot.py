@@ -3,8 +3,6 @@
 A robot is never handed to generated code; programs reach it only through `sdg.gate.executor`.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Worlds, and what can be perceived in them. Imports nothing else of this project."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec

@@ -6,8 +6,6 @@ perceived in it and how that is described to a language model, what its policies
 `sdg.envs.contract` has the tests that hold a domain to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib.resources import files

@@ -4,8 +4,6 @@ An instruction is what a world makes of a level under a seed: layout and mission
 of seeds, so "unseen" means an unseen seed, hence an unseen layout; texts may repeat.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from zlib import crc32
 

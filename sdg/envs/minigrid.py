@@ -3,8 +3,6 @@
 Nothing here knows a family of environments: a thing is a colour and a type, seen in the 7 x 7 cells in front.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The docstrings of a world's perception functions are, word for word, the API tex
 "the description of the perception API"), so they are written for a language model to read.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

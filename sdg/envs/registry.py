@@ -7,8 +7,6 @@
 A name is text, so it stands in a config file and travels to worker processes, which import the object themselves.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A world: one environment to act in, one step at a time, and what its agent has perceived of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol
 

@@ -3,8 +3,6 @@
 Cheap and certain guards speak first: a model is asked only about what they let through (ResponsibleTA, section 3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from sdg.envs.perception import Observation

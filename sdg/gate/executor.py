@@ -4,8 +4,6 @@ All agents act through the same executor. An expected failure is a value (`Outco
 programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -4,8 +4,6 @@ ResponsibleTA's prompts in substance. The answer is read strictly: anything but 
 error, and an error keeps the gate shut (`sdg.gate.chain.FailClosed`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Learned and model guards come after it in a chain; `ConfirmGuard` handles presses that can't be undone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Guards by name: a new one is one file, and one line here to ship it; a user's own is named `module:attribute`."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast

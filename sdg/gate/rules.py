@@ -4,8 +4,6 @@ It knows no kind of world. It is given which commands exist and what each one ne
 mean (`Resolver`); a skill library learns `Usage` from where its members began and ended.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ can't be undone. Commands are in words (`click`, `type`) or at coordinates; the 
 Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feasibility>` (section 4.1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A gate's judgement, and the two methods that give it (ResponsibleTA, section 3)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -3,8 +3,6 @@
 Nothing is run here: checks are compiled behind the guard, so that the model can still mend what is refused.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each cycle clusters everything grounded so far from the beginning, so a cluster'
 cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from sdg.induction.induce import Discovery, InduceSettings

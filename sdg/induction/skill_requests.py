@@ -1,7 +1,5 @@
 """What planners ask of skills: the states in which commands begin when programs run, as starts for practice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Induction's first step: a model translates subgoal texts into API names and arguments (SDG, section 4.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from sdg.envs.domain import Domain, Language

@@ -1,7 +1,5 @@
 """One protocol for every language model; caches, retries, budgets and transcripts are wrappers around it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol

@@ -1,7 +1,5 @@
 """Keys are kept out of everything that is written, even if a server repeats one in disguise."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

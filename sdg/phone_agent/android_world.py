@@ -6,8 +6,6 @@
 Optional: it is imported where AndroidWorld is installed, in an environment of its own (it pins numpy 1.26).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A phone as the screen agent's body (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

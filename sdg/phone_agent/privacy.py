@@ -4,8 +4,6 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 (ResponsibleTA's security protector, `sdg.privacy`).
 """
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 from sdg.envs.phone.actions import ActionError, Point

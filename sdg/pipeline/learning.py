@@ -4,8 +4,6 @@ A cycle after the first begins with the skills of the one before: a cluster that
 (`sdg/induction/inheritance.py`) takes over its policy, is judged first, and learns on only if it falls short.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace

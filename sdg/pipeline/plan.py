@@ -1,7 +1,5 @@
 """What a run does and what it works with: the plan with its seeds, layouts, progress callbacks, parallel jobs."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """Rows of a run folder's journals, and the values that they stand for."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

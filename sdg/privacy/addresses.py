@@ -1,7 +1,5 @@
 """Addresses in a text: runs of capitalised words and numbers in which a street stands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

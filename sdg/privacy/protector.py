@@ -6,8 +6,6 @@ in on the way to the body that acts.
     Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
 """
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Words: lists of them, how common they are, names from a census, runs of words that belong together."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """What is read out of a model's reply line by line. Replies are hostile data; nothing is run here."""
 
-from __future__ import annotations
-
 from sdg.llm.model import Completion
 from sdg.sandbox.guard.extract import MAX_REPLY_CHARS, CodeBlock, code_blocks, fence_of, functions_in, tidy
 

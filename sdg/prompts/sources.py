@@ -1,7 +1,5 @@
 """Generated source with the functions that its entry needs and no others: models write helpers once, or too many."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass

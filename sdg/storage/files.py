@@ -1,7 +1,5 @@
 """Files of a run folder: values as JSON, and disk errors in plain words."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno

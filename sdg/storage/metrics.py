@@ -1,7 +1,5 @@
 """Learning curves while they are learned: `metrics.jsonl` for the report, event files for TensorBoard."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

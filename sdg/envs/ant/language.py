@@ -1,7 +1,5 @@
 """What a command of the ant may be about: a spot, a cell of the maze, or a direction."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """What the ant perceives: its own place and pose, the maze's free cells, and spots. The map and the place are given by
 the simulator, which is a privilege that a robot with cameras alone would not have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

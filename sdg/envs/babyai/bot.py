@@ -1,7 +1,5 @@
 """minigrid's BabyAIBot, which sees the hidden state: an oracle for tests and the redundancy figure, nothing else."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

@@ -4,8 +4,6 @@ A code is `kind | colour << 4`. Door states are kinds of their own, so that a co
 cell. `TRIPLES` decodes a code to minigrid's (type, colour, state) and `CODES` encodes the other way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
 

@@ -6,8 +6,6 @@
 with D a description as BabyAI writes it (BabyAI, section 3). Locations are those of BabyAI; ids are not part of it.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import random

@@ -1,7 +1,5 @@
 """BabyAI's levels by name, and their instructions by seed."""
 
-from __future__ import annotations
-
 import difflib
 from functools import cache
 

@@ -1,7 +1,5 @@
 """One BabyAI environment (minigrid) with a memory of what the robot saw in it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 Actions come from a model: whatever isn't one of these, in these forms, is refused with the form that is right.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@
 Letters beyond ASCII need ADBKeyboard on the phone: Android's own `input text` can't type them.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import struct

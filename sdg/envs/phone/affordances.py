@@ -1,7 +1,5 @@
 """What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,5 @@
 """The one protocol for phones, and how an action is carried out on any of them."""
 
-from __future__ import annotations
-
 from typing import Literal, Protocol
 
 from sdg.envs.phone.actions import Action, ActionError, Point, swipe_ends

@@ -9,8 +9,6 @@ Reversed Redundancy Ratio    mean over complete tasks of reference length / step
 Reasonable Operation Ratio   1 - (screens equal to the one before) / (steps - 1), the last screen left out
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

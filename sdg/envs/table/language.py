@@ -1,7 +1,5 @@
 """What a command of the arm may be about: a thing, or a pair of things: which block goes where."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The table: Pusher's arm with blocks and spots in place of its one object and goal, and what was asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

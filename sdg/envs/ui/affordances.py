@@ -4,8 +4,6 @@ Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' in
 at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace

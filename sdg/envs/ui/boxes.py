@@ -3,8 +3,6 @@
 Nothing that acts may import this (a house test bars it): an agent sees screenshots alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

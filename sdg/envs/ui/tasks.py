@@ -4,8 +4,6 @@
 `miniwob` 1.1, which has 73 of them; the page that the paper calls drag-item is there no more.
 """
 
-from __future__ import annotations
-
 import difflib
 import random
 

@@ -1,7 +1,5 @@
 """One task of MiniWoB++ as a world: an instruction, a screenshot, nine commands, a reward. No HTML is given out."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

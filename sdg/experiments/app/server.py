@@ -4,8 +4,6 @@ The server is the standard library's and listens on loopback by default. It answ
 that no other site in the same browser can use it. One robot works at a time.
 """
 
-from __future__ import annotations
-
 import base64
 import inspect
 import json

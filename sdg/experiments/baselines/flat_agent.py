@@ -1,7 +1,5 @@
 """The baseline without grounding: one policy acts on the mission's words until the episode is over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

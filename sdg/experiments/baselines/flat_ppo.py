@@ -4,8 +4,6 @@ The baseline without grounding, skills or programs. A step pays what the level p
 the mission is done, else 0), an episode lasts as long as the level lets it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

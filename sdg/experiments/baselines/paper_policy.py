@@ -4,8 +4,6 @@ Source: Chevalier-Boisvert et al. (2019), "BabyAI: a platform to study the sampl
 learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. `paper_model.py` learns it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ An observation is the robot's remembered map, in which the first thing that the 
 as word numbers. A skill's mission is built from its argument: MISSION holds the words, and SLOT for the argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any

@@ -3,8 +3,6 @@
 They see what learned skills see (things within seven cells, unexplored doors, unseen cells) and have the same checks.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

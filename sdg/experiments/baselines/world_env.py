@@ -4,8 +4,6 @@ The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv`
 observes where the body and the thing are, so that hindsight (HER) can relabel goals.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from functools import partial

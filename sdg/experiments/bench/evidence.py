@@ -20,8 +20,6 @@ that SynthSeq doesn't have under the same seed. Seeds used in development (`sdg/
 without `--allow-dev-seeds`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Flat PPO policies in a folder: trained level by level, and loaded again."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 import time

@@ -9,8 +9,6 @@ has `expected`, and `differs` says whether the outcome differs. The exit status 
 crashed, or if a side effect was seen.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

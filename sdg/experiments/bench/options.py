@@ -1,7 +1,5 @@
 """The options that benchmarks share, each with its sentence of help: `levels: Levels = PAPER_LEVELS` is `--levels`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

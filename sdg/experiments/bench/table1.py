@@ -8,8 +8,6 @@ a turn; that is a question per step, which is expensive with a real model. The f
 (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `sdg compose` does: read programs, distil, verify, keep."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The programs that skills are composed from: those of a recorded run that solved practice instructions at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Composed skills verified in practice: on layouts that they weren't written on, by their checks and by their effect on
 whole instructions. Programs rewritten over them are played beside the original programs, on the same layouts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256

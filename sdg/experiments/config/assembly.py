@@ -1,7 +1,5 @@
 """Builds what a config names: models, searches, plans and agents."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ A section has the settings of the layer below, and the few that only a run decid
 config`) is generated from here.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace

@@ -4,8 +4,6 @@ PyYAML follows YAML 1.1, which reads `1e-4` as text, `no` as false and 1:30 as n
 keys. Here PyYAML finds the nodes and makes the values; YAML 1.2's core schema decides what a plain scalar means.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

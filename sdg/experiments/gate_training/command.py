@@ -17,8 +17,6 @@ World `text`: how well private values are masked (`privacy.py`) in sets from whi
 for the set "development".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any

@@ -8,8 +8,6 @@ false ones in which the screen after belongs to another action (ResponsibleTA, s
 part in the labels; the judge's verdicts are compared with it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from pathlib import Path

@@ -7,8 +7,6 @@ number alone, so that all arms meet the same mistakes as long as they take the s
 The last rows are differences, task by task, with intervals over tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

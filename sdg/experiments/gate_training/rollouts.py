@@ -5,8 +5,6 @@ seen, another skill, the wrong order, full hands. A command's outcome is what th
 check fired within its attempts. Nothing here reads the hidden state.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ python -m tests.shipping.screens     learns again: gathers pages in a browser, p
 sdg bench gate --world ui                 figures of the shipped guards
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

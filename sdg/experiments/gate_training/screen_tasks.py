@@ -8,8 +8,6 @@ one; with completeness it also plans a command again that left no trace of the i
 judges. In tasks 7 and 10 planner and guards see placeholders for values; two more rows have these with and without.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

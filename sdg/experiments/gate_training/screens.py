@@ -6,8 +6,6 @@ came from this command, and incomplete if it came from the same action on anothe
 is on a page and where; guards see the parsed screenshots.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -8,8 +8,6 @@ plans a refused one again and gives the intended one; if that is refused too, it
 also plans a command again that didn't succeed. A task ends after `REPLANS` such plans, or at the level's limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

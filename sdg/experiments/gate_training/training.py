@@ -1,7 +1,5 @@
 """Rollouts that guards are learned from (`python -m tests.shipping.skills`) and measured on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast

@@ -7,8 +7,6 @@ The gate asks before anything that can't be undone, the task ends as infeasible 
 nothing is pressed where the screen changed since the agent saw it. A folder gets the film and the trace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -3,8 +3,6 @@
 So only a process that runs no generated code has network, key, transcript and cache.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence

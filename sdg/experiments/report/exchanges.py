@@ -1,7 +1,5 @@
 """What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ No script, nothing loaded from anywhere (a content security policy in the page s
 model, a mission or a file is escaped.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

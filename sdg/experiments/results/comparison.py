@@ -1,7 +1,5 @@
 """A comparison of agents in its own folder: its settings, its episodes, and its table in every format."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

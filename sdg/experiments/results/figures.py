@@ -1,7 +1,5 @@
 """The folder of a figure: its settings, its journals and its rows as Markdown, CSV and JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

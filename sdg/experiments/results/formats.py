@@ -1,7 +1,5 @@
 """The same rows as Markdown, LaTeX or CSV. Cells are data: nothing in them can break the table."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

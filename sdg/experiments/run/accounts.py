@@ -1,7 +1,5 @@
 """What a library cost: environment steps by purpose, questions to the model, tokens, processor time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

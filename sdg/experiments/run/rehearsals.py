@@ -1,7 +1,5 @@
 """Rehearsals of a run: the planner plays on layouts of its own with the skills so far, an episode a journal row."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path

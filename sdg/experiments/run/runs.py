@@ -1,7 +1,5 @@
 """A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs over settings and training seeds, each in a folder of its own, and a table with intervals across the seeds."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Trajectories of a run as a Minari dataset: the gymnasium environment's observations of the journal's actions."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

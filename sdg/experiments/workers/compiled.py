@@ -4,8 +4,6 @@ A process without walls plays the smallest run, which compiles the kernels of ru
 change of our source, numba or the machine. Each worker compiles for itself what that run missed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -4,8 +4,6 @@ A job is pickled with digests in their place. A node that lacks a content asks f
 its cache folder, where all its workers find it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import io

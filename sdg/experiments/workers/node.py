@@ -4,8 +4,6 @@ The process that Dask starts on a node holds the line and runs no generated code
 environment, limits and walls (`sdg.sandbox.process`), whose answers are data.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import pickle

@@ -3,8 +3,6 @@
 A lost job is banned and reported, and the run goes on.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import hashlib

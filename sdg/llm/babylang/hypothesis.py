@@ -1,7 +1,5 @@
 """The hypothesis job: an instruction becomes goals with check functions, phrased in seeded paraphrases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

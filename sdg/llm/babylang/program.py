@@ -4,8 +4,6 @@ How to search, clear the way and fetch is written in Python in `sdg.llm.babylang
 instruction, and by the descriptions of its functions which one plays which part.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

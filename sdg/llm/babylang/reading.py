@@ -3,8 +3,6 @@
 Sections are Markdown headings, data are fenced blocks, functions are signatures followed by their descriptions.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

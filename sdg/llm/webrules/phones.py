@@ -4,8 +4,6 @@ It knows no task and no app by name: it reads the prompt `phone`, presses what t
 labels, saves, and answers questions with the text beside the words asked about.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """What a prompt says of a screen: task, past, elements. Read from its text alone; all of it is data."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import re

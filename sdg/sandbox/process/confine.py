@@ -4,8 +4,6 @@ Linux only, through plain system calls. Every layer reports whether it is active
 some, and none is assumed to be there.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

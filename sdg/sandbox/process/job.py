@@ -4,8 +4,6 @@ Started by `sdg.sandbox.process.pool` in a fresh interpreter, with the limits an
 `sdg.sandbox.process.confine`. The parent trusts nothing that it says.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -13,8 +13,6 @@ A skill practised and called with the left check would be done before it began w
 has shown how the subgoal was reached, so alternatives that didn't hold then are left out.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence

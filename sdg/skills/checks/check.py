@@ -4,8 +4,6 @@ The paper tests only whether a generated check fires. Here a check that raises, 
 differently, is found before anything is trained on it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass

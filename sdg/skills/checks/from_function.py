@@ -7,8 +7,6 @@ It may use a domain's perception functions. It isn't called: its source is read,
 becomes the skill's argument, and the guard loads it like a model's check.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import inspect

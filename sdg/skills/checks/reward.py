@@ -1,7 +1,5 @@
 """Many checks as one batched boolean reward: asked about all rows at once where possible, row by row elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

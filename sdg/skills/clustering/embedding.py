@@ -7,8 +7,6 @@ and what kind of thing they are about, averaged over all subgoals translated to 
 come together where one name has both. Weights were chosen on the sets of tests/shared/subgoal_corpora.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ vanish and the score meaningless. Measures of trust are recorded with a clusteri
 resamples, and the adjusted Rand index against the true kinds where they are known.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ A skill is practised from where the skills before it (`after`) leave the world, 
 learns. Its success rate is measured on seeds that decided nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Training one skill on the subgoals of its cluster (SDG, section 4.4): PPO, held-out starts, the best policy kept."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

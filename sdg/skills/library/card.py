@@ -1,7 +1,5 @@
 """The model card of a skill library, in Markdown: what it can do, how that was measured and where it comes from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

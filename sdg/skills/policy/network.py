@@ -1,7 +1,5 @@
 """A small network that plays one skill: two hidden layers over binary inputs, plain numpy arrays, no torch needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ chain of subgoals, and each call begins in the state in which the last one left 
 rewards. A row goes on with its subgoal, or with that of another start of the pool (`redraw`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Policies see the domain's `Inputs`, nothing else. Learners use it through `skills/learning/vec_env.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

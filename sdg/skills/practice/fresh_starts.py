@@ -7,8 +7,6 @@ A program doesn't always call skills in the order of a hypothesis, so some plans
 is left out, or a plan only about places is repeated after forgetting the visited places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

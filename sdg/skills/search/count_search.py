@@ -1,7 +1,5 @@
 """The default search: actions that change what is perceived are repeated, less often the more they were taken."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -7,8 +7,6 @@ none yet. For example, "stand in the next cell" is never reached by chance, but 
 policy that has learned that well soon reaches the other.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A search that first plays what was found before, then searches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 `CountSearch` is the default, `PPOSearch` is the paper's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 

@@ -5,8 +5,6 @@ another in what was grounded before; arguments are what the check is about and w
 in any search, and the result is a flat list of actions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One attempt at a subgoal by many rows at once, and the searches that use such attempts."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import replace
 

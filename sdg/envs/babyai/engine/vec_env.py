@@ -1,7 +1,5 @@
 """The engine as a gymnasium `VectorEnv`: the observations of minigrid's own levels, N at once, same-step autoreset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

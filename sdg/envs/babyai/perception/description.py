@@ -6,8 +6,6 @@ Location words are BabyAI's: they speak of things in the room the mission began 
 the robot's pose at the start, and stay with those things when they are moved.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A small network reads each tile of minigrid's partial view. It was learned from 
 (`python -m tests.shipping.pixels`), and what it reads wrongly the memory believes. The heading is still a compass's.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -3,8 +3,6 @@
 The docstrings of the functions that `functions()` names are the prompt's API text; `api_text` renders them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 

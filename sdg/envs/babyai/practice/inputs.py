@@ -15,8 +15,6 @@ A policy that plays walks into no wall that it has seen (masking of invalid acti
 is not masked: there a policy learns from what it tried.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sdg.envs.babyai.cells import (

@@ -4,8 +4,6 @@ The view is drawn from memory. What is in sight was just written there, and ligh
 so this is the very view that the robot was given (a test walks about and compares them); nothing remembered is in it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

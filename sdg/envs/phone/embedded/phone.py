@@ -1,7 +1,5 @@
 """The embedded phone as a device (`sdg.envs.phone.device.Device`): a page in Chromium, one call to it an action."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Text finders join what lies on one level. A line is cut at gaps no space is as w
 that stands higher or lower than its letters: that is a radio button or a checkbox, not an O.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

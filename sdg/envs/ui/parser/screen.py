@@ -4,8 +4,6 @@
 quoted, kept to one line and cut.
 """
 
-from __future__ import annotations
-
 import colorsys
 import io
 from collections.abc import Iterable, Sequence

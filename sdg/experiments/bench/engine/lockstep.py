@@ -4,8 +4,6 @@ Actions come from three sources, one per environment in turn: uniformly random; 
 ahead and picks up, drops, toggles and unlocks often; and minigrid's own bot with one action in ten replaced.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ rate leaves out its resets (level generation), the engine's rate includes its re
 minigrid. Actions are uniformly random for both.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from statistics import median

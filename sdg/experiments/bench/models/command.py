@@ -13,8 +13,6 @@ Where a recorded run names who answered each request, intervals come from a boot
 narrower than Wilson's. Steps are divided by those of minigrid's bot; a failure counts with the step limit.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Records a model's episodes: every interface on the same layouts, with many questions at once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace

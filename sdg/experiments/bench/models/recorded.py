@@ -6,8 +6,6 @@ episodes.jsonl    `DrawnEpisode`, every episode that was begun
 transcript.jsonl.xz  `sdg.llm.transcript`; an exchange's stage is `INTERFACE@PERCEPTION/LEVEL`
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ history was cut), the source of `EARLIER` carries out the recorded replies in tu
 too (an installed package), today's source does. Prompt tokens are then those of the recording.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

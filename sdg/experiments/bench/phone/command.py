@@ -13,8 +13,6 @@ undone, to which the benchmark says yes). The folder keeps every episode, and wi
 phonerules and phonerandom are no language models.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ Minari's own place. `accepted` counts actions whose effect the judge sees; `sdg 
 the judge agrees with the phone's state.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 What it writes is data: lines that are too short, too long or given already are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

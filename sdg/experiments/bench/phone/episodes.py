@@ -4,8 +4,6 @@ A phone that goes away or a process that dies makes its episode a failure with t
 afresh.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

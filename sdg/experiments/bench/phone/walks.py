@@ -4,8 +4,6 @@ each action (AndroidLab's data construction), kept as JSON lines or as a Minari 
 The phone's hidden state decides nothing here; `changed` records, for figures only, whether a step changed it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import warnings

@@ -9,8 +9,6 @@
 (or what the row's note says). `nodes` needs root for network namespaces.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

@@ -15,8 +15,6 @@ took one answer and those that took more. webrules is a rule-based planner, no l
 example, real models get one of another seed.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import re

@@ -6,8 +6,6 @@
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ model that obeys every word of a page, with nobody there to say yes. webrules is
 model; it answers with the first rule that knows a task's words.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

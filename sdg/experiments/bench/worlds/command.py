@@ -10,8 +10,6 @@ trained on each level itself for as many steps. Success is the world's own judge
 steps of practice and validation are counted. The simulator gives places and maps to all agents alike.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

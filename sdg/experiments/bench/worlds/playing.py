@@ -1,7 +1,5 @@
 """Playing a world's levels with a library of skills and hand-written programs: every command passes the gate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
