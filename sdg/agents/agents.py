@@ -75,8 +75,7 @@ def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict
     """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
     began = time.perf_counter()
     level, world = open_world(task)
-    episode = agent.play(world, task)
-    return _row(agent.name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+    return _row(agent.name, level, task=task, episode=agent.play(world, task), bot_steps=bot_steps, began=began)
 
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:

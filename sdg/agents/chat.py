@@ -36,12 +36,11 @@ class ChatAgent:
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
-        state = task.domain.perceivable.code_view(world.perception()).describe()
         told = Interaction(
             program="",
             cause=ended.cause,
             error="",
-            state=state,
+            state=task.domain.perceivable.code_view(world.perception()).describe(),
             calls=(),
             began=0,
             ended=ended.steps,
@@ -102,8 +101,7 @@ def action_text(action: Action) -> str:
 
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that the reply, or else its last line, names; None where that is none or several."""
-    last = tidy(reply).strip().rpartition("\n")[2]
-    for text in (tidy(reply), last):
+    for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
         named = list(_find_actions(text, actions))
         if len(named) == 1:
             return named[0]

@@ -149,17 +149,15 @@ class Grid(PlainWorld):
 
     def _show(self, image: np.ndarray) -> None:
         """Keep the things and walls of a view, u8 (7, 7, 3), because each step asks for them three times."""
-        walls = [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
-        self._seen = self._things(image), walls
+        self._seen = self._things(image), [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
 
     def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
         (x, y), (x0, y0) = self._place(), self._start
         cell = self._env.grid.get(*self._env.front_pos)
-        blocked = cell is not None and not cell.can_overlap()
         return GridPerception(
             *self._seen,
-            blocked=blocked,
+            blocked=cell is not None and not cell.can_overlap(),
             at=(x - x0, y - y0),
             heading=int(self._env.agent_dir),
             began=(began[0] - x0, began[1] - y0),

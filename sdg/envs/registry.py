@@ -43,8 +43,7 @@ class Registry(Generic[T]):
 
         The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one.
         """
-        address = self.entries.get(name, name)
-        module_name, colon, attribute = address.partition(":")
+        module_name, colon, attribute = self.entries.get(name, name).partition(":")
         if not (colon and attribute.isidentifier() and all(part.isidentifier() for part in module_name.split("."))):
             raise RegistryError(
                 f"there is no {self.what} {name!r}; there are {', '.join(self)}, or one of your own as module:attribute"

@@ -39,8 +39,7 @@ class LlmGuard:
 
     def judge(self, verb: str, asked: str) -> Verdict:
         """The verdict on a `question`; `verb` is a key of ANSWERS."""
-        messages = self.messages(verb, asked)
-        reply = self.model.complete(messages, sampling=Sampling(temperature=0.0, stage=verb))
+        reply = self.model.complete(self.messages(verb, asked), sampling=Sampling(temperature=0.0, stage=verb))
         passed, thought = read_verdict(reply.text, ANSWERS[verb])
         return Verdict(passed, one_line(thought), source=self.source)
 

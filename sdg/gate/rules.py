@@ -74,8 +74,7 @@ class RulesGuard:
         """The command's effect must be observed; where the world can't tell, something must have changed."""
         usage = self.usages.get(command.name)
         if usage is not None and self.affordances and before.perception and after.perception:
-            seen = before.perception, after.perception
-            missing = self.affordances.shortfall(usage.asks, command.argument, *seen)
+            missing = self.affordances.shortfall(usage.asks, command.argument, before.perception, after.perception)
             if missing is not None:
                 return (
                     _refuse(f"{command} isn't complete: {missing}")

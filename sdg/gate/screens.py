@@ -271,8 +271,7 @@ def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bo
 def _asks(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one."""
     words = _words(dialog)
-    signs = any(each in "".join(dialog.split()) for each in SIGNS)
-    final = signs or _is_final(words) or bool(DONE & set(words))
+    final = any(each in "".join(dialog.split()) for each in SIGNS) or _is_final(words) or bool(DONE & set(words))
     return (final and bool(re.search("[?？؟]", dialog))) or any(
         _begins_final(_words(line), but=NOUNS) or "".join(line.split()).startswith(SIGNS)
         for line in dialog.splitlines()

@@ -47,11 +47,10 @@ def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int
     """Cluster number -> the earlier skill that it equals; new clusters are absent."""
     if earlier is None:
         return {}
-    matches = {label: _match(found, label, earlier) for label in found.members}
     return {
         label: InheritedSkill(skill, library_policy(earlier, skill))
-        for label, skill in matches.items()
-        if skill is not None
+        for label in found.members
+        if (skill := _match(found, label, earlier)) is not None
     }
 
 

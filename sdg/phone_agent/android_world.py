@@ -83,8 +83,7 @@ class WorldPhone:
 
     def screenshot(self) -> bytes:
         """The picture that belongs to the last dump."""
-        state = self._state or self._agent.get_post_transition_state()
-        return png_of(np.asarray(state.pixels, np.uint8)[..., :3])
+        return png_of(np.asarray((self._state or self._agent.get_post_transition_state()).pixels, np.uint8)[..., :3])
 
     def activity(self) -> str:
         """What is in front."""

@@ -162,7 +162,6 @@ class PhoneDesktop:
             raise IllegalCommand(str(error)) from None
         except DeviceLost as error:
             raise BrokenDesktop(str(error)) from None
-        bounds = trees.bounds_in(now, action.element)
-        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
+        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)

@@ -167,8 +167,7 @@ def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
     if not is_dataclass(record) or isinstance(record, type):
         return record
     texts = {each.name: getattr(record, each.name) for each in fields(record)}
-    changed = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
-    return replace(record, **changed)
+    return replace(record, **{name: mask(text) for name, text in texts.items() if isinstance(text, str)})
 
 
 def memory_path() -> Path:

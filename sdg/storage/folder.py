@@ -242,8 +242,7 @@ def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> l
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
     now = plain(settings.config)
-    found = differences(description["config"], now)
-    forbidden = [text for key, text in found if key.split(".")[0] not in may_change]
+    forbidden = [text for key, text in differences(description["config"], now) if key.split(".")[0] not in may_change]
     if forbidden:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(

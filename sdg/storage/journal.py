@@ -28,8 +28,7 @@ def _parse(text: bytes) -> Row | None:
     """A row, or None for anything else."""
     with contextlib.suppress(ValueError, RecursionError, TypeError, AttributeError, KeyError):
         row: Row = json.loads(text)
-        checksum = row.pop(CHECKSUM, None)
-        if isinstance(row[KEY], str) and checksum in (None, _checksum(row)):
+        if isinstance(row[KEY], str) and row.pop(CHECKSUM, None) in (None, _checksum(row)):
             return row
     return None
 

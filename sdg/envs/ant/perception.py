@@ -239,8 +239,7 @@ class AntPerception(PlainPerception):
         return "\n".join([f"Step {self.pose.steps}.", f"{pose}, {stands}.", *spots, "Map (# wall, . free):", *rows])
 
     def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        way = [start, *self._maze.way(start, goal)]
-        return sum(math.dist(one, other) for one, other in pairwise(way))
+        return sum(math.dist(one, other) for one, other in pairwise([start, *self._maze.way(start, goal)]))
 
     def _place(self, thing: object) -> tuple[float, float]:
         kind, which = parse(name_of(thing))
@@ -263,5 +262,4 @@ class AntPerception(PlainPerception):
 
 def pose_of(qpos: np.ndarray, xmat: np.ndarray, steps: int) -> Pose:
     """The pose in the physics: positions f64 (15,), the torso's rotation f64 (9,)."""
-    yaw = math.degrees(math.atan2(xmat[3], xmat[0]))
-    return Pose(float(qpos[0]), float(qpos[1]), yaw, float(xmat[8]), steps)
+    return Pose(float(qpos[0]), float(qpos[1]), math.degrees(math.atan2(xmat[3], xmat[0])), float(xmat[8]), steps)

@@ -54,8 +54,7 @@ def send(env: Any, thing: Target) -> bool:
     from minigrid.envs.babyai.core.verifier import GoToInstr, ObjDesc
 
     kind = None if thing.type == ANY else TYPES[thing.type]
-    colour = None if thing.color == ANY else COLOURS[thing.color]
-    mission = cast(Any, GoToInstr)(cast(Any, ObjDesc)(kind, colour))
+    mission = cast(Any, GoToInstr)(cast(Any, ObjDesc)(kind, None if thing.color == ANY else COLOURS[thing.color]))
     try:
         mission.surface(env)
     except AssertionError:

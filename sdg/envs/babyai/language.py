@@ -155,8 +155,7 @@ def _said_by_hand() -> Mapping[str, str]:
 
 def paraphrase(mission: str, seed: int) -> str:
     """The mission in other words. One that isn't Baby Language stays as it is."""
-    rng = random.Random(f"{seed} {mission}")
-    said = _sequence(mission, rng)
+    said = _sequence(mission, random.Random(f"{seed} {mission}"))
     return said[:1].upper() + said[1:] + "." if said else mission
 
 

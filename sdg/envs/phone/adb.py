@@ -73,8 +73,7 @@ class AdbPhone:
     def dump(self) -> str:
         """The UI tree; "" where the app in front doesn't come to rest."""
         for _ in range(MAX_DUMPS):
-            said = self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace")
-            if "ERROR" not in said:
+            if "ERROR" not in self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace"):
                 return self._ask(["cat", _DUMP]).decode("utf-8", "replace")
         return ""
 

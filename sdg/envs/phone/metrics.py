@@ -78,8 +78,7 @@ def score_steps(
         if step.get("judge_page", True):
             flags = step
     # With two screens or fewer nothing is compared, and the last screen never is.
-    unchanged = sum(same(*pair) for pair in pairwise(kept[:-1]))
-    return TaskScore(flags, len(kept), unchanged, shortest)
+    return TaskScore(flags, len(kept), sum(same(*pair) for pair in pairwise(kept[:-1])), shortest)
 
 
 def same_screen(before: np.ndarray, after: np.ndarray) -> bool:

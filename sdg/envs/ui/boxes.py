@@ -134,8 +134,7 @@ _READ = """([strip, side, icons]) => {
 
 def true_elements(browser: Browser) -> Sequence[TrueElement]:
     """The elements of the page that a browser shows, sorted by y, then x."""
-    side = SCREEN // SCALE
-    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, side, _ICON_WORDS])]
+    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
     return tuple(sorted(set(found), key=lambda each: (each.box[1], each.box[0], each.kind)))
 
 

@@ -88,8 +88,7 @@ class PageError(SDGError, RuntimeError):
 
 def what_is_missing(*needed: str) -> str:
     """What has to be installed before pages can be shown, one line; "" when nothing is. MiniWoB++'s unless named."""
-    names = needed or ("playwright", "miniwob")
-    packages = [name for name in names if importlib.util.find_spec(name) is None]
+    packages = [name for name in (needed or ("playwright", "miniwob")) if importlib.util.find_spec(name) is None]
     if packages:
         return f"{' and '.join(packages)}: pip install 'sdg[ui]'"
     if not chromium():

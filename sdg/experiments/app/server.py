@@ -84,11 +84,9 @@ class Playground:
     def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
         with self._turn:
-            recipe = PlannerRecipe("sdg", self.place)
             row, played = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
-                                recipe=recipe)  # fmt: skip
-        calls = [call for part in played.trace for call in part["calls"]]
-        return row | {"calls": calls, "film": _picture(played)}
+                                recipe=PlannerRecipe("sdg", self.place))  # fmt: skip
+        return row | {"calls": [call for part in played.trace for call in part["calls"]], "film": _picture(played)}
 
     def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to learn a skill from a check; `curve` reports progress. Raises UserError while another one learns."""

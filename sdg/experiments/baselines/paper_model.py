@@ -133,8 +133,7 @@ class PaperLearner:
 
     def policy(self) -> PaperPolicy:
         """The current policy as plain arrays."""
-        found = {name: parameter.detach().numpy().copy() for name, parameter in self._parameters()}
-        return PaperPolicy(found)
+        return PaperPolicy({name: parameter.detach().numpy().copy() for name, parameter in self._parameters()})
 
     def _parameters(self) -> list[tuple[str, Any]]:
         """Everything that decides actions, by its name in `PaperNetwork`."""

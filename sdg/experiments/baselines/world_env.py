@@ -57,8 +57,7 @@ class MissionEnv(gym.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin another episode; `options["seed"]` names one."""
         super().reset(seed=seed)
-        chosen = (options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])
-        self.world.reset(int(chosen))
+        self.world.reset(int((options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])))
         elements = self.world.perception().elements()
         named = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
         self._named, self._target = named[0], self.domain.language.row(named[0])

@@ -96,8 +96,7 @@ def rows(
     plain = [level for level in levels if level != UNLOCKING]
     sets = {"": Instructions.of(plain, instructions, seed=seed)} if plain else {}
     if len(plain) < len(levels):
-        drawn = unlocking_layouts(instructions, seed)
-        sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, drawn)
+        sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, unlocking_layouts(instructions, seed))
     trained_on = tuple(dict.fromkeys(level for asked in sets.values() for level in asked.levels))
     base = PlannerSettings(library, with_library=not NEED_NO_LIBRARY.issuperset(agents)).recipe(folder)
     found = []

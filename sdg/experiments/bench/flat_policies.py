@@ -62,8 +62,7 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     jobs = [FlatJob(folder, level, each, LAYOUTS) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
-        places = (folder, cache_folder(), Path(tempfile.gettempdir()))
-        workers = Workers(cores(), writes=places)
+        workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
         trained = run_missing_jobs(
             jobs, run.journal("flat"), lambda missing: (row for _, row in workers(train_level, missing)), name="flat"
         )

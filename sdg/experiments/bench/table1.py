@@ -58,8 +58,7 @@ def rows(
     named = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
     asked = Instructions.of(named, instructions, repeats, seed=seed)
     deduction = DeductionSettings(interactions=interactions, attempts=attempts)
-    with_library = bool(set(agents) - NEED_NO_LIBRARY)
-    planner = PlannerSettings(library, llm, base_url, deduction, with_library, budget)
+    planner = PlannerSettings(library, llm, base_url, deduction, bool(set(agents) - NEED_NO_LIBRARY), budget)
     try:
         recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
         base = planner.recipe(folder)

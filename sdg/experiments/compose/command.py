@@ -126,8 +126,7 @@ def _require_same(asked: Asked, programs: Programs, *, library: Path) -> None:
         **primitive_skills(world, beside_skills=True),
         **options_of(load_library(library)),
     }
-    now = Prompts(world).rules(tuple(options.values()), budget=asked.config.deduce.budget)
-    if programs.rules != {now.strip()}:
+    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=asked.config.deduce.budget).strip()}:
         raise UserError(
             f"the prompts have changed since the programs of {asked.source} were written: nothing is learned from "
             "them, draw again"

@@ -137,8 +137,7 @@ def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
     if len(calls) >= MIN_CALLS and not figures.calls:
         return "its check never says no: it was true before every call"
-    lies = sum(said is True and not after for _, _, said, after in calls)
-    if len(calls) >= MIN_CALLS and 2 * lies > len(calls):
+    if len(calls) >= MIN_CALLS and 2 * sum(said is True and not after for _, _, said, after in calls) > len(calls):
         return "its check disagrees with its own code: nothing is learned from a lie"
     if figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls:
         return f"its check held after {figures.done} of {figures.calls} calls"

@@ -138,8 +138,7 @@ def planner_of(
 def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     """sdg, and with `everyone` the agents that the config compares it with."""
     sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
-    compared = config.evaluate.baselines if everyone else ()
-    return players.recipes(("sdg", *compared), sdg)
+    return players.recipes(("sdg", *(config.evaluate.baselines if everyone else ())), sdg)
 
 
 def explorers_of(config: RunConfig) -> Explorers:
@@ -159,5 +158,4 @@ def search_of(config: RunConfig) -> Search:
         from sdg.skills.search.ppo_search import PPOSearch
 
         return PPOSearch(config.verify.search)
-    kind = RandomSearch if config.verify.method == "random" else CountSearch
-    return kind(config.verify.search)
+    return (RandomSearch if config.verify.method == "random" else CountSearch)(config.verify.search)

@@ -78,13 +78,11 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
     rng = np.random.default_rng(rollout.seed)
     robot = Robot(world, skills, domain=domain, rng=rng)
     try:
-        reply = rollout.reply or stand_in_reply(rollout, world.mission, skills)
-        source = prune_source(extract_code(reply), ENTRY)
+        source = prune_source(extract_code(rollout.reply or stand_in_reply(rollout, world.mission, skills)), ENTRY)
     except Refused:
         return []
     recorder = Recorder(robot, rollout, guards_of(rollout, skills, domain), rng)
-    scope = Scope(robot, recorder)
-    run_program(source, scope, budget=BUDGET)
+    run_program(source, Scope(robot, recorder), budget=BUDGET)
     return recorder.rows
 
 
@@ -92,8 +90,7 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
-    asked = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
-    return str(planner.write(asked).text)
+    return str(planner.write(planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)).text)
 
 
 @lru_cache(maxsize=2)
@@ -195,8 +192,7 @@ class Recorder(GatedExecutor):
             return None
         if same_skill:
             return Command(command.name, argument) if command.argument else None
-        apt = [name for name in takers if self._suits(name, argument)] or takers
-        return Command(str(rng.choice(apt)), argument)
+        return Command(str(rng.choice([name for name in takers if self._suits(name, argument)] or takers)), argument)
 
     def _suits(self, name: str, argument: str) -> bool:
         """Whether a skill was learned about such things: a ball can't be opened."""

@@ -206,8 +206,7 @@ class Page:
 def _key(caption: Caption) -> tuple[str, str]:
     if caption.kind in ("icon", "shape"):
         return caption.kind, caption.words or caption.look
-    kind = "" if caption.kind in ("button", "link", "tab", "text") else caption.kind
-    return kind, alike(caption.words)
+    return ("" if caption.kind in ("button", "link", "tab", "text") else caption.kind), alike(caption.words)
 
 
 def name_in_words(caption: Caption, rng: np.random.Generator) -> str:

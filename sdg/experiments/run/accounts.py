@@ -63,8 +63,7 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         spent["validation"] += skill.validation_steps
         spent["roll-ins"] += skill.roll_in_steps
         spent["replays"] += skill.replayed_steps
-    rehearsed = read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []
-    for episode in rehearsed:
+    for episode in read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []:
         spent["rehearsals"] += int(episode["steps"])
         spent["replays"] += calls_until(episode)
     return spent

@@ -33,10 +33,9 @@ def ensure() -> None:
         return
     marker = _marker()
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
-    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     done = subprocess.run(
         [sys.executable, "-m", _SMALLEST],
-        env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
+        env=environment | {_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

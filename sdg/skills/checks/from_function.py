@@ -53,8 +53,7 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
         definition = _Filled(parameters[0], argument).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
-    source = ast.unparse(ast.fix_missing_locations(definition))
-    made = CheckFunction(definition.name, source + "\n")
+    made = CheckFunction(definition.name, ast.unparse(ast.fix_missing_locations(definition)) + "\n")
     try:
         compile_check(made, domain)
     except Refused as refused:

@@ -56,9 +56,8 @@ class TfidfEmbedder:
         """Points float64 (n, d), d features found in the distinct texts; d = 1 of zeros when there are none."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        analyzer = "char_wb" if self.unit == "char" else "word"
         vectorizer = TfidfVectorizer(
-            analyzer=analyzer,
+            analyzer="char_wb" if self.unit == "char" else "word",
             ngram_range=self.n_grams,
             sublinear_tf=True,
             token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
@@ -82,9 +81,8 @@ class HashedEmbedder:
         """Points float64 (n, n_features)."""
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        analyzer = "char_wb" if self.unit == "char" else "word"
         vectorizer = HashingVectorizer(
-            analyzer=analyzer,
+            analyzer="char_wb" if self.unit == "char" else "word",
             ngram_range=self.n_grams,
             n_features=self.n_features,
             token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,

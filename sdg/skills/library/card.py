@@ -111,5 +111,4 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """One line of text without effective Markdown or HTML, at most 300 characters."""
-    line = " ".join(text.split())[:300]
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", line)
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", " ".join(text.split())[:300])

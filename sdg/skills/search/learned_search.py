@@ -126,8 +126,7 @@ class LearnedSearch:
         spent = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
         if not spent():
             learner.learn(budget, callback=lambda *_: True, should_stop=spent)
-        kept = (*(each for each in met if each != task), task)[-MET:]
-        self.learned = dict(learner.policy().weights), kept
+        self.learned = dict(learner.policy().weights), (*(each for each in met if each != task), task)[-MET:]
         return self._result(start, rows, steps=rows.env.steps)
 
     def _pool(self, start: Starts, task: Task) -> Starts:

@@ -48,8 +48,7 @@ class SkillChains:
         self.rows, hints = trial.env.rows, trial.env.starts.domain.hints
         self.walk = hints.walks
         empty = np.where(np.isin(np.arange(len(prior)), hints.hands), 0.0, prior)
-        alike = np.full(len(prior), 1 / len(prior))
-        self.prior = (prior + alike) / 2, empty / empty.sum()
+        self.prior = (prior + np.full(len(prior), 1 / len(prior))) / 2, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
         self.calls: list[Call | None] = [None] * n
@@ -82,8 +81,7 @@ class SkillChains:
                     self.failed[self._place(call, row)] += 1
 
     def _action(self, row: int) -> int:
-        is_free = self.calls[row] is None and not self.walks[row]
-        if is_free and (self._is_aimed(row) or self.rng.random() >= SINGLE):
+        if self.calls[row] is None and not self.walks[row] and (self._is_aimed(row) or self.rng.random() >= SINGLE):
             self._choose(row)
         call = self.calls[row]
         if call is None:
@@ -118,8 +116,7 @@ class SkillChains:
     def _draw_call(self, row: int) -> Call | None:
         holding = bool(self.rows.holding()[row] >= 0)
         # Possible arguments: what the check is about, and what was seen so far.
-        seen = self.rows.perception(row).elements()
-        names = {self.language.kinds_of(thing) for thing in seen if not thing.held}
+        names = {self.language.kinds_of(thing) for thing in self.rows.perception(row).elements() if not thing.held}
         arguments = sorted(names | ({self.aim} if self.aim else set()))
         weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
         weights[self.like] += LIKE

@@ -60,8 +60,7 @@ class Trial:
 
     def already(self) -> bool:
         """Whether the check is true already: then the subgoal needs no actions."""
-        memory = self.env.starts.memory
-        return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
+        return bool(self.env.reward(self.env.starts.memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(paid bool (n,), ended bool (n,)); rows that end begin again."""

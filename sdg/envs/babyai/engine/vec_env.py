@@ -79,8 +79,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
         mask = np.zeros(self.num_envs, np.bool_)
         mask[ended] = True
-        lengths = np.where(mask, final.steps, 0)
-        episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": lengths, "_l": mask}
+        episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
         final_info = {"episode": episode, "_episode": mask}
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}
 

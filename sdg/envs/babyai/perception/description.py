@@ -49,8 +49,7 @@ Row = Target | np.ndarray
 
 @lru_cache(maxsize=4096)
 def _parse(description: str) -> Target:
-    words = re.sub(r"\s+", " ", description).strip().lower()
-    found = _GRAMMAR.fullmatch(words)
+    found = _GRAMMAR.fullmatch(re.sub(r"\s+", " ", description).strip().lower())
     if found is None:
         raise ValueError(
             f"{description!r} describes nothing: say [a|the] [{'|'.join(COLOURS)}] (door|key|ball|box|object) "

@@ -98,8 +98,7 @@ def compare(
     that the engine took. `max_steps` shortens the time limit on both sides.
     """
     comparison = Comparison(level)
-    bank = LevelBank.build(level, np.arange(seed, seed + 64))
-    engine = BabyAIEngine(bank, n_envs, max_steps=max_steps, seed=seed)
+    engine = BabyAIEngine(LevelBank.build(level, np.arange(seed, seed + 64)), n_envs, max_steps=max_steps, seed=seed)
     rng = np.random.default_rng(seed)
     twins = [_Twin(level, SOURCES[i % len(SOURCES)], max_steps=max_steps, rng=rng) for i in range(n_envs)]
     engine.reset()

@@ -81,10 +81,9 @@ def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
     library = find_library(asked.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
     model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
-    composed = hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None
     held = {
         "split": asked.split,
-        "composed": composed,
+        "composed": hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None,
         "library": checksum,
         "commit": commit,
         "model": model,
@@ -92,8 +91,7 @@ def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
     }
     settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
     name = folder.name if kept.parent == folder else kept.name
-    called = model["name"] or model["kind"]
-    about = About(name, called, commit, asked.seed, asked.instructions, asked.split, checksum)
+    about = About(name, model["name"] or model["kind"], commit, asked.seed, asked.instructions, asked.split, checksum)
     with open_folder(folder, settings | held, seed=asked.seed, may_change=MAY_CHANGE) as run:
         progress().note(expected_cost(asked))
         try:

@@ -55,8 +55,7 @@ def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: 
     if not here and (source := _source(draw.about.commit)):
         return _elsewhere(draw, source, processes=processes)
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        kind = "replay" if here else IN_TURN
-        again = _play_again(draw, Path(scratch) / "run", kind=kind, processes=processes)
+        again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
     if not here:
         asked = {each.unit: each for each in draw.episodes}
         again = [_with_prompts_of(each, asked[each.unit]) for each in again]

@@ -72,8 +72,7 @@ def rows(
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
     if walks:
         name = "" if is_rule_based(llm.partition(":")[0]) else llm
-        place = Path(out or "runs/phone-data")
-        return walk_rows(place, walks=walks, minari=minari, llm=name, planner=planner)
+        return walk_rows(Path(out or "runs/phone-data"), walks=walks, minari=minari, llm=name, planner=planner)
     embedded = device == EMBEDDED
     check_asked(modes, guards, device)
     chosen = chosen_tasks(tasks, embedded=embedded)

@@ -61,8 +61,7 @@ def _derived(planner: PlannerSettings, folder: Path) -> list[PhoneTask]:
             phone.reset(FIRST_SEED)
             icon = next(each for each in read_dump(phone.dump()).elements if each.text.lower() == app)
             phone.tap(icon.middle)
-            given = [task for task in seen if task.app == app]
-            found += derive_tasks(model, given, read_dump(phone.dump()))
+            found += derive_tasks(model, [task for task in seen if task.app == app], read_dump(phone.dump()))
     lines = [{"id": task.id, "instruction": task.instruction} for task in found]
     atomic_write(folder / "tasks.json", json.dumps(lines, ensure_ascii=False, indent=1) + "\n")
     return found

@@ -221,8 +221,7 @@ def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int)
 
     A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
-    count = 1 if concurrency_of(setting.model) > 1 else processes
-    yield from Players(play, lost, processes=count)(jobs, setting)
+    yield from Players(play, lost, processes=1 if concurrency_of(setting.model) > 1 else processes)(jobs, setting)
 
 
 def play(

@@ -151,15 +151,13 @@ def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, pr
                 atomic_write(place, picture)
             yield row
 
-    journal = Rows(run.journal("episodes"), Played)
-    return run_missing_jobs(jobs, journal, played, name="episodes", unit="episode")
+    return run_missing_jobs(jobs, Rows(run.journal("episodes"), Played), played, name="episodes", unit="episode")
 
 
 def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str, Any]:
     """The row of one task."""
     solved = [each for each in played if each.success]
     sure = wilson_interval(len(solved), len(played))
-    taken = [each.completions for each in solved or played]
     return {
         "task": task,
         "success_rate": round(len(solved) / len(played), 4),
@@ -169,7 +167,7 @@ def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str,
         "cause_counts": dict(sorted(Counter(each.cause for each in played if not each.success).items())),
         "unseen": task in UNSEEN,
         "guessed": task == GUESSED,
-        "steps": "one" if median(taken) <= 1 else "many",
+        "steps": "one" if median([each.completions for each in solved or played]) <= 1 else "many",
         "answers": round(mean(each.completions for each in played), 2),
         "commands": round(mean(each.commands for each in played), 2),
         "confirmed": sum(each.confirmed for each in played),

@@ -104,8 +104,7 @@ def play(
 
     Raises NoBrowser, BudgetExceeded, ModelError for settings."""
     with Browser() as browser:
-        count = min(concurrency_of(setting.model), len(jobs))
-        pages = [browser, *(browser.another() for _ in range(count - 1))]
+        pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
 
         def begin(job: Job, page: Browser) -> _Episode:
             begun(job)

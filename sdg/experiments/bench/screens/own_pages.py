@@ -78,10 +78,9 @@ def tasks_row(
     def play(task: Mapping[str, Any]) -> tuple[bool, TaskPlayed]:
         address = (PLACE / f"{task['page']}.html").as_uri()
         with open_page(access := Access(address)) as page:
-            kept = folder / f"{tasks.index(task):02}-{task['page']}"
             played = do_task(
                 page, task["task"], model=model, agrees=lambda _: True, access=access, owned=True, address=address,
-                mode=mode, folder=kept,
+                mode=mode, folder=folder / f"{tasks.index(task):02}-{task['page']}",
             )  # fmt: skip
             return played.end != "page" and bool(page.evaluate(task["judge"])), played
 

@@ -80,8 +80,7 @@ def rows(
 
 def recorded_rows() -> list[Row]:
     """The rows that are kept beside this file."""
-    kept = (files(__package__) / RECORDED).read_text("utf-8")
-    return list(json.loads(kept)["rows"])
+    return list(json.loads((files(__package__) / RECORDED).read_text("utf-8"))["rows"])
 
 
 def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[str, Any]) -> Iterator[Row]:

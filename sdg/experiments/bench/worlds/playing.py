@@ -24,8 +24,7 @@ def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) ->
     world.reset(seed)
     robot = Robot(world, skills, domain=kind, rng=np.random.default_rng(seed), attempts=1)
     gate = RulesGuard({name: skill.usage for name, skill in skills.items()}, resolve=kind.language.resolve)
-    program = WORDS[world_name].program(world.mission)
-    run_program(program, Scope(robot, GatedExecutor(robot, gate)), budget=BUDGET)
+    run_program(WORDS[world_name].program(world.mission), Scope(robot, GatedExecutor(robot, gate)), budget=BUDGET)
     return robot
 
 
