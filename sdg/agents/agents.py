@@ -22,9 +22,8 @@ from sdg.deduction.protocols import Skill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
-from sdg.gate.chain import GuardChain
+from sdg.gate.executor import Gate, GuardChain
 from sdg.gate.rules import RulesGuard
-from sdg.gate.verdict import Gate
 from sdg.skills.library.composed import ComposedSkill
 
 

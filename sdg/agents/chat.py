@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, replace
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import OUT_OF_TIME, Episode, Interaction
 from sdg.envs.domain import Domain
-from sdg.envs.perception import Perception
-from sdg.envs.world import Action, World
+from sdg.envs.world import Action, Perception, World
 from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fence, one_line
-from sdg.prompts.replies import tidy
+from sdg.prompts.fill import conversation, fence, one_line, tidy
 
 REMEMBERED = 16
 """Latest turns that the model is shown, as in BALROG."""

@@ -17,9 +17,8 @@ from sdg.deduction.robot import Robot
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
-from sdg.envs.perception import Element
-from sdg.gate.executor import GatedExecutor
-from sdg.gate.verdict import Command
+from sdg.envs.world import Element
+from sdg.gate.executor import Command, GatedExecutor
 from sdg.skills.library.library import LearnedSkill, SkillLibrary
 from sdg.skills.library.store import load_library
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.domain import TEXTS, Capabilities, SearchHints
-from sdg.envs.perception import Element
-from sdg.envs.world import Action, StepResult
+from sdg.envs.world import Action, Element, StepResult
 from sdg.envs.world_rows import SingleDomain
 
 MAX_OPEN = 32
@@ -181,7 +180,7 @@ def name_of(thing: object) -> str:
 
 
 class PlainPerception:
-    """A snapshot (`sdg.envs.perception.Perception`) whose public methods that `api` names are perception functions."""
+    """A snapshot (`sdg.envs.world.Perception`) whose public methods that `api` names are perception functions."""
 
     api: tuple[str, ...]
 

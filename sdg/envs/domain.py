@@ -14,8 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdg.envs.batch import BatchWorld, ColumnReader, Inputs, Layouts
-from sdg.envs.perception import Perception, Shown
-from sdg.envs.world import Action, World
+from sdg.envs.world import Action, Perception, Shown, World
 
 
 class Language(Hashable, Protocol):

@@ -1,6 +1,6 @@
 """Objects by name: what is shipped by its key, what a user has written by `module:attribute`.
 
-    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
+    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.executor:OpenGate"})
     GUARDS.get("rules")              # imported now, not when the table was made
     GUARDS.get("my_guards:Careful")  # from a file my_guards.py in the current folder or anywhere on PYTHONPATH
 

@@ -1,15 +1,15 @@
 """The LLM-based guards: a model is asked with a demonstration and answers {Thought, Feasible | Completeness}.
 
 ResponsibleTA's prompts in substance. The answer is read strictly: anything but one object of the right form is an
-error, and an error keeps the gate shut (`sdg.gate.chain.FailClosed`).
+error, and an error keeps the gate shut (`sdg.gate.executor.FailClosed`).
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from sdg.envs.perception import Element, Observation
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Command, Verdict
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.skills.strict_json import loads

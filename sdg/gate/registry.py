@@ -6,9 +6,8 @@ from typing import cast
 
 from sdg.envs.domain import Affordances
 from sdg.envs.registry import Registry, RegistryError
-from sdg.gate.chain import GuardChain
+from sdg.gate.executor import Command, Gate, GuardChain
 from sdg.gate.rules import Resolver, Usage
-from sdg.gate.verdict import Command, Gate
 from sdg.llm.model import LanguageModel
 
 _HERE = "sdg.gate"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sdg.envs.domain import Affordances
-from sdg.envs.perception import Element, Observation
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Command, Verdict
 
 _CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)
 _PASSED = Verdict(True, "no rule speaks against it")

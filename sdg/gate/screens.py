@@ -13,7 +13,6 @@ from unicodedata import category, normalize
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.affordances import (
     CLICK,
     POINTING,
@@ -30,10 +29,11 @@ from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.effects import changes
 from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.world import Observation
+from sdg.gate.executor import CONFIRMATION, Command, Verdict
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, SHIPPED, LearnedGuard
 from sdg.gate.phones import element_of
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 
 PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m tests.shipping.screens` trains them again."""

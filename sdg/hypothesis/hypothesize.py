@@ -9,12 +9,24 @@ from dataclasses import dataclass
 from itertools import islice
 
 from sdg.envs.domain import Domain
-from sdg.envs.perception import api_text
+from sdg.envs.world import api_text
 from sdg.errors import SDGError
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
-from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
+from sdg.prompts.fill import (
+    CodeBlock,
+    code_blocks,
+    conversation,
+    cut_off,
+    fence,
+    fence_of,
+    functions_in,
+    leading_number,
+    number_lines,
+    one_line,
+    text,
+    tidy,
+)
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check

@@ -12,7 +12,7 @@ from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command
 from sdg.skills.learning.train import open_starts
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.starts import Starts, join, restore

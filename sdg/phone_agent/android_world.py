@@ -12,11 +12,10 @@ import numpy as np
 from android_world.agents.base_agent import AgentInteractionResult, EnvironmentInteractingAgent
 from android_world.env.json_action import JSONAction
 
-from sdg.envs.phone.actions import ActionError, Point
-from sdg.envs.phone.device import Key
+from sdg.envs.phone.actions import ActionError, Key, Point
 from sdg.envs.phone.tree import write_dump
 from sdg.envs.ui.parser.screen import png_of
-from sdg.gate.verdict import Gate
+from sdg.gate.executor import Gate
 from sdg.llm.model import LanguageModel
 from sdg.phone_agent.desktop import MAX_TURNS, PhoneDesktop
 from sdg.screen_agent.agent import Work
@@ -63,7 +62,7 @@ class ScreenAgent(EnvironmentInteractingAgent):
 
 
 class WorldPhone:
-    """AndroidWorld's environment as a device (`sdg.envs.phone.device.Device`). A swipe becomes a scroll of the whole
+    """AndroidWorld's environment as a device (`sdg.envs.phone.actions.Device`). A swipe becomes a scroll of the whole
     screen, without start and end."""
 
     def __init__(self, agent: EnvironmentInteractingAgent) -> None:

@@ -17,8 +17,7 @@ from browsergym.core.action.highlevel import HighLevelActionSet
 from browsergym.experiments.agent import Agent, AgentInfo
 from browsergym.experiments.loop import AbstractAgentArgs
 
-from sdg.envs.phone.actions import Point
-from sdg.envs.phone.device import Key
+from sdg.envs.phone.actions import Key, Point
 from sdg.envs.phone.tree import ROLES, Bounds, write_dump
 from sdg.envs.ui.parser.screen import png_of
 from sdg.gate.registry import gate_of
@@ -74,7 +73,7 @@ class ScreenAgent(Agent):
 
 
 class ObservedPage:
-    """One observation of a page as a device (`sdg.envs.phone.device.Device`); actions are kept as calls."""
+    """One observation of a page as a device (`sdg.envs.phone.actions.Device`); actions are kept as calls."""
 
     def __init__(self) -> None:
         self._obs: Mapping[str, Any] = {}

@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.perception import Observation
-from sdg.gate.executor import Body, IllegalCommand, SkillResult
-from sdg.gate.verdict import Command
+from sdg.envs.world import Observation
+from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import PLACEHOLDER, Memory
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of

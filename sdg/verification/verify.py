@@ -21,8 +21,7 @@ from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched
-from sdg.skills.search.trial import hold_when_done
+from sdg.skills.search.trial import Search, Searched, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 

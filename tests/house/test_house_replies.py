@@ -59,7 +59,7 @@ def test_no_regular_expression_reads_what_a_model_wrote(path: Path) -> None:
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not {"re", "regex", "fnmatch", "textwrap"} & names, (
-        f"{path.name} reads replies of a model: go through the text once, as sdg/prompts/replies.py does. A pattern"
+        f"{path.name} reads replies of a model: go through the text once, as sdg/prompts/fill.py does. A pattern"
         " with two repeats side by side takes hours on a reply of blanks."
     )
 

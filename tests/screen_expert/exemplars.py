@@ -12,7 +12,7 @@ from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import PLACE, Exemplar
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ScreenDesktop
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from sdg.screen_agent.agent import Work, read_answer
 from tests.screen_expert.scripts import Scripted
 

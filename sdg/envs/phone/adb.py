@@ -1,4 +1,4 @@
-"""A real phone or emulator by adb (`sdg.envs.phone.device.Device`), through the client library adbutils.
+"""A real phone or emulator by adb (`sdg.envs.phone.actions.Device`), through the client library adbutils.
 
     AdbPhone("emulator-5554").screenshot()
 
@@ -11,8 +11,7 @@ import struct
 import time
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, Point
-from sdg.envs.phone.device import DeviceLost, Key
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
 
 TIMEOUT_SECONDS = 20.0
 SWIPE_MS = 400

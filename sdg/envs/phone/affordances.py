@@ -17,7 +17,7 @@ _PLACE = re.compile(r"element (?P<element>\d{1,4})\b|(?P<x>\d{1,5}),(?P<y>\d{1,5
 
 @dataclass(frozen=True, eq=False)
 class SeenPhone:
-    """A screen's tree as a snapshot (`sdg.envs.perception.Perception`)."""
+    """A screen's tree as a snapshot (`sdg.envs.world.Perception`)."""
 
     tree: UiTree
 

@@ -33,7 +33,7 @@ TYPING = "TYPE_TEXT"
 
 @dataclass(frozen=True, eq=False)
 class SeenScreen:
-    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.perception.Perception`)."""
+    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.world.Perception`)."""
 
     picture: np.ndarray
     parsed: Sequence[ScreenElement]

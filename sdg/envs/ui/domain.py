@@ -27,7 +27,7 @@ dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixel
 
 
 class ScreenPerception(PlainPerception):
-    """A parsed screenshot (`sdg.envs.perception.Perception`)."""
+    """A parsed screenshot (`sdg.envs.world.Perception`)."""
 
     api = ("get_elements", "find_elements")
 

@@ -12,7 +12,7 @@ from sdg.console import UserError
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import seeds
 from sdg.envs.kernels import cache_folder
-from sdg.experiments.results.figures import cores, open_folder, run_missing_jobs
+from sdg.experiments.results.comparison import cores, open_folder, run_missing_jobs
 from sdg.experiments.workers.workers import Workers
 
 FLAT_AGENT = "ppo-flat"

@@ -14,7 +14,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.bench.models.recorded import code_lines
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
-from sdg.experiments.results.figures import cores
+from sdg.experiments.results.comparison import cores
 from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
 from sdg.storage import Journal
 

@@ -16,8 +16,8 @@ from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
 from sdg.skills.search.count_search import CountSearch, RandomSearch
-from sdg.skills.search.search import Search
 from sdg.skills.search.skill_search import SkillSearch
+from sdg.skills.search.trial import Search
 from sdg.storage import RunSettings, plain
 
 LIBRARY = "library"

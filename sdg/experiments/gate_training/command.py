@@ -38,8 +38,7 @@ from sdg.experiments.gate_training import (
 from sdg.experiments.gate_training.figures import figures
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
 from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
-from sdg.experiments.results.comparison import find_library
-from sdg.experiments.results.figures import cores
+from sdg.experiments.results.comparison import cores, find_library
 from sdg.privacy.recognisers import PrivacyError
 
 KINDS = ("rules", "learned")

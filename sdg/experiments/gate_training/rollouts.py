@@ -21,13 +21,12 @@ from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.envs.perception import Observation, Perception
+from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
-from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
+from sdg.gate.executor import Command, Gate, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.gate.llm import question
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused, extract_code

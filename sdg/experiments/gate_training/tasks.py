@@ -30,8 +30,7 @@ from sdg.experiments.gate_training.rollouts import (
 )
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import IllegalCommand, Outcome
-from sdg.gate.verdict import Command, Gate
+from sdg.gate.executor import Command, Gate, IllegalCommand, Outcome
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import extract_code

@@ -37,8 +37,8 @@ from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.files import read_file
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
+from sdg.gate.executor import Gate
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Gate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings

@@ -1,6 +1,7 @@
 """A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -9,22 +10,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sdg.agents.agents import Task
 from sdg.deduction.episode import Played
 from sdg.envs.domains import domain
+from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import (
+    LIBRARY,
     explorers_of,
     language_model,
     library_of,
     plan_of,
+    planner_of,
     recipes,
     reserved_names,
     search_of,
 )
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
-from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.llm.babylang.grammar import true_kind
@@ -34,10 +38,47 @@ from sdg.pipeline.plan import Progress
 from sdg.pipeline.records import verifications
 from sdg.sandbox.process.bans import Bans
 from sdg.skills.library.card import skill_rows
+from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunError, RunFolder, plain
 from sdg.verification.verify import Verification
+
+
+class Rehearsals:
+    """Plays a run's rehearsals; its units are rows of `rehearsals.jsonl`, so what was played isn't played again."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
+        self.config, self.folder, self.progress = config, folder, progress
+
+    def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
+        """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
+        config, journal = self.config, self.folder.journal("rehearsals")
+        place = self._store(library, cycle)
+        planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
+        practised = config.induce.training_layouts
+        drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
+        # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
+        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
+        jobs = [Job(planner, task) for task in tasks]
+        done = sum(job.unit in journal for job in jobs)
+        with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
+            run_jobs(
+                jobs,
+                journal=journal,
+                processes=config.processes,
+                done=lambda row: stage.advance(steps=row.steps),
+            )
+        shutil.rmtree(place)
+        return [journal[job.unit] for job in jobs]
+
+    def _store(self, library: SkillLibrary, cycle: int) -> Path:
+        """The folder that holds the library during rehearsals; it is the same however often it is made."""
+        place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+        if not (place / "library.json").exists():
+            save_library(library, place)
+        return place
+
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

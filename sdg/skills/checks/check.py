@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from sdg.envs.domain import Domain, Language, Perceivable
-from sdg.envs.perception import Perception
+from sdg.envs.world import Perception
 from sdg.sandbox.guard import Guard, Guarded, GuardError
 from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite
 from sdg.skills.library.library import Skill

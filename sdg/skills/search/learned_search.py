@@ -19,8 +19,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.search import Searched, SearchSettings
-from sdg.skills.search.trial import nothing_to_do
+from sdg.skills.search.trial import Searched, SearchSettings, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -96,7 +95,7 @@ class SearchedRows(ChainedVecEnv):
 
 
 class LearnedSearch:
-    """Learns while it searches (`sdg.skills.search.search.Search`); what it learned can be sent to other processes.
+    """Learns while it searches (`sdg.skills.search.trial.Search`); what it learned can be sent to other processes.
 
     `ppo` are settings of `SB3Settings` that differ from its defaults.
     """

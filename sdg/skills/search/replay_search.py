@@ -7,8 +7,7 @@ import numpy as np
 
 from sdg.envs.world import ActionValue
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched, SearchSettings
-from sdg.skills.search.trial import Trial, nothing_to_do
+from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Known = Mapping[CheckFunction, Sequence[tuple[ActionValue, ...]]]
@@ -26,7 +25,7 @@ class ReplaySearch:
         self.known, self.inner = known, inner
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`."""
+        """See `sdg.skills.search.trial.Search`."""
         spent = 0
         for actions in self.known.get(check, ()):
             found = _play_actions(start, check, actions, must_succeed=must_succeed, budget=budget - spent)

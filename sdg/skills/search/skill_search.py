@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched, SearchSettings
 from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
-from sdg.skills.search.trial import Trial, nothing_to_do
+from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -165,7 +164,7 @@ class SkillSearch:
         self.library, self.inner, self.settings = library, inner, settings
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`. Raises LibraryError for a library that can't be used."""
+        """See `sdg.skills.search.trial.Search`. Raises LibraryError for a library that can't be used."""
         chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
         trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
         if trial.already() and not must_succeed:

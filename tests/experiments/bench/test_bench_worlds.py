@@ -20,7 +20,7 @@ from sdg.experiments.bench.worlds.command import FIELDS, rows
 from sdg.experiments.bench.worlds.playing import play
 from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
 from sdg.experiments.bench.worlds.words import WORDS
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary

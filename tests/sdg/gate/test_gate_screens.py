@@ -9,15 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.gate.chain import FailClosed, GuardChain
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, FailClosed, GuardChain, Verdict
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.registry import gate_of
 from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, final_press, locate
-from sdg.gate.verdict import Command, Verdict
 
 ELEMENTS = (
     ScreenElement(1, "text", "Name", (4, 10, 60, 30)),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.provider import ModelSettings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs import perception
+from sdg.envs import world
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, Target, parse
@@ -219,7 +219,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAI
 
 def api_text(names: Iterable[str] | None = None) -> str:
     """The perception part of a prompt; `names` picks and orders the functions. ValueError for one that there isn't."""
-    return perception.api_text(RECORD_TEXT, FUNCTIONS, names)
+    return world.api_text(RECORD_TEXT, FUNCTIONS, names)
 
 
 def _object(row: list[int]) -> Object:

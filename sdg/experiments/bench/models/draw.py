@@ -16,8 +16,7 @@ from sdg.experiments.config.assembly import model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import Job, Recipe, run_jobs, with_bot_steps
 from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
-from sdg.experiments.results.comparison import find_library, library_checksum
-from sdg.experiments.results.figures import cores, open_folder
+from sdg.experiments.results.comparison import cores, find_library, library_checksum, open_folder
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of

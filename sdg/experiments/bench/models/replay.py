@@ -33,8 +33,7 @@ from sdg.experiments.bench.models.recorded import (
     to_drawn_episode,
 )
 from sdg.experiments.config.config import load
-from sdg.experiments.results.comparison import find_library
-from sdg.experiments.results.figures import open_folder
+from sdg.experiments.results.comparison import find_library, open_folder
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import SCHEMA
 from sdg.storage.files import atomic_write

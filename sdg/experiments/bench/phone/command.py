@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import UserError
-from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.registry import RegistryError
@@ -32,8 +32,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
-from sdg.experiments.results.comparison import PlannerSettings
-from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES

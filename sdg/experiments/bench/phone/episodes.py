@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.phone.actions import Device, DeviceLost
 from sdg.envs.phone.adb import AdbPhone
-from sdg.envs.phone.device import Device, DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps

@@ -35,8 +35,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Setting, lost, play
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import Players
-from sdg.experiments.results.comparison import PlannerSettings
-from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based

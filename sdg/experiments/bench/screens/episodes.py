@@ -18,8 +18,8 @@ from sdg.experiments.bench.screens.exemplars import exemplar_for
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.together import play_together
+from sdg.gate.executor import Gate
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Gate
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of

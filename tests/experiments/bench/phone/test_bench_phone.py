@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sdg.console import UserError
-from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import (
@@ -31,9 +31,8 @@ from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
-from sdg.experiments.bench.phone.derivation import derive_tasks
+from sdg.experiments.bench.phone.data import Transition, derive_tasks, explore, write_lines, write_minari
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
-from sdg.experiments.bench.phone.walks import Transition, explore, write_lines, write_minari
 from sdg.experiments.gate_training import phone_tasks
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
