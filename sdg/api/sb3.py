@@ -13,8 +13,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from sdg.console import UserError
 from sdg.envs import domains
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice.inputs import SIZE
-from sdg.envs.babyai.practice.paper_view import N_WORDS
+from sdg.envs.babyai.practice.inputs import N_WORDS, SIZE
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.level_env import LevelVecEnv

@@ -22,8 +22,7 @@ from sdg.pipeline import records
 from sdg.pipeline.plan import Plan, Run, Task
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.replay_search import ReplaySearch
-from sdg.skills.search.trial import LearningSearch, Search
+from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage.journal import Rows
 from sdg.verification.verify import Verification, VerifySettings, verify

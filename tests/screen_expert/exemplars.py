@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sdg.envs.ui.browser import Browser
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.tasks import SEEN
-from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import PLACE, Exemplar
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ScreenDesktop

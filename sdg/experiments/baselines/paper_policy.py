@@ -13,8 +13,7 @@ from torch import nn
 
 from sdg.envs.babyai.cells import TRIPLES
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.practice.inputs import N_ACTIONS
-from sdg.envs.babyai.practice.paper_view import N_WORDS, VIEW, argument_text, numbers_of, write_views
+from sdg.envs.babyai.practice.inputs import N_ACTIONS, N_WORDS, VIEW, argument_text, numbers_of, write_views
 
 HEAD = 64
 """Width of the layer between features and actions."""

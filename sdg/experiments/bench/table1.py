@@ -19,7 +19,7 @@ from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.bench import options
-from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum
+from sdg.experiments.bench.evidence import FLAT_AGENT, flat_checksum
 from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
 from sdg.experiments.results.comparison import PlannerSettings, compare
 from sdg.experiments.results.rows import Instructions

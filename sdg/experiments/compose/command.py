@@ -19,8 +19,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.bench.models.draw import PERCEPTIONS, SKILLS
-from sdg.experiments.bench.models.recorded import COMPOSED, TRANSCRIPT, Cell
+from sdg.experiments.bench.models.draw import COMPOSED, PERCEPTIONS, SKILLS, TRANSCRIPT, Cell
 from sdg.experiments.compose.verify import Judged, Verification, judge
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig

@@ -9,6 +9,7 @@ import numpy as np
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
 from sdg.envs.ui.commands import Command as ScreenCommand
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,
     Screen,
@@ -19,7 +20,6 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
-from sdg.envs.ui.world import UIWorld
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER

@@ -20,7 +20,7 @@ from sdg.console import UserError
 from sdg.deduction.episode import Played
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS
-from sdg.envs.ui.world import KEY_NAMES, NAMES, UIEnv
+from sdg.envs.ui.domain import KEY_NAMES, NAMES, UIEnv
 
 _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 _LEVEL = spaces.Dict(

@@ -25,8 +25,18 @@ import sdg
 from sdg.console import UserError
 from sdg.envs.domains import domain
 from sdg.experiments.bench import options
-from sdg.experiments.bench.models.draw import COMPOSED_SKILLS, EVALUATION, INTERFACES, PRIMITIVE, Asked, draw
-from sdg.experiments.bench.models.recorded import COMPOSED, Draw, DrawnEpisode, draws_below
+from sdg.experiments.bench.models.draw import (
+    COMPOSED,
+    COMPOSED_SKILLS,
+    EVALUATION,
+    INTERFACES,
+    PRIMITIVE,
+    Asked,
+    Draw,
+    DrawnEpisode,
+    draw,
+    draws_below,
+)
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import settings_of

@@ -22,14 +22,16 @@ from typing import Any
 import sdg
 from sdg.console import CheckFailed
 from sdg.envs.files import read_lines
-from sdg.experiments.bench.models.draw import Asked, play, recipes
-from sdg.experiments.bench.models.recorded import (
+from sdg.experiments.bench.models.draw import (
     COMPOSED,
     CONFIG,
     TRANSCRIPT,
     UNKNOWN,
+    Asked,
     Draw,
     DrawnEpisode,
+    play,
+    recipes,
     to_drawn_episode,
 )
 from sdg.experiments.config.config import load

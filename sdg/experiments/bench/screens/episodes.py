@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import parse
-from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import exemplar_for
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
