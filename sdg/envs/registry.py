@@ -14,15 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
-from sdg.errors import SDGError
+from sdg.errors import UserError
 
 T = TypeVar("T")
 
 
-class RegistryError(SDGError, ValueError):
+class RegistryError(UserError):
     """A name that leads to nothing of use; the message is one line that says what to write instead."""
-
-    exit_code = 2
 
 
 class Registry(Generic[T]):

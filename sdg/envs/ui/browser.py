@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, Command
 from sdg.envs.ui.tasks import task_name
-from sdg.errors import SDGError
+from sdg.errors import SDGError, UserError
 
 SCALE = 2
 STRIP = 50
@@ -78,7 +78,7 @@ _STATE = """() => {
 }"""
 
 
-class NoBrowser(SDGError, RuntimeError):
+class NoBrowser(UserError, RuntimeError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 

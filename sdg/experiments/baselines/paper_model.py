@@ -1,7 +1,7 @@
 """The BabyAI paper's model under stable-baselines3's PPO.
 
-`train_flat` is the baseline without grounding, skills or programs: one level, the mission as its text. A step pays what the level pays (1 - 0.9 * steps / max_steps when
-the mission is done, else 0), an episode lasts as long as the level lets it.
+`train_flat` is the baseline without grounding, skills or programs: one level, the mission as its text. A step pays what
+the level pays (1 - 0.9 * steps / max_steps when the mission is done, else 0), an episode lasts as long as it may.
 """
 
 from __future__ import annotations

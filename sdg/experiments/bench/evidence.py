@@ -201,10 +201,7 @@ def _recipe(
         trained = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         checksum = flat_checksum(folder / FLAT_AGENT, levels)
         return FlatRecipe(folder / FLAT_AGENT, _with_digest(name, checksum)), {"training_steps": trained}
-    try:
-        [recipe] = recipes([OTHERS.get(name, name)], base)
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
         known = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))
         return known, _cost_of(recipe.library) if name == "sdg" else {}

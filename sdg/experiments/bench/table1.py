@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.bench import options
@@ -59,12 +58,9 @@ def rows(
     asked = Instructions.of(named, instructions, repeats, seed=seed)
     deduction = DeductionSettings(interactions=interactions, attempts=attempts)
     planner = PlannerSettings(library, llm, base_url, deduction, bool(set(agents) - NEED_NO_LIBRARY), budget)
-    try:
-        recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
-        base = planner.recipe(folder)
-        chosen = recipes(agents, base, flat=flat)
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
+    base = planner.recipe(folder)
+    chosen = recipes(agents, base, flat=flat)
     config = planner.config(base)
     if FLAT_AGENT in agents:
         config |= {"flat": flat_checksum(flat, asked.levels)}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from sdg.errors import SDGError
+from sdg.errors import UserError
 
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -20,10 +20,8 @@ MAX_NODES = 20_000
 MAX_DEPTH = 20
 
 
-class ConfigError(SDGError, ValueError):
+class ConfigError(UserError):
     """A config can't be used; the message names the place (file and line, or the option) and what to write instead."""
-
-    exit_code = 2
 
 
 class _Loader(yaml.SafeLoader):

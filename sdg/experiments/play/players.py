@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
+from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.planner import Prompts
@@ -225,7 +226,7 @@ def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[s
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
     """The recipes of agents by name; planners differ from `base` (which is `sdg`) as their name says.
 
-    `flat` is the folder of the policies of ppo-flat. Raises ValueError for an unknown name.
+    `flat` is the folder of the policies of ppo-flat. Raises UserError for an unknown name.
     """
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),
@@ -244,7 +245,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
     replaced = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
     unknown = [name for name in names if name not in makers and not replaced.get(name)]
     if unknown:
-        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
+        raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
     return [
         replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {replaced[name]}") if name in replaced else makers[name]()
         for name in names

@@ -44,7 +44,7 @@ ERRORS = frozenset(
     {
         "sdg.envs.babyai.engine.bank:BankError",
         "sdg.envs.babyai.engine.layouts:LayoutError",
-        "sdg.console:UserError",
+        "sdg.errors:UserError",
         "sdg.llm.model:BudgetExceeded",
         "sdg.llm.model:ModelError",
         "sdg.llm.model:NotRecorded",

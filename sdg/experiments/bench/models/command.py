@@ -22,7 +22,6 @@ from typing import Annotated, Any
 import typer
 
 import sdg
-from sdg.console import UserError
 from sdg.envs.domains import domain
 from sdg.experiments.bench import options
 from sdg.experiments.bench.models.draw import (
@@ -101,7 +100,7 @@ def rows(
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
         chosen = composed if COMPOSED_SKILLS in interfaces else None
-        names = (tuple(interfaces), tuple(perceptions), tuple(map(_level, levels)))
+        names = (tuple(interfaces), tuple(perceptions), tuple(map(domain().level_name, levels)))
         asked = Asked(config, *names, instructions, seed, library, split, chosen)
         folder = out or Path(f"runs/models-{seed}")
         draws = [draw(asked, folder=folder, kept=keep or folder / "kept", processes=processes)]
@@ -169,10 +168,3 @@ def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
     if not all(each.answerers for each in episodes):
         return rate
     return rate.widen(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
-
-
-def _level(name: str) -> str:
-    try:
-        return domain().level_name(name)
-    except ValueError as error:
-        raise UserError(str(error)) from None

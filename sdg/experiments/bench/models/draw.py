@@ -246,10 +246,7 @@ class Asked:
     def tasks(self) -> Iterator[tuple[Cell, list[Task]]]:
         """Every cell with its episodes. Raises UserError for an unknown split or too large a count."""
         for level in self.levels:
-            try:
-                layouts = seeds(self.split, count=self.instructions, seed=self.seed, level=level)
-            except ValueError as error:
-                raise UserError(str(error)) from None
+            layouts = seeds(self.split, count=self.instructions, seed=self.seed, level=level)
             for perception in self.perceptions:
                 tasks = [Task(level, layout, domain_name=PERCEPTIONS[perception]) for layout in layouts]
                 for interface in self.interfaces:

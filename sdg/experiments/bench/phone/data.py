@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.phone.actions import Action, carry_out
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, plain
 from sdg.envs.phone.tree import UiTree, read_dump
-from sdg.envs.ui.browser import NoBrowser
 from sdg.envs.world import Observation
 from sdg.experiments.results.comparison import PlannerSettings, open_folder
 from sdg.gate.executor import Command
@@ -73,15 +72,12 @@ def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[Trans
 
 def walk_all(first: int, count: int) -> list[list[Transition]]:
     """Walks of `count` seeds. Raises UserError where there is no browser."""
-    try:
-        with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
-            phone, found = EmbeddedPhone(browser), []
-            for seed in range(first, first + count):
-                found.append([each for each in explore(phone, seed) if each.name in JUDGED])
-                stage.advance()
-            return found
-    except NoBrowser as error:
-        raise UserError(str(error)) from None
+    with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
+        phone, found = EmbeddedPhone(browser), []
+        for seed in range(first, first + count):
+            found.append([each for each in explore(phone, seed) if each.name in JUDGED])
+            stage.advance()
+        return found
 
 
 def read_seen(dump: str) -> SeenPhone:

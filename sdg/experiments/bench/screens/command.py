@@ -28,7 +28,6 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import UserError, progress
-from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
@@ -76,10 +75,7 @@ def rows(
         raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
     if missing := what_is_missing():
         raise UserError(f"the benchmark needs {missing}")
-    try:
-        check_guards(guards)
-    except RegistryError as error:
-        raise UserError(str(error)) from None
+    check_guards(guards)
     played_by = re.sub("[^A-Za-z0-9.]+", "-", llm)
     folder = Path(out or f"runs/miniwob-{played_by}{'-true' if eyes == TRUE else ''}")
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
@@ -119,10 +115,7 @@ def waited_for(model: ModelSettings, assignments: Sequence[str]) -> ModelSetting
 
 def chosen_tasks(names: Sequence[str]) -> list[str]:
     """Tasks by name or group, each once, in the order of the table. Raises UserError."""
-    try:
-        named = {task for name in names for task in GROUPS.get(name) or (task_name(name),)}
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    named = {task for name in names for task in GROUPS.get(name) or (task_name(name),)}
     if not named:
         raise UserError("no task is named: give --tasks all")
     return [task for task in TASKS if task in named]
