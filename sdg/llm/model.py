@@ -34,7 +34,7 @@ MAX_COUNT = 10**9
 """Most tokens that one reply can plausibly have taken."""
 
 
-def counted(told: object) -> int:
+def token_count(told: object) -> int:
     """A number of tokens as somebody told it; 0, which is not told, for what is no plausible count."""
     return told if type(told) is int and 0 <= told <= MAX_COUNT else 0
 
@@ -60,7 +60,7 @@ class Completion:
 
     def __post_init__(self) -> None:
         for name in COUNTS:
-            object.__setattr__(self, name, counted(getattr(self, name)))
+            object.__setattr__(self, name, token_count(getattr(self, name)))
 
 
 class LanguageModel(Protocol):

@@ -167,7 +167,7 @@ class Attempts:
         rows = self._earlier(level, seed, range(attempt))[::-1]
         earlier = rows[0] if rows else None
         if self.plan.cycle_of(attempt) > 1:
-            earlier = max(rows, key=lambda row: row.reached, default=None)
+            earlier = max(rows, key=lambda row: row.reached_count, default=None)
         goals = self._hypotheses[earlier.unit].subgoals if earlier else ()
         named = _GOAL.search(earlier.cause) if earlier else None
         if earlier is None or named is None or not goals:
@@ -226,7 +226,7 @@ def best_of(
     for task in tasks:
         tries = [latest(row_of, task, before=plan.attempts_of(number).stop) for number in range(1, cycle + 1)]
         rows = [row for row in tries if row is not None]
-        found += rows[:1] and [reduce(lambda a, b: b if b.verified or b.reached >= a.reached else a, rows)]
+        found += rows[:1] and [reduce(lambda a, b: b if b.verified or b.reached_count >= a.reached_count else a, rows)]
     return found
 
 

@@ -63,7 +63,7 @@ class SearchedSubgoal(SubgoalRow):
         """Whether a way out of its check held before anything was done."""
         return bool(self.reached_by) and not self.actions
 
-    def grounded(self) -> Subgoal:
+    def to_subgoal(self) -> Subgoal:
         """The subgoal with what of its check held when it was reached."""
         return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
 
@@ -88,7 +88,7 @@ class Verification:
     seen: str = ""
 
     @property
-    def reached(self) -> int:
+    def reached_count(self) -> int:
         """How many subgoals were reached."""
         return sum(goal.reached for goal in self.subgoals)
 
@@ -104,7 +104,7 @@ class Verification:
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=goal.grounded(),
+                subgoal=goal.to_subgoal(),
                 restore_actions=goal.restore_actions,
                 actions=goal.actions,
                 confirmed=self.verified,

@@ -34,7 +34,7 @@ from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.induction.skill_requests import calls_until
 from sdg.llm.babylang.grammar import true_kind
-from sdg.llm.model import counted
+from sdg.llm.model import token_count
 from sdg.llm.registry import is_rule_based
 from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
@@ -72,7 +72,7 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
     exchanges = {each["key"]: each.get("reply") or {} for each in said}
     replies = exchanges.values()
     names = ("prompt_tokens", "completion_tokens")
-    tokens = {name: sum(counted(reply.get(name)) for reply in replies) for name in names}
+    tokens = {name: sum(token_count(reply.get(name)) for reply in replies) for name in names}
     asked = {"model_calls": len(exchanges)} | tokens
     seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
     return {"steps": steps, "all_steps": sum(steps.values())} | asked | {PROCESSOR: round(sum(seconds), 1)}

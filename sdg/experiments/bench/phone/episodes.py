@@ -221,7 +221,7 @@ def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int)
 
     A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
-    yield from Players(play, lost, processes=1 if concurrency_of(setting.model) > 1 else processes)(jobs, setting)
+    yield from Players(play, lose, processes=1 if concurrency_of(setting.model) > 1 else processes)(jobs, setting)
 
 
 def play(
@@ -248,7 +248,7 @@ def play(
         yield from play_together(jobs, phones, begin, model, waiting=waiting)
 
 
-def lost(job: PhoneJob, how: str) -> PhonePlayed:
+def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
     flags = Judge(job.task).flags
     return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")

@@ -31,7 +31,7 @@ from sdg.console import UserError, progress
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
-from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Setting, lost, play
+from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import Players
 from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
@@ -135,15 +135,15 @@ def chosen_seeds(text: str) -> list[int]:
 def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, processes: int) -> list[Played]:
     """The rows of all jobs; what the journal has isn't played again. Screenshots of failures go to `failures/`."""
 
-    def played(missing: Sequence[Job]) -> Iterator[Played]:
-        for row, picture in Players(play, lost, processes=processes)(missing, setting):
+    def play_missing(missing: Sequence[Job]) -> Iterator[Played]:
+        for row, picture in Players(play, lose, processes=processes)(missing, setting):
             if picture:
                 place = run.path / "failures" / f"{row.task}-{row.seed}.png"
                 place.parent.mkdir(exist_ok=True)
                 atomic_write(place, picture)
             yield row
 
-    return run_missing_jobs(jobs, Rows(run.journal("episodes"), Played), played, name="episodes", unit="episode")
+    return run_missing_jobs(jobs, Rows(run.journal("episodes"), Played), play_missing, name="episodes", unit="episode")
 
 
 def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str, Any]:

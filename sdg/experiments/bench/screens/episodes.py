@@ -1,7 +1,7 @@
 """Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
 
     play(jobs, setting)                                   # in this process, one browser
-    Players(play, lost, processes=2)(jobs, setting)       # in two processes, a browser each
+    Players(play, lose, processes=2)(jobs, setting)       # in two processes, a browser each
 
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
@@ -207,6 +207,6 @@ class _Episode:
         return Heard(row, self.picture)
 
 
-def lost(job: Job, how: str) -> Heard:
+def lose(job: Job, how: str) -> Heard:
     """The row of an episode whose process died or fell silent."""
     return Heard(Played(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")
