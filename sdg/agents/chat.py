@@ -34,18 +34,23 @@ class ChatAgent:
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
-        told = Interaction(
-            program="",
-            cause=ended.cause,
-            error="",
-            state=task.domain.perceivable.code_view(world.perception()).describe(),
-            calls=(),
-            began=0,
-            ended=ended.steps,
-            prompt_tokens=chat.prompt_tokens,
-            completion_tokens=chat.completion_tokens,
+        return replace(
+            ended,
+            interactions=(
+                Interaction(
+                    program="",
+                    cause=ended.cause,
+                    error="",
+                    state=task.domain.perceivable.code_view(world.perception()).describe(),
+                    calls=(),
+                    began=0,
+                    ended=ended.steps,
+                    prompt_tokens=chat.prompt_tokens,
+                    completion_tokens=chat.completion_tokens,
+                ),
+            ),
+            llm_calls=chat.turns,
         )
-        return replace(ended, interactions=(told,), llm_calls=chat.turns)
 
 
 class _Chat:

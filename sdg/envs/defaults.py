@@ -94,8 +94,7 @@ class Descriptions:
 
     def name_of(self, element: Any) -> str:
         """Its name."""
-        name: str = element.name
-        return name
+        return element.name
 
     def kinds_of(self, element: Any) -> str:
         """Its name: nothing else is like it."""

@@ -95,8 +95,7 @@ class GridPerception(PlainPerception):
 
     def get_start_position(self) -> Cell:
         """What get_position() gave when the current subgoal began."""
-        began: Cell = self._began
-        return began
+        return self._began
 
     def elements(self) -> Sequence[Thing]:
         """All of them."""
@@ -198,8 +197,7 @@ class Grid(PlainWorld):
 
     def render(self) -> np.ndarray:
         """The environment's own picture."""
-        picture: np.ndarray = self._env.get_frame(tile_size=16)
-        return picture
+        return self._env.get_frame(tile_size=16)
 
 
 def _ahead(column: int, row: int) -> Cell:

@@ -86,8 +86,7 @@ class Maze:
         rows = size[0] / 2 - places[:, 1] / SIZE
         columns = places[:, 0] / SIZE + size[1] / 2
         cells = np.clip(np.floor(np.stack([rows, columns])), 0, size[:, None] - 1).astype(int)
-        found: np.ndarray = self._grid[cells[0], cells[1]]
-        return found
+        return self._grid[cells[0], cells[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +173,13 @@ class AntPerception(PlainPerception):
 
     def get_spots(self) -> list[Spot]:
         """All spots, nearest first. `visited`: the ant has stood on it in this episode, within 0.45 metres."""
-        found = [
-            Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visited)
-            for number, x, y in self._spots
-        ]
-        return sorted(found, key=lambda spot: math.dist((spot.x, spot.y), self.get_position()))
+        return sorted(
+            [
+                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visited)
+                for number, x, y in self._spots
+            ],
+            key=lambda spot: math.dist((spot.x, spot.y), self.get_position()),
+        )
 
     def distance(self, thing: str) -> float:
         """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres, as

@@ -54,11 +54,9 @@ for _kind, (_name, _state) in _MINIGRID.items():
 
 def encode(image: np.ndarray) -> np.ndarray:
     """Pack a minigrid image (..., 3) uint8 into codes (...) uint8."""
-    codes: np.ndarray = CODES[image[..., 0], image[..., 1], image[..., 2]]
-    return codes
+    return CODES[image[..., 0], image[..., 1], image[..., 2]]
 
 
 def decode(codes: np.ndarray) -> np.ndarray:
     """Unpack codes (...) uint8 into a minigrid image (..., 3) uint8."""
-    triples: np.ndarray = TRIPLES[codes]
-    return triples
+    return TRIPLES[codes]

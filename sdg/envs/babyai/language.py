@@ -149,8 +149,7 @@ def said_by_hand(mission: str) -> str:
 
 @cache
 def _said_by_hand() -> Mapping[str, str]:
-    said: Mapping[str, str] = json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
-    return said
+    return json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
 
 
 def paraphrase(mission: str, seed: int) -> str:

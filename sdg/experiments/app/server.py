@@ -63,13 +63,12 @@ class Playground:
         } for skill in self.library.skills]  # fmt: skip
         kept = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
         episodes = [{name: getattr(row, name) for name in kept} for row in rows[-200:]]
-        functions = [
-            f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
-            for name, each in domain(DEFAULT).perceivable.functions.items()
-        ]
         return {
             "levels": domain(DEFAULT).levels(),
-            "functions": functions,
+            "functions": [
+                f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
+                for name, each in domain(DEFAULT).perceivable.functions.items()
+            ],
             "skills": skills,
             "episodes": episodes,
             "run": str(self.run or ""),

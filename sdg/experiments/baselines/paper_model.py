@@ -59,8 +59,7 @@ class PaperFeatures(BaseFeaturesExtractor):
         distinct, place = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
         lengths = self.lengths[distinct]
         said = self.trunk.read(self.numbers[distinct][:, : int(lengths.max())], lengths)
-        features: torch.Tensor = self.trunk(values[:, :CELLS], said[place])
-        return features
+        return self.trunk(values[:, :CELLS], said[place])
 
 
 class PaperPractice(PracticeEnv):

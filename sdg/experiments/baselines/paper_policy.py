@@ -50,16 +50,14 @@ class PaperTrunk(nn.Module):
     def read(self, numbers: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The GRU's last state f32 (t, words) after word numbers i64 (t, longest), of which `lengths` (t,) count."""
         read, _ = self.gru(self.embedding(numbers))
-        last: torch.Tensor = read[torch.arange(len(lengths)), lengths - 1]
-        return last
+        return read[torch.arange(len(lengths)), lengths - 1]
 
     def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
         """Features f32 (n, width) of packed views i64 (n, 49) and texts encoded by `read`, f32 (n, words)."""
         x = _TRIPLES[views].view(-1, VIEW, VIEW, 3).permute(0, 3, 1, 2)
         x = self.pool(torch.relu(self.conv1(x)))
         x = self.pool(torch.relu(self.conv2(x)))
-        out: torch.Tensor = self.pool(self.film2(self.film1(x, said), said)).flatten(1)
-        return out
+        return self.pool(self.film2(self.film1(x, said), said)).flatten(1)
 
 
 class PaperNetwork(PaperTrunk):
@@ -71,8 +69,7 @@ class PaperNetwork(PaperTrunk):
 
     def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
         """Action logits f32 (n, 6)."""
-        logits: torch.Tensor = self.action(torch.tanh(self.head(super().forward(views, said))))
-        return logits
+        return self.action(torch.tanh(self.head(super().forward(views, said))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -294,8 +294,14 @@ def load(place: Path = PLACE) -> list[Page]:
 
 def _stored(row: dict[str, Any]) -> Page:
     named = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
-    transitions = tuple(
-        Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
-        for each in row["transitions"]
+    return Page(
+        row["task"],
+        row["seed"],
+        base64.b64decode(row["before"]),
+        named,
+        row["texts"],
+        tuple(
+            Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
+            for each in row["transitions"]
+        ),
     )
-    return Page(row["task"], row["seed"], base64.b64decode(row["before"]), named, row["texts"], transitions)

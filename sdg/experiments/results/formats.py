@@ -19,8 +19,7 @@ def latex(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> str:
     """A booktabs `tabular`."""
     import pandas
 
-    table: str = pandas.DataFrame(_cells(rows, columns), columns=list(columns)).to_latex(index=False, escape=True)
-    return table
+    return pandas.DataFrame(_cells(rows, columns), columns=list(columns)).to_latex(index=False, escape=True)
 
 
 def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -28,8 +27,7 @@ def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
     import pandas
 
     nested = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
-    table: str = pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
-    return table
+    return pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
 
 
 def percent(rate: float) -> str:

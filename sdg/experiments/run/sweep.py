@@ -106,5 +106,4 @@ def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping
         if "rows" not in (folder.read_json("results.json") or {}):
             progress.note(f"run: {place}")
             list(run(config, folder, until="run", progress=progress))
-        rows: list[Mapping[str, Any]] = (folder.read_json("results.json") or {})["rows"]
-        return rows
+        return (folder.read_json("results.json") or {})["rows"]

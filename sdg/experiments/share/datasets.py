@@ -41,15 +41,21 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
     is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again and
     without the package minari.
     """
-    episodes = (
+    return _write(
+        name,
         (
-            {"unit": row.unit, "seed": row.seed, "success": row.success},
-            partial(gymnasium.make, f"sdg/{row.level}-v0"),
-            [int(action) for action in row.actions],
-        )
-        for row in rows
+            (
+                (
+                    {"unit": row.unit, "seed": row.seed, "success": row.success},
+                    partial(gymnasium.make, f"sdg/{row.level}-v0"),
+                    [int(action) for action in row.actions],
+                )
+                for row in rows
+            )
+        ),
+        (_LEVEL, spaces.Discrete(7)),
+        root,
     )
-    return _write(name, episodes, (_LEVEL, spaces.Discrete(7)), root)
 
 
 def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | None = None) -> int:

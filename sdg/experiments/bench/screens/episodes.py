@@ -188,23 +188,25 @@ class _Episode:
         """The row, and the picture of a failure."""
         played = self.first
         assert played is not None
-        row = Played(
-            self.job.unit,
-            self.job.task,
-            self.job.seed,
-            played.success,
-            played.end,
-            self.cause,
-            played.detail,
-            played.instruction,
-            played.completions,
-            len(played.steps),
-            played.prompt_tokens + played.completion_tokens,
-            round(time.monotonic() - self.began, 2),
-            tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
-            self.confirmed,
+        return Heard(
+            Played(
+                self.job.unit,
+                self.job.task,
+                self.job.seed,
+                played.success,
+                played.end,
+                self.cause,
+                played.detail,
+                played.instruction,
+                played.completions,
+                len(played.steps),
+                played.prompt_tokens + played.completion_tokens,
+                round(time.monotonic() - self.began, 2),
+                tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
+                self.confirmed,
+            ),
+            self.picture,
         )
-        return Heard(row, self.picture)
 
 
 def lose(job: Job, how: str) -> Heard:
