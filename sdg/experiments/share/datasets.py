@@ -45,13 +45,11 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
         name,
         (
             (
-                (
-                    {"unit": row.unit, "seed": row.seed, "success": row.success},
-                    partial(gymnasium.make, f"sdg/{row.level}-v0"),
-                    [int(action) for action in row.actions],
-                )
-                for row in rows
+                {"unit": row.unit, "seed": row.seed, "success": row.success},
+                partial(gymnasium.make, f"sdg/{row.level}-v0"),
+                [int(action) for action in row.actions],
             )
+            for row in rows
         ),
         (_LEVEL, spaces.Discrete(7)),
         root,
