@@ -21,7 +21,7 @@ GUARDS = Registry[object](
         "phone": f"{_HERE}.phones:PhoneGuard",
         "phone-learned": f"{_HERE}.phones:LearnedPhoneGuard",
         "llm": f"{_HERE}.llm:LlmGuard",
-        "open": f"{_HERE}.chain:OpenGate",
+        "open": f"{_HERE}.executor:OpenGate",
     },
 )
 VERBS = ("feasible", "complete")

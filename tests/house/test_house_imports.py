@@ -61,8 +61,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "adbutils": ("envs/phone/adb.py",),
     "optuna": ("experiments/run/sweep.py",),
     "minari": ("experiments/bench/phone/data.py", "experiments/share/datasets.py"),
-    "android_world": ("phone_agent/android_world.py",),
-    "browsergym": ("phone_agent/browser_gym.py",),
     "farama_notifications": ("envs/ant/world.py",),
     "gymnasium_robotics": ("envs/ant/world.py",),
     "mujoco": ("envs/physics.py", "envs/table/world.py"),

@@ -23,7 +23,7 @@ READERS = [
     *sorted((ROOT / "sdg/sandbox/guard").glob("*.py")),
     *sorted((ROOT / "sdg/hypothesis").glob("*.py")),
     *sorted((ROOT / "sdg/deduction").glob("*.py")),
-    *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/replies", "prompts/sources")),
+    *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/fill", "prompts/sources")),
 ]
 LENGTH = 64_000
 LONGEST = "a|b\n" * (MAX_PARSED_CHARS // 4)

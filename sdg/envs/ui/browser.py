@@ -78,7 +78,7 @@ _STATE = """() => {
 }"""
 
 
-class NoBrowser(UserError, RuntimeError):
+class NoBrowser(UserError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 

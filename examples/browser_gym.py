@@ -18,7 +18,7 @@ from browsergym.experiments.agent import Agent, AgentInfo
 from browsergym.experiments.loop import AbstractAgentArgs
 
 from sdg.envs.phone.actions import Key, Point
-from sdg.envs.phone.tree import ROLES, Bounds, write_dump
+from sdg.envs.phone.tree import Bounds, write_dump
 from sdg.envs.ui.parser.screen import png_of
 from sdg.gate.registry import gate_of
 from sdg.llm.model import LanguageModel
@@ -28,6 +28,11 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.screen_agent.agent import Work
 from sdg.screen_agent.modes import MODES
 
+ROLES = {
+    "textbox": "EditText", "searchbox": "EditText", "checkbox": "CheckBox", "radio": "RadioButton",
+    "combobox": "Spinner", "button": "Button", "img": "ImageView",
+}  # fmt: skip
+"""Android's classes for the roles of a page's accessibility tree."""
 INFEASIBLE = "impossible:"
 """Beginning of a finish message that reports the task as infeasible."""
 
