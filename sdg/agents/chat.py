@@ -15,7 +15,8 @@ from sdg.envs.domain import Domain
 from sdg.envs.world import Action, Perception, World
 from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fence, one_line, tidy
+from sdg.prompts.fill import conversation, fence, one_line
+from sdg.prompts.replies import tidy
 
 REMEMBERED = 16
 """Latest turns that the model is shown, as in BALROG."""

@@ -9,7 +9,8 @@ from sdg.deduction.planner import describe_skill, program_api
 from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fence, number_lines, one_line, text, tidy
+from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
+from sdg.prompts.replies import tidy
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.sandbox.guard.extract import functions_in

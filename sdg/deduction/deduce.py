@@ -21,7 +21,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import Gate, GatedExecutor
 from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
-from sdg.prompts.fill import cut_off, tidy
+from sdg.prompts.replies import cut_off, tidy
 from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused, extract_code
 from sdg.skills.library.composed import ComposedSkill

@@ -13,20 +13,8 @@ from sdg.envs.world import api_text
 from sdg.errors import SDGError
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import (
-    CodeBlock,
-    code_blocks,
-    conversation,
-    cut_off,
-    fence,
-    fence_of,
-    functions_in,
-    leading_number,
-    number_lines,
-    one_line,
-    text,
-    tidy,
-)
+from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
+from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check

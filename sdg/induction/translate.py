@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from sdg.envs.domain import Domain, Language
 from sdg.llm.model import LanguageModel, Message, Sampling
-from sdg.prompts.fill import conversation, fence, leading_number, number_lines, one_line, tidy
+from sdg.prompts.fill import conversation, fence, number_lines, one_line
+from sdg.prompts.replies import leading_number, tidy
 from sdg.skills.checks.check import is_description
 from sdg.skills.subgoal import SkillCall
 

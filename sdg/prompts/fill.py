@@ -2,7 +2,6 @@
 
 A line `<!-- user -->`, `<!-- assistant -->` or `<!-- system -->` begins a turn. Text that comes from missions, models
 or screens enters through `fenced` or `one_line`, so that it can't close its own block or pass for a heading.
-Replies are read line by line; they are hostile data, and nothing of them is run here.
 """
 
 import re
@@ -12,8 +11,7 @@ from importlib.resources import files
 from string import Template
 from typing import Literal, cast
 
-from sdg.llm.model import Completion, Message
-from sdg.sandbox.guard.extract import MAX_REPLY_CHARS, CodeBlock, code_blocks, fence_of, functions_in, tidy
+from sdg.llm.model import Message
 
 MAX_DATA_CHARS = 16_000
 _TURN = re.compile(r"^<!-- (system|user|assistant) -->\s*$", re.MULTILINE)
@@ -38,7 +36,8 @@ def fence(data: str, label: str = "text") -> str:
     clean = _CONTROL.sub(" ", data.replace("\r\n", "\n"))
     if len(clean) > MAX_DATA_CHARS:
         clean = clean[:MAX_DATA_CHARS] + "\n(cut here)"
-    fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", clean)), default=0) + 1)
+    longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
+    fence = "`" * max(3, longest + 1)
     return f"{fence}{label}\n{clean.rstrip()}\n{fence}"
 
 
@@ -65,21 +64,3 @@ def _turns(name: str) -> tuple[tuple[Literal["system", "user", "assistant"], str
 @cache
 def _read(name: str) -> str:
     return (files("sdg") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-
-
-__all__ = [
-    "MAX_REPLY_CHARS", "CodeBlock", "code_blocks", "cut_off", "fence_of", "functions_in", "leading_number", "tidy",
-]  # fmt: skip
-
-
-def cut_off(reply: Completion, limit: int) -> str:
-    """What to tell a model whose reply may have ended at its limit of tokens, "" where it didn't."""
-    if reply.finish_reason != "length" and reply.completion_tokens < limit:
-        return ""
-    return f"The answer was cut off at the limit of {limit} tokens: think and write less."
-
-
-def leading_number(text: str) -> tuple[str, str]:
-    """The digits that a text begins with ("" for none), six at most, and what follows them."""
-    rest = text.lstrip("0123456789")
-    return text[: len(text) - len(rest)][:6], rest

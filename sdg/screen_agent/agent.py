@@ -15,7 +15,8 @@ from sdg.envs.world import Element
 from sdg.errors import SDGError
 from sdg.gate.executor import CONFIRMATION, Body, Command, Gate, GatedExecutor, IllegalCommand, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.prompts.fill import MAX_REPLY_CHARS, fence, one_line
+from sdg.prompts.fill import fence, one_line
+from sdg.prompts.replies import MAX_REPLY_CHARS
 from sdg.screen_agent.modes import TEXT, Mode, Shown
 
 MOST_COMMANDS = 30

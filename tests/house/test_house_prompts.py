@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sdg.prompts.fill import code_blocks
+from sdg.prompts.replies import code_blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPTS = sorted([*(ROOT / "sdg" / "prompts").glob("*.md"), *(ROOT / "sdg" / "envs").glob("*/prompts/*.md")])

@@ -23,7 +23,7 @@ READERS = [
     *sorted((ROOT / "sdg/sandbox/guard").glob("*.py")),
     *sorted((ROOT / "sdg/hypothesis").glob("*.py")),
     *sorted((ROOT / "sdg/deduction").glob("*.py")),
-    *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/fill", "prompts/sources")),
+    *(ROOT / f"sdg/{name}.py" for name in ("induction/translate", "prompts/replies", "prompts/sources")),
 ]
 LENGTH = 64_000
 LONGEST = "a|b\n" * (MAX_PARSED_CHARS // 4)
@@ -59,7 +59,7 @@ def test_no_regular_expression_reads_what_a_model_wrote(path: Path) -> None:
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not {"re", "regex", "fnmatch", "textwrap"} & names, (
-        f"{path.name} reads replies of a model: go through the text once, as sdg/prompts/fill.py does. A pattern"
+        f"{path.name} reads replies of a model: go through the text once, as sdg/prompts/replies.py does. A pattern"
         " with two repeats side by side takes hours on a reply of blanks."
     )
 

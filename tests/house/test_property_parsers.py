@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sdg.envs.babyai.language import parse as parse_mission
 from sdg.experiments.config.config import RunConfig, check
 from sdg.experiments.config.yaml_file import ConfigError, parse
-from sdg.prompts.fill import MAX_REPLY_CHARS, code_blocks, functions_in, tidy
+from sdg.prompts.replies import MAX_REPLY_CHARS, code_blocks, functions_in, tidy
 from sdg.sandbox.guard import Guard, GuardError, Refused, extract_code
 from sdg.skills.strict_json import decode, loads
 from sdg.skills.subgoal import Experience

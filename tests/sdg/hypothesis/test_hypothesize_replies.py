@@ -16,7 +16,8 @@ from sdg.induction.translate import parse as parse_lines
 from sdg.induction.translate import prompt as translate_prompt
 from sdg.induction.translate import snake, translate
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.prompts.fill import code_blocks, conversation, fence, functions_in, one_line, tidy
+from sdg.prompts.fill import conversation, fence, one_line
+from sdg.prompts.replies import code_blocks, functions_in, tidy
 from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import SkillCall
 
