@@ -22,7 +22,6 @@ from sdg.envs.ui.affordances import (
     SeenScreen,
     asked_for,
     near,
-    place_of,
 )
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.commands import SCREEN
@@ -31,7 +30,7 @@ from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 from sdg.gate.executor import CONFIRMATION, Command, Verdict
-from sdg.gate.learned import COMPLETENESS, FEASIBILITY, SHIPPED, LearnedGuard
+from sdg.gate.learned import SHIPPED, LearnedGuard
 from sdg.gate.phones import element_of
 from sdg.gate.rules import Usage
 
@@ -287,15 +286,3 @@ def _words(text: str) -> list[str]:
     """Its words in small letters; invisible signs within them don't count."""
     shown = "".join(each for each in normalize("NFKC", text) if category(each) != "Cf")
     return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shown).lower())
-
-
-def answer_text(verb: str, verdict: Verdict) -> str:
-    """A verdict as the paper's models write it."""
-    token = {FEASIBILITY: "s_feasibility", COMPLETENESS: "s_completeness"}[verb]
-    return f"<{token}> {int(verdict.passed)} </{token}>"
-
-
-def locate(command: Command, observation: Observation) -> str:
-    """The place of the element that a command means, [x0, y0, x1, y1] in pixels, as the paper's models write it."""
-    found = place_of({command.name}, command.argument, cast(tuple[ScreenElement, ...], observation.elements))
-    return f"<locate_element> {list(found)} </locate_element>"

@@ -24,7 +24,7 @@ from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verification
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
-from sdg.storage.files import RunError, RunFolderError, atomic_write, explaining, plain, read_json
-from sdg.storage.journal import Journal, torn_line
+from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, explaining, plain, read_json, torn_line
 from sdg.storage.lock import Lock
 from sdg.storage.metrics import Metrics
 from sdg.storage.provenance import machine, revision, versions

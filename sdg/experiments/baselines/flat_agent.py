@@ -8,7 +8,7 @@ import numpy as np
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import Episode
 from sdg.envs.world import World
-from sdg.experiments.baselines.paper_policy import PaperPolicy
+from sdg.experiments.baselines.paper_model import PaperPolicy
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,6 @@ def names(value: Any) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)
 
 
-def numbers(value: Any) -> tuple[int, ...]:
-    """`1,2,3` as whole numbers. Raises ValueError for other words."""
-    return tuple(map(int, names(value) if isinstance(value, str) else value))
-
-
 def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
     """An option that takes several values with commas between them."""
     return typer.Option(parser=parser, metavar=metavar, help=about)

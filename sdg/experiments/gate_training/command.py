@@ -36,8 +36,7 @@ from sdg.experiments.gate_training import (
     tasks,
 )
 from sdg.experiments.gate_training.figures import figures
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
-from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library
 from sdg.privacy.recognisers import PrivacyError
 

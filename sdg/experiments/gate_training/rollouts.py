@@ -1,4 +1,5 @@
-"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on.
+"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on
+(`python -m tests.shipping.skills`).
 
 A program by babylang or by a real model is played, with mistakes between its calls: another thing, one that was never
 seen, another skill, the wrong order, full hands. A command's outcome is what the robot perceived: whether the skill's
@@ -15,15 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from sdg.console import progress
 from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
+from sdg.envs.instructions import seeds
 from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import Command, Gate, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.gate.llm import question
 from sdg.gate.registry import gate_of
@@ -210,3 +214,28 @@ def balance(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]
     parts = [[row for row in rows if row["label"] is label] for label in (False, True)]
     least = min(map(len, parts))
     return [part[i] for part in parts for i in sorted(rng.permutation(len(part))[:least])]
+
+
+LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextLocal")
+"""Levels that the rule-based planner's programs are played on, in turn."""
+
+
+def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
+    """`count` rollouts: three in four by babylang, the others from a set of a real model's programs."""
+    replies = [row["reply"] for row in real_programs(programs)]
+    found = []
+    for number, layout in enumerate(seeds(split, count=count, seed=seed)):
+        reply = replies[number // 4 % len(replies)] if number % 4 == 3 else ""
+        level = "BossLevel" if reply else LEVELS[number % len(LEVELS)]
+        found.append(Rollout(library, level, layout, reply, 0.3 if reply else 0.6, **settings))
+    return found
+
+
+def rolled_out(rollouts: Sequence[Rollout], *, processes: int) -> list[list[dict[str, Any]]]:
+    """The rows of each rollout; one whose process is lost has none."""
+    found: dict[Rollout, list[dict[str, Any]]] = {}
+    with progress().stage("rollouts", total=len(rollouts), unit="rollout") as stage:
+        for rollout, rows in Workers(processes)(play, rollouts):
+            found[rollout] = rows
+            stage.advance()
+    return [found[rollout] for rollout in rollouts]

@@ -51,7 +51,7 @@ from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library
 
 if TYPE_CHECKING:
-    from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.experiments.baselines.paper_model import PaperPolicy
 
 FLAT = Path("runs/flat-0")
 """Where to look for flat policies."""
@@ -176,7 +176,7 @@ class FlatRecipe:
 
 @lru_cache(maxsize=32)
 def _flat_policy(folder: Path, level: str) -> PaperPolicy:
-    from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.experiments.baselines.paper_model import PaperPolicy
     from sdg.pipeline.records import load_policy
 
     policy = load_policy(folder, level, domain(), "paper-model")

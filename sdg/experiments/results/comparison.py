@@ -24,7 +24,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
 from sdg.skills.library.store import load_library
 from sdg.storage import Journal, RunFolder, RunSettings, atomic_write
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 
 Row = Mapping[str, Any]
 

@@ -47,7 +47,7 @@ from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.agreement import ROWS
 from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunError, RunFolder, plain, read_journal
-from sdg.storage.journal import read_rows
+from sdg.storage.files import read_rows
 
 ACCOUNTS = "accounts"
 """The key of these costs in a library's provenance and results.json."""

@@ -69,27 +69,6 @@ class TfidfEmbedder:
         return normalise(vectorizer.transform(texts).toarray())
 
 
-@dataclass(frozen=True, slots=True)
-class HashedEmbedder:
-    """Hashed n-gram counts: no fitting, so a text has the same point in every corpus."""
-
-    unit: Literal["char", "word"] = "char"
-    n_grams: tuple[int, int] = (2, 4)
-    n_features: int = 1024
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, n_features)."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        vectorizer = HashingVectorizer(
-            analyzer="char_wb" if self.unit == "char" else "word",
-            ngram_range=self.n_grams,
-            n_features=self.n_features,
-            token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
-        )
-        return normalise(vectorizer.transform(texts).toarray())
-
-
 @dataclass
 class MiniLmEmbedder:
     """all-MiniLM-L6-v2 (384 dimensions, CPU), which knows synonyms; needs the optional extra `minilm` (about 90 MB)."""
@@ -161,11 +140,6 @@ REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
         "mix": (Part(api_text, TfidfEmbedder(), 0.1), *_MEANING),
         "api": (Part(api_text, TfidfEmbedder()),),
         "check": _MEANING,
-        "hashed": (
-            Part(api_text, HashedEmbedder(), 0.1),
-            Part(check_text, HashedEmbedder("word", (1, 1)), 1.0),
-            Part(argument_text, HashedEmbedder("word", (1, 1)), 0.2),
-        ),
         "minilm-api": (Part(api_text, MiniLmEmbedder()),),
         "minilm": (Part(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
     }

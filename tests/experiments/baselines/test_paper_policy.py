@@ -9,7 +9,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice import inputs
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.baselines.paper_policy import PaperNetwork, PaperPolicy
+from sdg.experiments.baselines.paper_model import PaperNetwork, PaperPolicy
 from sdg.skills.learning import policy_of
 from sdg.skills.policy.network import BitsPolicy, random_policy
 from sdg.skills.practice.starts import Starts

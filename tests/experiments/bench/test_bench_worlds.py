@@ -16,8 +16,7 @@ from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
-from sdg.experiments.bench.worlds.command import FIELDS, rows
-from sdg.experiments.bench.worlds.playing import play
+from sdg.experiments.bench.worlds.command import FIELDS, play, rows
 from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
 from sdg.experiments.bench.worlds.words import WORDS
 from sdg.gate.executor import Command

@@ -14,7 +14,7 @@ from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
 from sdg.skills.strict_json import decode
 from sdg.storage import Journal, RunFolderError
-from sdg.storage.journal import Rows, to_json
+from sdg.storage.files import Rows, to_json
 
 read = partial(decode, extra="ignore")
 

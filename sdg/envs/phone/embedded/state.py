@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-SETTINGS_PER_SEED = ("textSize", "ringtone", "timeout")
 
 
 def initial_state(seed: int) -> dict[str, Any]:

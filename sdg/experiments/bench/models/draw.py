@@ -31,8 +31,7 @@ from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
 from sdg.skills.strict_json import decode, loads
 from sdg.storage import RunFolder, plain
-from sdg.storage.files import atomic_write, line
-from sdg.storage.journal import to_json
+from sdg.storage.files import atomic_write, line, to_json
 from sdg.storage.provenance import revision
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"

@@ -37,7 +37,7 @@ from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunFolder
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 
 
 def rows(

@@ -252,8 +252,3 @@ def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
     flags = Judge(job.task).flags
     return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")
-
-
-def play_task(job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> PhonePlayed:
-    """Play one episode on a phone. Raises BudgetExceeded alone."""
-    return next(play_together([job], [phone], lambda job, phone: PhoneEpisode(job, setting, phone, model), model))

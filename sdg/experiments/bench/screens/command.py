@@ -41,7 +41,7 @@ from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import MODES, TEXT
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunFolder, atomic_write
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": UNSEEN}
 """Names that stand for many tasks."""

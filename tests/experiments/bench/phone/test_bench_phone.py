@@ -32,8 +32,9 @@ from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
 from sdg.experiments.bench.phone.data import Transition, derive_tasks, explore, write_lines, write_minari
-from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
+from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
 from sdg.experiments.gate_training import phone_tasks
+from sdg.experiments.play.together import play_together
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Completion, Message, ModelError
@@ -122,7 +123,9 @@ class LostPhone:
 
 
 def test_a_lost_phone_is_a_failure_with_its_cause() -> None:
-    row = play_task(PhoneJob(TASKS["clock_8"], "xml-react"), SETTING, LostPhone(), PhoneRules())  # type: ignore[arg-type]
+    model, lost = PhoneRules(), LostPhone()
+    begin = lambda job, phone: PhoneEpisode(job, SETTING, phone, model)  # noqa: E731
+    row = next(play_together([PhoneJob(TASKS["clock_8"], "xml-react")], [lost], begin, model))
     assert (row.end, row.detail, row.score.complete) == ("page", "unplugged", False)
 
 
