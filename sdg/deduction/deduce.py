@@ -93,10 +93,6 @@ class Toolkit:
     gate: Gate
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
 
-    def prompt_entries(self) -> tuple[Documented, ...]:
-        """What prompts list: the skills, then the composed ones."""
-        return (*self.skills.values(), *self.composed.values())
-
 
 def deduce(
     world: World,
@@ -176,7 +172,7 @@ class _Session:
         left = self.world.max_steps - began
         asked = self.planner.ask(
             self.world.mission,
-            skills=kit.prompt_entries(),
+            skills=(*kit.skills.values(), *kit.composed.values()),
             limits=ProgramLimits(left, self.programs, self.settings.budget, robot.perception().describe()),
             failure=None if last is None else replace(last, state=robot.code_view().describe()),
         )

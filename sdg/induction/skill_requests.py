@@ -79,11 +79,6 @@ def calls_until(row: EpisodeRow) -> int:
     return sum(last.values())
 
 
-def starts_of_skill(rows: Sequence[EpisodeRow], skill: Skill, domain: Domain) -> Starts | None:
-    """Where one skill's commands began; None where none was given."""
-    return starts_of(requests_of_skill(rows, skill), domain)
-
-
 def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Starts:
     seeds = sorted({each.episode.seed for each in asked})
     episodes = list({id(each.episode): each.episode for each in asked}.values())
@@ -131,6 +126,6 @@ def collect_requests(
 
 def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
     """Starts of this skill's calls whose aim wasn't reached already."""
-    asked = starts_of_skill(episodes, option, domain)
+    asked = starts_of(requests_of_skill(episodes, option), domain)
     left = open_starts(asked) if asked is not None else None
     return left if left is not None and len(left) else None

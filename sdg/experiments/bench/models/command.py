@@ -126,7 +126,11 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
     mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]
-    ratios = [_count_calls(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
+    ratios = [
+        max(1, each.steps if each.success else each.max_steps) / max(1, each.bot_steps)
+        for each in episodes
+        if each.finished and each.bot_steps
+    ]
     ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
     return Row(
         model=draw.about.model,
@@ -150,10 +154,6 @@ def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
         draw=draw.about.name,
         commit=draw.about.commit,
     )
-
-
-def _count_calls(episode: DrawnEpisode) -> int:
-    return max(1, episode.steps if episode.success else episode.max_steps)
 
 
 def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:

@@ -63,7 +63,8 @@ def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[Trans
     for _ in range(steps):
         tree = read_dump(before)
         action, argument = _choose(tree, rng)
-        carry_out(phone, action, tree) if _can(action, tree) else None
+        if action.name != "Type" or any(each.focused for each in tree.elements):
+            carry_out(phone, action, tree)
         after, now = phone.dump(), _lasting(phone)
         found.append(Transition(seed, action.name, argument, before, after, now != state))
         before, state = after, now
@@ -106,10 +107,6 @@ def _choose(tree: UiTree, rng: random.Random) -> tuple[Action, str]:
     target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
     action = Action(kind, element=target.id)
     return action, f"{action.argument} {target.name}"
-
-
-def _can(action: Action, tree: UiTree) -> bool:
-    return action.name != "Type" or any(each.focused for each in tree.elements)
 
 
 def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:
