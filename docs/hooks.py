@@ -13,7 +13,7 @@ import typer.main
 from mkdocs.structure.files import File, Files
 
 from sdg.envs.domains import domain
-from sdg.envs.perception import api_text
+from sdg.envs.world import api_text
 from sdg.experiments.cli.main import app
 from sdg.experiments.config.docs import markdown
 

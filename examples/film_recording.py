@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from sdg.experiments.bench.models.recorded import COMPOSED, CONFIG, TRANSCRIPT, read_draw
+from sdg.experiments.bench.models.draw import COMPOSED, CONFIG, TRANSCRIPT, read_draw
 from sdg.experiments.bench.models.replay import IN_TURN
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import load

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import sdg
-from sdg.gate.executor import IllegalCommand
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command, IllegalCommand
 
 
 class Tools:

@@ -1,7 +1,5 @@
 """`python -m sdg`: the `sdg` command."""
 
-from __future__ import annotations
-
 import sys
 
 from sdg.experiments.cli.main import main

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sdg.errors import SDGError
+from sdg.errors import UserError as UserError  # commands take it from here
 
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
 DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
 
 OURS = ("sdg",)
-
-
-class UserError(SDGError, ValueError):
-    """The user asked for something unknown or senseless; the message says what would work."""
-
-    exit_code = ASKED_WRONGLY
 
 
 class CheckFailed(SDGError, RuntimeError):

@@ -8,3 +8,10 @@ class SDGError(Exception):
     no sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
     `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: what can't be protected.
     """
+
+
+class UserError(SDGError, ValueError):
+    """The user asked for something unknown or senseless; the message says what would work."""
+
+    exit_code = 2
+    """Of the command that it ends."""

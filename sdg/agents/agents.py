@@ -1,7 +1,5 @@
 """Agents under one harness: each has the same world, the same limit and the same judge."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,9 +22,8 @@ from sdg.deduction.protocols import Skill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
-from sdg.gate.chain import GuardChain
+from sdg.gate.executor import Gate, GuardChain
 from sdg.gate.rules import RulesGuard
-from sdg.gate.verdict import Gate
 from sdg.skills.library.composed import ComposedSkill
 
 
@@ -77,8 +74,7 @@ def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict
     """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
     began = time.perf_counter()
     level, world = open_world(task)
-    episode = agent.play(world, task)
-    return _row(agent.name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
+    return _row(agent.name, level, task=task, episode=agent.play(world, task), bot_steps=bot_steps, began=began)
 
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:

@@ -4,8 +4,6 @@ That is the setting of BALROG (Paglieri et al. 2024, arXiv 2411.13543): no progr
 the same as for planners: things with names.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -14,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import OUT_OF_TIME, Episode, Interaction
 from sdg.envs.domain import Domain
-from sdg.envs.perception import Perception
-from sdg.envs.world import Action, World
+from sdg.envs.world import Action, Perception, World
 from sdg.gate.rules import without_clock
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
@@ -38,19 +35,23 @@ class ChatAgent:
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
         played = act_out(world, chat.choose)
         ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
-        state = task.domain.perceivable.code_view(world.perception()).describe()
-        told = Interaction(
-            program="",
-            cause=ended.cause,
-            error="",
-            state=state,
-            calls=(),
-            began=0,
-            ended=ended.steps,
-            prompt_tokens=chat.prompt_tokens,
-            completion_tokens=chat.completion_tokens,
+        return replace(
+            ended,
+            interactions=(
+                Interaction(
+                    program="",
+                    cause=ended.cause,
+                    error="",
+                    state=task.domain.perceivable.code_view(world.perception()).describe(),
+                    calls=(),
+                    began=0,
+                    ended=ended.steps,
+                    prompt_tokens=chat.prompt_tokens,
+                    completion_tokens=chat.completion_tokens,
+                ),
+            ),
+            llm_calls=chat.turns,
         )
-        return replace(ended, interactions=(told,), llm_calls=chat.turns)
 
 
 class _Chat:
@@ -104,8 +105,7 @@ def action_text(action: Action) -> str:
 
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that the reply, or else its last line, names; None where that is none or several."""
-    last = tidy(reply).strip().rpartition("\n")[2]
-    for text in (tidy(reply), last):
+    for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
         named = list(_find_actions(text, actions))
         if len(named) == 1:
             return named[0]

@@ -1,7 +1,5 @@
 """A browser page on which a model does tasks, from Python: `sdg.Desktop`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,19 +1,15 @@
 """The gate in front of any executor, from Python: `sdg.Gate`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.page import Press
-from sdg.gate.chain import GuardChain
-from sdg.gate.executor import GatedExecutor, Outcome, SkillResult
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, GatedExecutor, GuardChain, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import GUARDS, KINDS
 from sdg.gate.screens import ConfirmGuard
-from sdg.gate.verdict import Command, Verdict
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import ProtectedBody, Protector

@@ -1,7 +1,5 @@
 """A run as pandas tables: `sdg.results`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
 

@@ -13,8 +13,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from sdg.console import UserError
 from sdg.envs import domains
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice.inputs import SIZE
-from sdg.envs.babyai.practice.paper_view import N_WORDS
+from sdg.envs.babyai.practice.inputs import N_WORDS, SIZE
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.level_env import LevelVecEnv
@@ -90,8 +89,7 @@ def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, la
     if domain != DEFAULT:
         world, each = domains.domain(domain), -(-layouts // n)
         return DummyVecEnv([partial(MissionEnv, world, level, count=each, seed=seed * n + row) for row in range(n)])
-    bank = LevelBank.build(level, seeds("training", count=layouts, seed=seed))
-    return MissionVecEnv(bank, n, seed=seed)
+    return MissionVecEnv(LevelBank.build(level, seeds("training", count=layouts, seed=seed)), n, seed=seed)
 
 
 def sb3_skill(
@@ -125,9 +123,8 @@ def sb3_skill(
         played = SB3_POLICY.policy(weights, world)
     except (AttributeError, ValueError) as error:
         raise UserError(f"this policy can't be stored: {error}; use PPO('MultiInputPolicy', ...) as it comes") from None
-    spec = SkillSpec(name, mission.format(template.argument), template.check, horizon)
     skill = measure_skill(
-        spec,
+        SkillSpec(name, mission.format(template.argument), template.check, horizon),
         played,
         level=env.level,
         domain=world,

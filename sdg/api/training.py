@@ -1,7 +1,5 @@
 """A skill from a check function: `sdg.train`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A world to try skills, programs and models in, from Python: `sdg.World`."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +17,8 @@ from sdg.deduction.robot import Robot
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
-from sdg.envs.perception import Element
-from sdg.gate.executor import GatedExecutor
-from sdg.gate.verdict import Command
+from sdg.envs.world import Element
+from sdg.gate.executor import Command, GatedExecutor
 from sdg.skills.library.library import LearnedSkill, SkillLibrary
 from sdg.skills.library.store import load_library
 

@@ -1,7 +1,5 @@
 """What recurs in programs, and a model's composed skills for it; its programs rewritten over them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,11 +4,10 @@ A reply holds functions: for each skill NAME one with typed parameters and a doc
 `Needs:`, `After:`), `check_NAME` with the same parameters over perception alone, and helpers.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
@@ -61,8 +60,7 @@ class Admitted:
 
 def kinds_of(domain: Domain) -> tuple[str, ...]:
     """What an argument may be in a domain."""
-    named = [word for words in domain.language.parts.values() for word in words]
-    return tuple(dict.fromkeys((*KINDS, *named)))
+    return tuple(dict.fromkeys((*KINDS, *chain.from_iterable(domain.language.parts.values()))))
 
 
 def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callable[[str], object]) -> Admitted:
@@ -180,8 +178,7 @@ class _Reader:
     def _source(self, name: str) -> str:
         """The skill's definitions under names of its own, and the function that programs call."""
         needed = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
-        skills = {each for each in self.names if each != name}
-        foreign = {part for each in skills for part in (each, CHECK + each)}
+        foreign = {part for each in self.names if each != name for part in (each, CHECK + each)}
         mine = [node for node in self.body if set(names_at_top(node)) & (needed - foreign)]
         own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
         copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
@@ -232,7 +229,6 @@ def _kind(argument: ast.arg) -> str:
 
 def _docstring_parts(function: ast.FunctionDef) -> tuple[str, str, str]:
     """What a docstring says: what the skill does, what it needs, what holds afterwards; "" for what it doesn't say."""
-    text = " ".join((ast.get_docstring(function) or "").split())
-    does, _, rest = text.partition("Needs:")
+    does, _, rest = " ".join((ast.get_docstring(function) or "").split()).partition("Needs:")
     needs, _, after = rest.partition("After:")
     return does.strip(), needs.strip(), after.strip()

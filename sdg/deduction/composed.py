@@ -1,7 +1,5 @@
 """Composed skills in a program: the source that is linked behind it, and what the host answers to their calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -19,8 +19,7 @@ from sdg.deduction.protocols import Documented, Skill
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
-from sdg.gate.executor import GatedExecutor
-from sdg.gate.verdict import Gate
+from sdg.gate.executor import Gate, GatedExecutor
 from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
 from sdg.prompts.replies import cut_off, extract_code, tidy
 from sdg.prompts.sources import amend_source
@@ -93,10 +92,6 @@ class Toolkit:
     skills: Mapping[str, Skill]
     gate: Gate
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
-
-    def prompt_entries(self) -> tuple[Documented, ...]:
-        """What prompts list: the skills, then the composed ones."""
-        return (*self.skills.values(), *self.composed.values())
 
 
 def deduce(
@@ -177,7 +172,7 @@ class _Session:
         left = self.world.max_steps - began
         asked = self.planner.ask(
             self.world.mission,
-            skills=kit.prompt_entries(),
+            skills=(*kit.skills.values(), *kit.composed.values()),
             limits=ProgramLimits(left, self.programs, self.settings.budget, robot.perception().describe()),
             failure=None if last is None else replace(last, state=robot.code_view().describe()),
         )

@@ -4,8 +4,6 @@ What a skill needs is learned, not declared: where its members began and how the
 refuse (`learn_usage`). Induction keeps this in the library's provenance under "usages".
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

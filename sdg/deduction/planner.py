@@ -4,8 +4,6 @@ What doesn't change from prompt to prompt comes first and is the same byte for b
 instruction, its limits and what went wrong come last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,7 +13,7 @@ from sdg.deduction.episode import Interaction
 from sdg.deduction.program import Call
 from sdg.deduction.protocols import Documented, Primitive
 from sdg.envs.domain import Domain
-from sdg.envs.perception import api_text
+from sdg.envs.world import api_text
 from sdg.llm.model import Message
 from sdg.prompts.fill import conversation, fence, one_line, text
 

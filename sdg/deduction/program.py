@@ -5,8 +5,6 @@ ends the run from outside (the episode is over, a budget is spent, a fault of ou
 `except Exception` in generated code can stop it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,8 +16,7 @@ from sdg.deduction.protocols import Documented
 from sdg.deduction.robot import Robot, describe_argument
 from sdg.envs.domain import Domain
 from sdg.errors import SDGError
-from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
-from sdg.gate.verdict import Command, Verdict
+from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
 from sdg.sandbox.guard.border import NUMBER
 from sdg.skills.library.composed import ComposedSkill

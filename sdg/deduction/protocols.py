@@ -1,7 +1,5 @@
 """Skills as programs call them, and the primitive actions in that form, for SDG-action (SDG, section 5.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

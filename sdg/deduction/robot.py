@@ -3,8 +3,6 @@
 A robot is never handed to generated code; programs reach it only through `sdg.gate.executor`.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +12,9 @@ import numpy as np
 
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
-from sdg.envs.perception import Element, Observation, Perception, Shown
-from sdg.envs.world import World
-from sdg.gate.executor import IllegalCommand, SkillResult
+from sdg.envs.world import Element, Observation, Perception, Shown, World
+from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
-from sdg.gate.verdict import Command
 from sdg.skills.checks.check import compile_check
 
 MAX_ARGUMENT_CHARS = 200

@@ -1,7 +1,5 @@
 """Worlds, and what can be perceived in them. Imports nothing else of this project."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -27,7 +25,7 @@ def register() -> None:
         "vector_entry_point": "sdg.envs.babyai.engine.vec_env:make_vec",
     }
     if "sdg/BabyAI-v0" not in gymnasium.registry:
-        gymnasium.register("sdg/UI-v0", entry_point="sdg.envs.ui.world:UIEnv")
+        gymnasium.register("sdg/UI-v0", entry_point="sdg.envs.ui.domain:UIEnv")
         gymnasium.register("sdg/BabyAI-v0", **makers)
         for name in IDS:
             gymnasium.register(f"sdg/{name}", kwargs={"level": name.removesuffix("-v0")}, **makers)

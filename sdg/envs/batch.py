@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sdg.envs.perception import Perception
+from sdg.envs.world import Perception
 
 if TYPE_CHECKING:
     from sdg.envs.domain import Domain

@@ -9,8 +9,6 @@
 Each test says in its message what the domain broke and what to do about it.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.domain import TEXTS, Capabilities, SearchHints
-from sdg.envs.perception import Element
-from sdg.envs.world import Action, StepResult
+from sdg.envs.world import Action, Element, StepResult
 from sdg.envs.world_rows import SingleDomain
 
 MAX_OPEN = 32
@@ -95,8 +94,7 @@ class Descriptions:
 
     def name_of(self, element: Any) -> str:
         """Its name."""
-        name: str = element.name
-        return name
+        return element.name
 
     def kinds_of(self, element: Any) -> str:
         """Its name: nothing else is like it."""
@@ -181,7 +179,7 @@ def name_of(thing: object) -> str:
 
 
 class PlainPerception:
-    """A snapshot (`sdg.envs.perception.Perception`); the methods that `api` names are its perception functions."""
+    """A snapshot (`sdg.envs.world.Perception`); the methods that `api` names are its perception functions."""
 
     api: tuple[str, ...]
 

@@ -6,8 +6,6 @@ perceived in it and how prompts describe that, what its policies see, and how n 
 domain implements it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,8 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdg.envs.batch import BatchWorld, ColumnReader, Inputs, Layouts
-from sdg.envs.perception import Perception, Shown
-from sdg.envs.world import Action, World
+from sdg.envs.world import Action, Perception, Shown, World
 
 
 class Language(Hashable, Protocol):

@@ -1,7 +1,5 @@
 """Which kinds of worlds there are, by name; a user's own is named by `module:attribute`."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import cast
 

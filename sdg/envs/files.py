@@ -3,8 +3,6 @@
 A folder may come from a stranger: a link in it could lead anywhere, a pipe or a device would never end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

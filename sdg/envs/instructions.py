@@ -4,10 +4,10 @@ An instruction is what a world makes of a level under a seed: layout and mission
 of seeds, so "unseen" means an unseen seed, hence an unseen layout; texts may repeat.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from zlib import crc32
+
+from sdg.errors import UserError
 
 SPLITS: dict[str, range] = {
     "grounding": range(0, 1_000_000),
@@ -39,14 +39,14 @@ class Instruction:
 
 
 def check_seed(seed: int, split: str) -> None:
-    """ValueError when `seed` isn't one of `split`'s."""
+    """UserError when `seed` isn't one of `split`'s."""
     if split not in SPLITS:
-        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+        raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
     if seed not in SPLITS[split]:
         owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
         where = f"it belongs to {owner}" if owner else "it belongs to no set"
         allowed = SPLITS[split]
-        raise ValueError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
+        raise UserError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
 
 
 def is_unseen(seed: int) -> bool:
@@ -60,11 +60,11 @@ def seeds(split: str, *, count: int, seed: int = 0, level: str = "") -> list[int
     Those of `evaluation` differ from level to level: each has its part of the range, found by a checksum of its name.
     """
     if split not in SPLITS:
-        raise ValueError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+        raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
     allowed = SPLITS[split]
     if not 0 <= count <= len(allowed):
-        raise ValueError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
+        raise UserError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
     if seed < 0:
-        raise ValueError(f"a seed is 0 or more, not {seed}")
+        raise UserError(f"a seed is 0 or more, not {seed}")
     part = OF_A_LEVEL * (crc32(level.encode()) % (len(allowed) // OF_A_LEVEL)) if split == "evaluation" else 0
     return [allowed[(part + seed * STRIDE + n) % len(allowed)] for n in range(count)]

@@ -18,8 +18,6 @@ Cached code is run by any process that finds it, so processes that run generated
 (SDG_READ_ONLY): what they compile is theirs alone and lost with them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,8 +3,6 @@
 Nothing here knows a family of environments: a thing is a colour and a type, seen in the 7 x 7 cells in front.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,8 +95,7 @@ class GridPerception(PlainPerception):
 
     def get_start_position(self) -> Cell:
         """What get_position() gave when the current subgoal began."""
-        began: Cell = self._began
-        return began
+        return self._began
 
     def elements(self) -> Sequence[Thing]:
         """All of them."""
@@ -151,17 +148,15 @@ class Grid(PlainWorld):
 
     def _show(self, image: np.ndarray) -> None:
         """Keep the things and walls of a view, u8 (7, 7, 3), because each step asks for them three times."""
-        walls = [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
-        self._seen = self._things(image), walls
+        self._seen = self._things(image), [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
 
     def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
         (x, y), (x0, y0) = self._place(), self._start
         cell = self._env.grid.get(*self._env.front_pos)
-        blocked = cell is not None and not cell.can_overlap()
         return GridPerception(
             *self._seen,
-            blocked=blocked,
+            blocked=cell is not None and not cell.can_overlap(),
             at=(x - x0, y - y0),
             heading=int(self._env.agent_dir),
             began=(began[0] - x0, began[1] - y0),
@@ -202,8 +197,7 @@ class Grid(PlainWorld):
 
     def render(self) -> np.ndarray:
         """The environment's own picture."""
-        picture: np.ndarray = self._env.get_frame(tile_size=16)
-        return picture
+        return self._env.get_frame(tile_size=16)
 
 
 def _ahead(column: int, row: int) -> Cell:

@@ -1,7 +1,5 @@
 """Worlds that MuJoCo moves: one step of the physics, moments that can be restored, what a broken simulation ends."""
 
-from __future__ import annotations
-
 import gc
 import os
 from typing import Any, NamedTuple

@@ -1,13 +1,11 @@
 """Objects by name: what is shipped by its key, what a user has written by `module:attribute`.
 
-    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.chain:OpenGate"})
+    GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.executor:OpenGate"})
     GUARDS.get("rules")              # imported now, not when the table was made
     GUARDS.get("my_guards:Careful")  # from a file my_guards.py in the current folder or anywhere on PYTHONPATH
 
 A name is text, so it stands in a config file and travels to worker processes, which import the object themselves.
 """
-
-from __future__ import annotations
 
 import importlib
 import sys
@@ -16,15 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
-from sdg.errors import SDGError
+from sdg.errors import UserError
 
 T = TypeVar("T")
 
 
-class RegistryError(SDGError, ValueError):
+class RegistryError(UserError):
     """A name that leads to nothing of use; the message is one line that says what to write instead."""
-
-    exit_code = 2
 
 
 class Registry(Generic[T]):
@@ -45,8 +41,7 @@ class Registry(Generic[T]):
 
         The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one.
         """
-        address = self.entries.get(name, name)
-        module_name, colon, attribute = address.partition(":")
+        module_name, colon, attribute = self.entries.get(name, name).partition(":")
         if not (colon and attribute.isidentifier() and all(part.isidentifier() for part in module_name.split("."))):
             raise RegistryError(
                 f"there is no {self.what} {name!r}; there are {', '.join(self)}, or one of your own as module:attribute"

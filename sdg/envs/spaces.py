@@ -1,7 +1,5 @@
 """A domain's inputs and actions as gymnasium's spaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -18,8 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from sdg.envs.domain import Domain
-from sdg.envs.perception import Perception
-from sdg.envs.world import SingleWorld, StepResult
+from sdg.envs.world import Perception, SingleWorld, StepResult
 
 
 @dataclass(frozen=True, slots=True)

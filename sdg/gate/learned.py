@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from sdg.envs.domain import Affordances
-from sdg.envs.perception import Observation
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, Verdict
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command, Verdict
 
 SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
 """The guards that come with the package; `python -m tests.shipping.skills` trains them again."""

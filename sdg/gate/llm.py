@@ -1,17 +1,15 @@
 """The LLM-based guards: a model is asked with a demonstration and answers {Thought, Feasible | Completeness}.
 
 ResponsibleTA's prompts in substance. The answer is read strictly: anything but one object of the right form is an
-error, and an error keeps the gate shut (`sdg.gate.chain.FailClosed`).
+error, and an error keeps the gate shut (`sdg.gate.executor.FailClosed`).
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from sdg.envs.perception import Element, Observation
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Command, Verdict
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.skills.strict_json import loads
@@ -41,8 +39,7 @@ class LlmGuard:
 
     def judge(self, verb: str, asked: str) -> Verdict:
         """The verdict on a `question`; `verb` is a key of ANSWERS."""
-        messages = self.messages(verb, asked)
-        reply = self.model.complete(messages, sampling=Sampling(temperature=0.0, stage=verb))
+        reply = self.model.complete(self.messages(verb, asked), sampling=Sampling(temperature=0.0, stage=verb))
         passed, thought = read_verdict(reply.text, ANSWERS[verb])
         return Verdict(passed, one_line(thought), source=self.source)
 

@@ -3,19 +3,17 @@
 Learned and model guards come after it in a chain; `ConfirmGuard` handles presses that can't be undone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sdg.envs.perception import Element, Observation
 from sdg.envs.phone.affordances import PhoneAffordances
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Command, Verdict
 from sdg.gate.learned import SHIPPED, LearnedGuard
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command, Verdict
 
 PLACE = SHIPPED.parent / "phone.json"
 """The learned guards that come with the package; `python -m tests.shipping.phones` makes them again."""

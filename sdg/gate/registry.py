@@ -1,16 +1,13 @@
 """Guards by name: a new one is one file, and one line here to ship it; a user's own is named `module:attribute`."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from sdg.envs.domain import Affordances
 from sdg.envs.registry import Registry, RegistryError
-from sdg.gate.chain import GuardChain
+from sdg.gate.executor import Command, Gate, GuardChain
 from sdg.gate.rules import Resolver, Usage
-from sdg.gate.verdict import Command, Gate
 from sdg.llm.model import LanguageModel
 
 _HERE = "sdg.gate"
@@ -24,7 +21,7 @@ GUARDS = Registry[object](
         "phone": f"{_HERE}.phones:PhoneGuard",
         "phone-learned": f"{_HERE}.phones:LearnedPhoneGuard",
         "llm": f"{_HERE}.llm:LlmGuard",
-        "open": f"{_HERE}.chain:OpenGate",
+        "open": f"{_HERE}.executor:OpenGate",
     },
 )
 VERBS = ("feasible", "complete")

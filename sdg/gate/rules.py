@@ -4,16 +4,14 @@ It knows no kind of world. It gets the commands that exist, what each one needs 
 (`Resolver`); a skill library learns `Usage` from where its members began and ended.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sdg.envs.domain import Affordances
-from sdg.envs.perception import Element, Observation
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Command, Verdict
 
 _CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)
 _PASSED = Verdict(True, "no rule speaks against it")
@@ -76,8 +74,7 @@ class RulesGuard:
         """The command's effect must be observed; where the world can't tell, something must have changed."""
         usage = self.usages.get(command.name)
         if usage is not None and self.affordances and before.perception and after.perception:
-            seen = before.perception, after.perception
-            missing = self.affordances.shortfall(usage.asks, command.argument, *seen)
+            missing = self.affordances.shortfall(usage.asks, command.argument, before.perception, after.perception)
             if missing is not None:
                 return (
                     _refuse(f"{command} isn't complete: {missing}")

@@ -4,8 +4,6 @@ can't be undone. Commands are in words (`click`, `type`) or at coordinates; the 
 Answers keep the form of ResponsibleTA's own models: `<s_feasibility> 1 </s_feasibility>` (section 4.1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +13,6 @@ from unicodedata import category, normalize
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.affordances import (
     CLICK,
     POINTING,
@@ -25,17 +22,17 @@ from sdg.envs.ui.affordances import (
     SeenScreen,
     asked_for,
     near,
-    place_of,
 )
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.effects import changes
 from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
-from sdg.gate.learned import COMPLETENESS, FEASIBILITY, SHIPPED, LearnedGuard
+from sdg.envs.world import Observation
+from sdg.gate.executor import CONFIRMATION, Command, Verdict
+from sdg.gate.learned import SHIPPED, LearnedGuard
 from sdg.gate.phones import element_of
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import CONFIRMATION, Command, Verdict
 
 PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
@@ -273,8 +270,7 @@ def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bo
 def _asks(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one."""
     words = _words(dialog)
-    signs = any(each in "".join(dialog.split()) for each in SIGNS)
-    final = signs or _is_final(words) or bool(DONE & set(words))
+    final = any(each in "".join(dialog.split()) for each in SIGNS) or _is_final(words) or bool(DONE & set(words))
     return (final and bool(re.search("[?？؟]", dialog))) or any(
         _begins_final(_words(line), but=NOUNS) or "".join(line.split()).startswith(SIGNS)
         for line in dialog.splitlines()
@@ -290,15 +286,3 @@ def _words(text: str) -> list[str]:
     """Its words in small letters; invisible signs within them don't count."""
     shown = "".join(each for each in normalize("NFKC", text) if category(each) != "Cf")
     return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shown).lower())
-
-
-def answer_text(verb: str, verdict: Verdict) -> str:
-    """A verdict as the paper's models write it."""
-    token = {FEASIBILITY: "s_feasibility", COMPLETENESS: "s_completeness"}[verb]
-    return f"<{token}> {int(verdict.passed)} </{token}>"
-
-
-def locate(command: Command, observation: Observation) -> str:
-    """The place of the element that a command means, [x0, y0, x1, y1] in pixels, as the paper's models write it."""
-    found = place_of({command.name}, command.argument, cast(tuple[ScreenElement, ...], observation.elements))
-    return f"<locate_element> {list(found)} </locate_element>"

@@ -1,7 +1,5 @@
 """The value that the hypothesis stage makes and verification tests (SDG, section 4.2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sdg.skills.subgoal import CheckFunction, Subgoal

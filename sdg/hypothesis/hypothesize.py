@@ -3,15 +3,13 @@
 Nothing runs here. The guard compiles the checks, so that the model can repair those that are refused.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from sdg.envs.domain import Domain
-from sdg.envs.perception import api_text
+from sdg.envs.world import api_text
 from sdg.errors import SDGError
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
@@ -101,10 +99,9 @@ def prompt(
     told = "" if feedback is None else _told(feedback)
     if skills:
         told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
-    task = fence(one_line(instruction, 1000))
     return conversation(
         "hypothesis",
-        instruction=task,
+        instruction=fence(one_line(instruction, 1000)),
         role=domain.texts["role"],
         unfolding=_unfolding(domain, horizon),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
@@ -238,5 +235,4 @@ def _check_name(source: str, number: int) -> str:
     names = functions_in(source)
     if f"check_{number}" in names:
         return f"check_{number}"
-    likely = [name for name in names if name.lower().startswith(("check", "goal", "is_"))]
-    return (likely or list(names))[-1]
+    return ([name for name in names if name.lower().startswith(("check", "goal", "is_"))] or list(names))[-1]

@@ -170,8 +170,7 @@ def discover(
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     stages: dict[tuple[str, int], list[Stage]] = {}
-    order = sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index))
-    for i in order:
+    for i in sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index)):
         experience, call = chosen[i]
         before = stages.setdefault((experience.level, experience.seed), [])
         stage = Stage(reviewed.labels[i], call.argument, experience.subgoal.check)

@@ -4,8 +4,6 @@ Each cycle clusters everything grounded so far from the beginning, so a cluster'
 cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from sdg.induction.induce import Discovery, InduceSettings
@@ -49,11 +47,10 @@ def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int
     """Cluster number -> the earlier skill that it equals; new clusters are absent."""
     if earlier is None:
         return {}
-    matches = {label: _match(found, label, earlier) for label in found.members}
     return {
         label: InheritedSkill(skill, library_policy(earlier, skill))
-        for label, skill in matches.items()
-        if skill is not None
+        for label in found.members
+        if (skill := _match(found, label, earlier)) is not None
     }
 
 

@@ -1,7 +1,5 @@
 """From clusters and policies to a skill library: names, descriptions, checks as templates, success on fresh starts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Practising one skill in up to three rounds: which starts it learns on, and which starts judge it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The states in which planners' programs call skills, as starts for practice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +12,7 @@ from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.protocols import Skill
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command
 from sdg.skills.learning.train import open_starts
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.starts import Starts, join, restore
@@ -81,11 +79,6 @@ def calls_until(row: EpisodeRow) -> int:
     return sum(last.values())
 
 
-def starts_of_skill(rows: Sequence[EpisodeRow], skill: Skill, domain: Domain) -> Starts | None:
-    """Where one skill's commands began; None where none was given."""
-    return starts_of(requests_of_skill(rows, skill), domain)
-
-
 def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Starts:
     seeds = sorted({each.episode.seed for each in asked})
     episodes = list({id(each.episode): each.episode for each in asked}.values())
@@ -133,6 +126,6 @@ def collect_requests(
 
 def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
     """Starts of this skill's calls whose aim wasn't reached already."""
-    asked = starts_of_skill(episodes, option, domain)
+    asked = starts_of(requests_of_skill(episodes, option), domain)
     left = open_starts(asked) if asked is not None else None
     return left if left is not None and len(left) else None

@@ -1,7 +1,5 @@
 """Induction's first step: a model translates subgoal texts into API names and arguments (SDG, section 4.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from sdg.envs.domain import Domain, Language
@@ -105,8 +103,7 @@ def snake(words: str) -> str:
         for before, sign in zip(f" {text}", text, strict=False)
     )
     plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in spaced.lower())
-    parts = [part for word in plain.split() if (part := word.lstrip("0123456789"))]
-    return "_".join(parts[:8])[:60]
+    return "_".join([part for word in plain.split() if (part := word.lstrip("0123456789"))][:8])[:60]
 
 
 def _argument(text: str) -> str:
@@ -119,8 +116,7 @@ def _argument(text: str) -> str:
 def _request_calls(
     texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
-    reply = model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text
-    calls = parse(reply, count=len(texts))
+    calls = parse(model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text, count=len(texts))
     return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
 
 

@@ -1,7 +1,5 @@
 """Many questions at a time, because a model may take a minute to answer each one."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

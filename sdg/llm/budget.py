@@ -74,7 +74,7 @@ class Budgeted:
         return self._model.name
 
     @property
-    def spent(self) -> Spent:
+    def spending(self) -> Spent:
         """What was spent so far. Raises ModelError where the ledger can't be read."""
         return self._spent if self._ledger is None else self._add(Spent())
 
@@ -84,7 +84,7 @@ class Budgeted:
         most = Spent(asked + sampling.max_tokens, self._prices.of(asked, sampling.max_tokens))
         with self._turn:
             self._turn.wait_for(lambda: not self._under_way or self._fits_budget(most))
-            self._check(self.spent)
+            self._check(self.spending)
             self._under_way += 1
         cost = Spent()
         try:
@@ -105,7 +105,7 @@ class Budgeted:
 
     def _fits_budget(self, most: Spent) -> bool:
         """Whether the questions under way and one more may all cost `most` within the limits."""
-        spent, questions = self.spent, self._under_way + 1
+        spent, questions = self.spending, self._under_way + 1
         tokens, money = self._limits.tokens, self._limits.money
         return (tokens is None or spent.tokens + questions * most.tokens <= tokens) and (
             money is None or spent.money + questions * most.money <= money

@@ -1,7 +1,5 @@
 """Replies kept in sqlite, so that no answered question is paid for twice."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """One exchange with a model as plain JSON, and the key by which equal questions are recognised."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A fake model that answers from a list: it is no language model, and says so in its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from sdg.llm.model import Completion, Message, Sampling

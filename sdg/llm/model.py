@@ -1,7 +1,5 @@
 """One protocol for every language model; caches, retries, budgets and transcripts are wrappers around it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -36,7 +34,7 @@ MAX_COUNT = 10**9
 """Most tokens that one reply can plausibly have taken."""
 
 
-def counted(reported: object) -> int:
+def token_count(reported: object) -> int:
     """The reported number of tokens; 0 if it is missing or implausible."""
     return reported if type(reported) is int and 0 <= reported <= MAX_COUNT else 0
 
@@ -62,7 +60,7 @@ class Completion:
 
     def __post_init__(self) -> None:
         for name in COUNTS:
-            object.__setattr__(self, name, counted(getattr(self, name)))
+            object.__setattr__(self, name, token_count(getattr(self, name)))
 
 
 class LanguageModel(Protocol):

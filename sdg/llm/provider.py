@@ -1,7 +1,5 @@
 """What a kind of model is: how one is made from settings, and what that takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@ A user's own model is named `module:attribute`: a `Provider`, an object with `co
 function that gives such an object when called without arguments.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Keys are kept out of everything that is written, even if a server repeats one in disguise."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re
@@ -54,8 +52,7 @@ def _forms(secret: str) -> Iterator[str]:
     for form in (secret, quote(data, safe=""), quote(data, safe="!*'()")):  # addresses write blanks in two ways
         yield from (form.replace(" ", "%20"), form.replace(" ", "+").replace("%20", "+"))
     for before in range(3):  # In base64, a text looks different after 0, 1 or 2 other bytes.
-        encoded = b64encode(bytes(before) + data).decode()
-        core = encoded[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
+        core = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
         yield from (core, core.replace("+", "-").replace("/", "_"))
 
 

@@ -1,7 +1,5 @@
 """The rule-based planner as a provider: babylang itself reads prompts and knows nothing of settings."""
 
-from __future__ import annotations
-
 from sdg.llm.babylang.grammar import true_kind
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.provider import Provider

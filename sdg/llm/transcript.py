@@ -6,8 +6,6 @@
 A large transcript is compressed when its run ends: `transcript.jsonl.xz`. Both are read under the name without ".xz".
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,21 +1,28 @@
 """A phone as the screen agent's body (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.phone import tree as trees
-from sdg.envs.phone.actions import FORMS, Action, ActionError, Point, read_action, read_command
+from sdg.envs.phone.actions import (
+    FORMS,
+    Action,
+    ActionError,
+    Device,
+    DeviceLost,
+    Point,
+    carry_out,
+    place_of,
+    read_action,
+    read_command,
+)
 from sdg.envs.phone.affordances import SeenPhone
-from sdg.envs.phone.device import Device, DeviceLost, carry_out, place_of
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
 from sdg.envs.ui.parser.screen import draw_marks, picture_of, png_of
-from sdg.gate.executor import IllegalCommand, SkillResult
-from sdg.gate.verdict import Command
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
 
@@ -164,7 +171,6 @@ class PhoneDesktop:
             raise IllegalCommand(str(error)) from None
         except DeviceLost as error:
             raise BrokenDesktop(str(error)) from None
-        bounds = trees.bounds_in(now, action.element)
-        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
+        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)

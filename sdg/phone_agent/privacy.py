@@ -4,12 +4,9 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 (ResponsibleTA's security protector, `sdg.privacy`).
 """
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
-from sdg.envs.phone.actions import ActionError, Point
-from sdg.envs.phone.device import Device, Key
+from sdg.envs.phone.actions import ActionError, Device, Key, Point
 from sdg.envs.phone.tree import DumpError, bounds_of, read_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
 from sdg.privacy.protector import Protector
@@ -17,7 +14,7 @@ from sdg.privacy.recognisers import PrivacyError
 
 
 class PrivateDevice:
-    """A device (`sdg.envs.phone.device.Device`) whose values are masked. Where its tree can't be read, the whole
+    """A device (`sdg.envs.phone.actions.Device`) whose values are masked. Where its tree can't be read, the whole
     picture is hidden, because nobody can know what is on it."""
 
     def __init__(self, device: Device, protector: Protector) -> None:

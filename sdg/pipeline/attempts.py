@@ -20,10 +20,9 @@ from sdg.pipeline import records
 from sdg.pipeline.plan import Plan, Run, Task
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.replay_search import ReplaySearch
-from sdg.skills.search.search import LearningSearch, Search
+from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 
@@ -162,7 +161,7 @@ class Attempts:
         rows = self._earlier(level, seed, range(attempt))[::-1]
         earlier = rows[0] if rows else None
         if self.plan.cycle_of(attempt) > 1:
-            earlier = max(rows, key=lambda row: row.reached, default=None)
+            earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
         goals, failed = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
@@ -220,7 +219,7 @@ def best_of(
         best: Verification | None = None
         for number in range(1, cycle + 1):
             row = latest(row_of, task, before=plan.attempts_of(number).stop)
-            if row is not None and (best is None or row.verified or row.reached >= best.reached):
+            if row is not None and (best is None or row.verified or row.reached_count >= best.reached_count):
                 best = row
         if best is not None:
             found.append(best)

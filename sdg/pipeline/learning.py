@@ -4,8 +4,6 @@ A cycle after the first begins with the skills of the one before: a cluster that
 (`sdg/induction/inheritance.py`) takes over its policy, is judged first, and learns on only if it falls short.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -83,12 +81,10 @@ class Learning:
         return self._library(found, rows, reserved=reserved)
 
     def _library(self, found: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]) -> SkillLibrary:
-        measured = {label: self._measurement(label, rows[label], found=found) for label in rows}
-        policies = self.policies(rows)
         learned = library(
             found,
-            policies,
-            measured=measured,
+            self.policies(rows),
+            measured={label: self._measurement(label, rows[label], found=found) for label in rows},
             reserved=reserved,
             provenance=self._provenance(),
             domain=self.plan.domain,
@@ -178,8 +174,7 @@ class Learning:
         """The policy of the search, where the search learned one."""
         if not records.policy_path(self.run.folder.path, SEARCH).is_file():
             return None
-        learner = self.plan.induce.train.learner
-        return records.load_policy(self.run.folder.path, SEARCH, self.plan.domain, learner)
+        return records.load_policy(self.run.folder.path, SEARCH, self.plan.domain, self.plan.induce.train.learner)
 
     def _keep(self, unit: str, name: str, *, trained: Trained | str | None) -> SkillRow:
         """Save the weights, then make the row that refers to them; a text says why there are none."""

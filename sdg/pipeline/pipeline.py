@@ -7,8 +7,6 @@ A run has one or several cycles of stages 1 to 3. With the skills of one cycle (
 retries what was not verified, and learns skills from the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a run does and what it works with: the plan with its seeds, layouts, progress callbacks, parallel jobs."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -21,7 +19,7 @@ from sdg.induction.skill_requests import Rehearse
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.practice.starts import Starts, restore
-from sdg.skills.search.search import Search
+from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings
 

@@ -1,7 +1,5 @@
 """Rows of a run folder's journals, and the values that they stand for."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +12,8 @@ from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import HELD_OUT, Measured, Point
 from sdg.skills.policy.network import Policy, pack
-from sdg.storage.files import RunFolderError, atomic_write
+from sdg.storage.files import Rows, RunFolderError, atomic_write
 from sdg.storage.folder import RunFolder
-from sdg.storage.journal import Rows
 from sdg.verification.verify import Verification
 
 SEARCH = "search"

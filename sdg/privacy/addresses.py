@@ -1,7 +1,5 @@
 """Addresses in a text: runs of capitalised words and numbers in which a street stands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 
@@ -59,11 +57,10 @@ def _is_street(words: Sequence[str]) -> bool:
 
 
 def _is_address_word(word: str) -> bool:
-    plain = word.lower().strip(".")
     return (
         word == ","
         or word[0].isdigit()
         or word[0] == "#"
         or word[0].isupper()
-        or plain in _PARTICLES | _UNIT | _STREET_FIRST
+        or word.lower().strip(".") in _PARTICLES | _UNIT | _STREET_FIRST
     )

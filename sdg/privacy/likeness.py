@@ -4,8 +4,6 @@ A narrow field shows the end of a value, a page wraps it over two lines, and who
 are compared by runs of letters and by edits, with case, accents, blanks, signs and look-alikes folded.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping

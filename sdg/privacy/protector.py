@@ -6,8 +6,6 @@ in on the way to the body that acts.
     Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
 """
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
@@ -17,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.perception import Observation
-from sdg.gate.executor import Body, IllegalCommand, SkillResult
-from sdg.gate.verdict import Command
+from sdg.envs.world import Observation
+from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import PLACEHOLDER, Memory
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
@@ -169,8 +166,7 @@ def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
     if not is_dataclass(record) or isinstance(record, type):
         return record
     texts = {each.name: getattr(record, each.name) for each in fields(record)}
-    changed = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
-    return replace(record, **changed)
+    return replace(record, **{name: mask(text) for name, text in texts.items() if isinstance(text, str)})
 
 
 def memory_path() -> Path:

@@ -5,8 +5,6 @@ the context reveals (passwords, user names, addresses), `names` people; `tagger`
 together. A model for named entities can be added as `module:attribute`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Everything here was made from the development set of `sdg bench gate --world text` and from sets measured earlier.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise

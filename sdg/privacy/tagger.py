@@ -10,8 +10,6 @@ is kept.
                         ->  sum of weights -> chance .97 -> Span(5, 7, "person_name", 0.97)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

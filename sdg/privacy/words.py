@@ -1,7 +1,5 @@
 """Words: lists of them, how common they are, names from a census, runs of words that belong together."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re
@@ -46,8 +44,7 @@ def runs_of(text: str, belongs: Callable[[str], bool], between: str = " ()") -> 
 
 def before_word(text: str, start: int) -> str:
     """The word before `start`, "," for a comma, "" at the beginning of a sentence."""
-    said = text[max(0, start - 30) : start].rstrip(" \"'“‘:(")
-    words = said.lower().replace("check in", "check").split()
+    words = text[max(0, start - 30) : start].rstrip(" \"'“‘:(").lower().replace("check in", "check").split()
     word = words[-1].lower() if words else ""
     return "," if word.endswith(",") else word.strip(".\"'“”:()")
 
@@ -158,8 +155,7 @@ def names(text: str) -> Iterable[Span]:
         for part in _without_common_words(text, run):
             while len(part) > 1 and normalise_word(text, part[0]) in _TITLES | {"i'm", "i’m"}:
                 part.pop(0)
-            before = before_word(text, part[0][0])
-            if _is_name([normalise_word(text, each) for each in part], before):
+            if _is_name([normalise_word(text, each) for each in part], before_word(text, part[0][0])):
                 end = part[-1][1] - len("’s") * text[: part[-1][1]].endswith(("'s", "’s"))
                 end -= text[end - 1] == "." and end - part[-1][0] > 2
                 yield Span(part[0][0], end, "person_name", 0.6)

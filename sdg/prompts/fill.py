@@ -4,8 +4,6 @@ A line `<!-- user -->`, `<!-- assistant -->` or `<!-- system -->` begins a turn.
 or screens enters through `fence` or `one_line`, so that it can't close its own block or pass for a heading.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

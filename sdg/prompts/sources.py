@@ -1,7 +1,5 @@
 """Generated source with the functions that its entry needs and no others: models write helpers once, or too many."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,17 +49,16 @@ def _chosen(source: str, parts: Sequence[_Part], entry: str, others: Sequence[Se
     lent = {name: part for other in reversed(others) for part in other for name in part.lends}
     wanted = needed_names(entry, [part.node for part in (*lent.values(), *parts)])
     added = [part for name, part in lent.items() if name in wanted and name not in found]
-    kept = [part for part in parts if not _is_spare(part.node, entry) and
-            (not isinstance(part.node, ast.FunctionDef) or part.node.name in wanted)]  # fmt: skip
+    kept = [
+        part
+        for part in parts
+        if starts(part.node) != entry
+        and not (isinstance(part.node, ast.ImportFrom) and part.node.module in {"typing", "__future__"})
+        and (not isinstance(part.node, ast.FunctionDef) or part.node.name in wanted)
+    ]
     if not added and len(kept) == len(parts):
         return source
     return "\n\n\n".join(part.text for part in (*dict.fromkeys(added), *kept)) + "\n"
-
-
-def _lends(node: ast.stmt, names: list[str]) -> list[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [name.asname or name.name.partition(".")[0] for name in node.names]
-    return names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
 
 
 def starts(node: ast.stmt) -> str:
@@ -74,10 +71,6 @@ def starts(node: ast.stmt) -> str:
     return ""
 
 
-def _is_spare(node: ast.stmt, entry: str) -> bool:
-    return starts(node) == entry or (isinstance(node, ast.ImportFrom) and node.module in {"typing", "__future__"})
-
-
 def _parts(source: str) -> list[_Part]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
@@ -86,6 +79,9 @@ def _parts(source: str) -> list[_Part]:
         last = node.end_lineno or node.lineno
         if last > end:
             names = names_at_top(node)
-            parts.append(_Part(node, "\n".join(lines[end:last]).strip("\n"), names, _lends(node, names)))
+            lends = names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                lends = [name.asname or name.name.partition(".")[0] for name in node.names]
+            parts.append(_Part(node, "\n".join(lines[end:last]).strip("\n"), names, lends))
         end = max(end, last)
     return parts

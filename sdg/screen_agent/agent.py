@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from sdg.envs.perception import Element, Observation
+from sdg.envs.world import Element, Observation
 from sdg.errors import SDGError
-from sdg.gate.executor import Body, GatedExecutor, IllegalCommand
-from sdg.gate.verdict import CONFIRMATION, Command, Gate, Verdict
+from sdg.gate.executor import CONFIRMATION, Body, Command, Gate, GatedExecutor, IllegalCommand, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from sdg.envs.perception import Element, Observation
+from sdg.envs.world import Element, Observation
 from sdg.prompts.fill import one_line
 
 DIFFERENT = 24

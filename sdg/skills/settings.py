@@ -1,7 +1,5 @@
 """Bounds of settings, as annotations: a config file's values are checked against them when it is read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

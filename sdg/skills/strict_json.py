@@ -1,7 +1,5 @@
 """Values to JSON and back, trusting nothing: frozen dataclasses by their annotations, without guesses."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

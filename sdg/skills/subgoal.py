@@ -1,7 +1,5 @@
 """Subgoals and the check functions that say when they are reached (SDG, section 4.2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sdg.envs.world import ActionValue

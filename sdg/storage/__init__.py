@@ -1,11 +1,8 @@
 """What a run leaves behind: its folder, journals of finished units, metrics, and writes that survive a kill."""
 
-from __future__ import annotations
-
 from sdg.envs.files import read_file
-from sdg.storage.files import RunError, RunFolderError, atomic_write, plain, read_json
+from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, plain, read_journal, read_json
 from sdg.storage.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
-from sdg.storage.journal import Journal, read_journal
 from sdg.storage.metrics import Metrics, read_metrics
 
 __all__ = [

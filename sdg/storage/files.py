@@ -1,4 +1,7 @@
-"""Files of a run folder: values as JSON, and disk errors in plain words."""
+"""Files of a run folder: values as JSON, and disk errors in plain words.
+
+A journal is append-only JSONL keyed by unit of work: a unit is in it whole or not at all, so a killed run can go on.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,17 @@ import dataclasses
 import errno
 import json
 import math
+import os
+import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sdg.envs import files
-from sdg.envs.files import read_file
+from sdg.envs.files import MAX_LINE_BYTES, open_regular, read_file, sync_folder
 from sdg.errors import SDGError
+from sdg.skills.strict_json import decode
 
 MAX_JSON_BYTES = 1 << 26
 """Largest JSON file: objects built from it may take 26 times its size."""
@@ -91,3 +98,197 @@ def read_json(path: Path) -> Any:
         raise RunFolderError(
             f"can't read {path}: {error}. Restore it from a copy, or start a new run folder."
         ) from error
+
+
+Row = dict[str, Any]
+
+KEY = "unit"
+"""The field that names the unit of work a row is the result of."""
+
+CHECKSUM = "crc32"
+"""The extra field of a row in a file; with a flipped bit it isn't a row."""
+
+
+def _parse(text: bytes) -> Row | None:
+    """A row, or None for anything else."""
+    with contextlib.suppress(ValueError, RecursionError, TypeError, AttributeError, KeyError):
+        row: Row = json.loads(text)
+        if isinstance(row[KEY], str) and row.pop(CHECKSUM, None) in (None, _checksum(row)):
+            return row
+    return None
+
+
+def _checksum(row: Row) -> int:
+    return zlib.crc32(line(row).encode())
+
+
+def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
+    """The rows by unit, how many bytes they take, and the notice of a torn last line (None without one)."""
+    try:
+        lines = read_file(path).split(b"\n")
+    except FileNotFoundError:
+        lines = [b""]
+    except OSError as error:
+        raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
+    rows: dict[str, Row] = {}
+    end, last = 0, len(lines) - (not lines[-1])
+    for number, text in enumerate(lines, 1):
+        if len(text) > MAX_LINE_BYTES:
+            raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")
+        row = _parse(text) if number < len(lines) else None
+        if row and row[KEY] in rows:
+            raise RunFolderError(
+                f"{path} line {number}: unit {row[KEY]!r} is there twice. Delete one of the two lines."
+            )
+        if row:
+            rows[row[KEY]] = row
+        elif text.strip() and number < last:
+            raise RunFolderError(
+                f"{path} line {number} isn't a row of a journal, or is damaged: {text[:60]!r}. More lines follow it, "
+                "so this was no interrupted run: restore the file from a copy, or delete that line to have its unit "
+                "done again."
+            )
+        elif text.strip() or (text and number == len(lines)):  # blanks too: a row would be appended to them
+            torn = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
+            return rows, end, torn
+        end += len(text) + 1
+    return rows, end - 1, None
+
+
+def read_journal(path: Path) -> list[Row]:
+    """The rows of a journal that someone may still be writing; a torn last line is skipped, not removed.
+
+    Raises `RunFolderError` when a line before the last isn't a row.
+    """
+    return list(_read(path)[0].values())
+
+
+def torn_line(path: Path) -> str | None:
+    """The notice of a journal's torn last line, None without one. Raises as `read_journal` does."""
+    return _read(path)[2]
+
+
+class Journal:
+    """The finished units of one kind. `dropped` says which torn last line was cut off on opening, if any."""
+
+    def __init__(self, path: Path) -> None:
+        """Open (or begin) the journal at `path`.
+
+        Raises `RunFolderError` when it is corrupt, `RunError` when it can't be written.
+        """
+        self.path = path
+        self._rows, self._end, self.dropped = _read(path)
+        with explaining(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT)
+            os.ftruncate(self._descriptor, self._end)
+            sync_folder(path.parent)
+
+    def append(self, row: Mapping[str, Any]) -> Row:
+        """Record a finished unit, durably before this returns; returns the row as a reader will see it.
+
+        Raises `ValueError` when the row names no unit or one that is recorded, `RunError` when it can't be written or
+        is longer than a line may be.
+        """
+        recorded: Row = json.loads(line(row))
+        if not isinstance(recorded.get(KEY), str):
+            raise ValueError(f"a row of {self.path.name} needs a text field {KEY!r}: {line(row)[:80]}")
+        if recorded[KEY] in self._rows:
+            raise ValueError(f"unit {recorded[KEY]!r} is already in {self.path.name}")
+        data = line({**recorded, CHECKSUM: _checksum(recorded)}).encode() + b"\n"
+        if len(data) > MAX_LINE_BYTES:
+            raise RunError(f"a row of {len(data)} bytes isn't recorded in {self.path}: at most {MAX_LINE_BYTES} are.")
+        self._write(data)
+        self._rows[recorded[KEY]] = recorded
+        return recorded
+
+    def _write(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                written += os.pwrite(self._descriptor, data[written:], self._end + written)
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # The next opening drops the torn line anyway.
+                os.ftruncate(self._descriptor, self._end)
+            raise explain(error, self.path) from error
+        self._end += written
+
+    def __contains__(self, unit: object) -> bool:
+        return unit in self._rows
+
+    def __getitem__(self, unit: str) -> Row:
+        return self._rows[unit]
+
+    def get(self, unit: str) -> Row | None:
+        return self._rows.get(unit)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(list(self._rows.values()))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+T = TypeVar("T")
+
+
+def to_json(row: Any) -> dict[str, Any]:
+    """The row as plain values, without the fields that have their default."""
+    defaults = {field.name: field.default for field in fields(row)}
+    return {name: value for name, value in asdict(row).items() if defaults[name] is MISSING or value != defaults[name]}
+
+
+class Rows(Generic[T]):
+    """A journal whose rows are all of one kind."""
+
+    def __init__(self, journal: Journal, kind: type[T]) -> None:
+        self.journal, self.kind = journal, kind
+
+    def append(self, row: T) -> T:
+        """Record a finished unit durably. Raises what `Journal.append` raises."""
+        self.journal.append(to_json(row))
+        return row
+
+    def get(self, unit: str) -> T | None:
+        """The row of a unit, None where it isn't done. Raises RunFolderError for a row of another version."""
+        row = self.journal.get(unit)
+        return None if row is None else self._read(row)
+
+    def __getitem__(self, unit: str) -> T:
+        return self._read(self.journal[unit])
+
+    def __contains__(self, unit: object) -> bool:
+        return unit in self.journal
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._read, self.journal)
+
+    def _read(self, row: Mapping[str, Any]) -> T:
+        return _of_file(self.kind, row, path=self.journal.path)
+
+
+def read_rows(path: Path, kind: type[T]) -> list[T]:
+    """The rows of a journal that someone may still be writing. Raises RunFolderError for what is none of this kind."""
+    return [_of_file(kind, row, path=path) for row in read_journal(path)]
+
+
+def _of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
+    try:
+        return decode(kind, row, place="row", extra="ignore")
+    except ValueError as error:
+        raise RunFolderError(
+            f"{path} has a row of another version of this program (unit {row['unit']!r}: {error}). "
+            "Begin this run anew in another folder."
+        ) from None

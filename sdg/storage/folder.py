@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
-from sdg.storage.files import RunError, RunFolderError, atomic_write, explaining, plain, read_json
-from sdg.storage.journal import Journal, torn_line
+from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, explaining, plain, read_json, torn_line
 from sdg.storage.lock import Lock
 from sdg.storage.metrics import Metrics
 from sdg.storage.provenance import machine, revision, versions
@@ -242,8 +241,7 @@ def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> l
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
     now = plain(settings.config)
-    found = differences(description["config"], now)
-    forbidden = [text for key, text in found if key.split(".")[0] not in may_change]
+    forbidden = [text for key, text in differences(description["config"], now) if key.split(".")[0] not in may_change]
     if forbidden:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(

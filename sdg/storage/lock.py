@@ -1,7 +1,5 @@
 """Who is working in a run folder: one process at a time, and a dead one doesn't count."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Learning curves while they are learned: `metrics.jsonl` for the report, event files for TensorBoard."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -72,8 +70,7 @@ class Metrics:
             events.append(Event(wall_time=time.time(), file_version="brain.Event:2"))
         numbers = {name: value for name, value in values.items() if isinstance(value, int | float) and name != STEP}
         scalars = [Summary.Value(tag=name, simple_value=float(value)) for name, value in numbers.items()]
-        step = int(values.get(STEP) or 0)
-        events.append(Event(wall_time=time.time(), step=step, summary=Summary(value=scalars)))
+        events.append(Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars)))
         for event in events:
             RecordWriter(self._events).write(event.SerializeToString())
 

@@ -1,7 +1,5 @@
 """Where results come from: versions, source revision and machine, as they are recorded beside every result."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -21,8 +21,7 @@ from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched
-from sdg.skills.search.trial import hold_when_done
+from sdg.skills.search.trial import Search, Searched, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
@@ -65,7 +64,7 @@ class SearchedSubgoal(SubgoalRow):
         """Whether only a part of its check was true, and before any action."""
         return bool(self.reached_by) and not self.actions
 
-    def grounded(self) -> Subgoal:
+    def to_subgoal(self) -> Subgoal:
         """The subgoal with the part of its check that was true when it was reached."""
         return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
 
@@ -92,7 +91,7 @@ class Verification:
     failed_goal: int | None = None
 
     @property
-    def reached(self) -> int:
+    def reached_count(self) -> int:
         """How many subgoals were reached."""
         return sum(goal.reached for goal in self.subgoals)
 
@@ -109,7 +108,7 @@ class Verification:
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=goal.grounded(),
+                subgoal=goal.to_subgoal(),
                 restore_actions=goal.restore_actions,
                 actions=goal.actions,
                 confirmed=self.verified,

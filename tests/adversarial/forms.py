@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sdg.envs.perception import Element, Observation
-from sdg.gate.executor import Body, GatedExecutor, IllegalCommand, Outcome, SkillResult
+from sdg.envs.world import Element, Observation
+from sdg.gate.executor import Body, Command, GatedExecutor, IllegalCommand, Outcome, SkillResult
 from sdg.gate.rules import RulesGuard, Usage
-from sdg.gate.verdict import Command
 from sdg.llm.model import LanguageModel, Message
 from sdg.privacy.protector import ProtectedBody, Protector
 

@@ -17,8 +17,7 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
-from sdg.gate.executor import Outcome, SkillResult
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command, Outcome, SkillResult
 from sdg.llm.budget import BudgetLimits
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings

@@ -20,11 +20,9 @@ from sdg.envs.ant.domain import ANT
 from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, task_of
 from sdg.envs.instructions import seeds
-from sdg.envs.perception import Observation
-from sdg.gate.chain import OpenGate
-from sdg.gate.executor import GatedExecutor
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, GatedExecutor, OpenGate
 from sdg.gate.rules import RulesGuard, Usage
-from sdg.gate.verdict import Command
 
 TORQUES = np.random.default_rng(7).uniform(-1, 1, (20, 8)).astype(np.float32)
 

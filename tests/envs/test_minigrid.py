@@ -10,7 +10,7 @@ from sdg.envs.registry import RegistryError
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.search.count_search import CountSearch
-from sdg.skills.search.search import SearchSettings
+from sdg.skills.search.trial import SearchSettings
 
 FAMILIES = (
     "MiniGrid-DoorKey-6x6-v0",

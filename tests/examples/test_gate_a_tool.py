@@ -9,7 +9,7 @@ import pytest
 
 import sdg
 from examples.gate_a_tool import GatedTool, Tools
-from sdg.gate.verdict import Verdict
+from sdg.gate.executor import Verdict
 
 
 class Mailbox:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.phone.device import carry_out
+from sdg.envs.phone.actions import carry_out
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import FILE, PhoneTask, embedded_tasks

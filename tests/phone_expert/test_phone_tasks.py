@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.envs.phone.device import carry_out
+from sdg.envs.phone.actions import carry_out
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import Judge, PhoneTask, embedded_tasks, held_out, is_right, side_effects
 from sdg.envs.phone.tree import UiTree, read_dump

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sdg.envs.ui.browser import Browser
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.tasks import SEEN
-from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import PLACE, Exemplar
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ScreenDesktop
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from sdg.screen_agent.agent import Work, read_answer
 from tests.screen_expert.scripts import Scripted
 

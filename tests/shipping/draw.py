@@ -15,10 +15,15 @@ import numpy as np
 from sdg.envs.files import COMPRESSED_SUFFIX, compress_lines
 from sdg.experiments.gate_training.command import KINDS
 from sdg.experiments.gate_training.recorded import ITEMS, PLACE, TRANSCRIPT, judge_items
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, Rollout, balance
-from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
-from sdg.experiments.results.comparison import find_library
-from sdg.experiments.results.figures import cores
+from sdg.experiments.gate_training.rollouts import (
+    COMPLETENESS,
+    FEASIBILITY,
+    Rollout,
+    balance,
+    plan_rollouts,
+    rolled_out,
+)
+from sdg.experiments.results.comparison import cores, find_library
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, settings_of
 from sdg.storage import atomic_write

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.affordances import PhoneAffordances
-from sdg.experiments.bench.phone.walks import Transition, read_seen, walk_all
+from sdg.experiments.bench.phone.data import Transition, read_seen, walk_all
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.gate.phones import PLACE
 from sdg.storage import atomic_write

@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
-from sdg.experiments.results.comparison import find_library, library_checksum
-from sdg.experiments.results.figures import cores
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, plan_rollouts, rolled_out
+from sdg.experiments.results.comparison import cores, find_library, library_checksum
 from sdg.gate.learned import SHIPPED, Network
 from sdg.storage import atomic_write
 

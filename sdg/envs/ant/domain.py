@@ -1,7 +1,5 @@
 """The ant as a domain: levels, what is perceived, how arguments name things, what policies see."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ the place of leg j. What is learned in one of the four is known in all. Ankles b
 which `BENDS` undoes.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

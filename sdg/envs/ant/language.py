@@ -1,7 +1,5 @@
 """What a command of the ant may be about: a spot, a cell of the maze, or a direction."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -69,8 +67,7 @@ class AntLanguage(Descriptions):
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The spot of that name; cells and directions are there without being seen. ValueError when it is none."""
-        found = super().resolve(argument, elements)
-        return found if parse(argument)[0] == SPOT else (argument,)
+        return super().resolve(argument, elements) if parse(argument)[0] == SPOT else (argument,)
 
     def kind(self, argument: str) -> Hashable:
         """Spots, cells, directions and nothing: four kinds."""

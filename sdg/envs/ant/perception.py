@@ -1,8 +1,6 @@
 """What the ant perceives: its own place and pose, the maze's free cells, and spots. The map and the place are given by
 the simulator, which is a privilege that a robot with cameras alone would not have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,8 +86,7 @@ class Maze:
         rows = size[0] / 2 - places[:, 1] / SIZE
         columns = places[:, 0] / SIZE + size[1] / 2
         cells = np.clip(np.floor(np.stack([rows, columns])), 0, size[:, None] - 1).astype(int)
-        found: np.ndarray = self._grid[cells[0], cells[1]]
-        return found
+        return self._grid[cells[0], cells[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +173,13 @@ class AntPerception(PlainPerception):
 
     def get_spots(self) -> list[Spot]:
         """All spots, nearest first. `visited`: the ant has stood on it in this episode, within 0.45 metres."""
-        found = [
-            Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visited)
-            for number, x, y in self._spots
-        ]
-        return sorted(found, key=lambda spot: math.dist((spot.x, spot.y), self.get_position()))
+        return sorted(
+            [
+                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visited)
+                for number, x, y in self._spots
+            ],
+            key=lambda spot: math.dist((spot.x, spot.y), self.get_position()),
+        )
 
     def distance(self, thing: str) -> float:
         """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres, as
@@ -241,8 +240,7 @@ class AntPerception(PlainPerception):
         return "\n".join([f"Step {self.pose.steps}.", f"{pose}, {stands}.", *spots, "Map (# wall, . free):", *rows])
 
     def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        way = [start, *self._maze.way(start, goal)]
-        return sum(math.dist(one, other) for one, other in pairwise(way))
+        return sum(math.dist(one, other) for one, other in pairwise([start, *self._maze.way(start, goal)]))
 
     def _place(self, thing: object) -> tuple[float, float]:
         kind, which = parse(name_of(thing))
@@ -265,5 +263,4 @@ class AntPerception(PlainPerception):
 
 def pose_of(qpos: np.ndarray, xmat: np.ndarray, steps: int) -> Pose:
     """The pose in the physics: positions f64 (15,), the torso's rotation f64 (9,)."""
-    yaw = math.degrees(math.atan2(xmat[3], xmat[0]))
-    return Pose(float(qpos[0]), float(qpos[1]), yaw, float(xmat[8]), steps)
+    return Pose(float(qpos[0]), float(qpos[1]), math.degrees(math.atan2(xmat[3], xmat[0])), float(xmat[8]), steps)

@@ -1,7 +1,5 @@
 """The ant's worlds: AntMaze as gymnasium-robotics registers it, and its mazes with spots and instructions."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

@@ -4,8 +4,6 @@ Skills are practised within a room. Over 3,900 recorded calls (2026-11-22) those
 99 %, those about one beyond the reach of `Surroundings` in none, searches of a room that was wholly seen in none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 

@@ -1,12 +1,9 @@
 """minigrid's BabyAIBot, which sees the hidden state: an oracle for tests and the redundancy figure, nothing else."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np
 
-from sdg.envs.babyai.perception.description import ANY, COLOURS, TYPES, Target
 from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
 
 MOST_SEARCHES = 200
@@ -51,22 +48,6 @@ class Bot:
             return None
 
 
-def send(env: Any, thing: Target) -> bool:
-    """Make "go to" a thing of this type and colour the mission of `env` in place of its own; False if there is none."""
-    from minigrid.envs.babyai.core.verifier import GoToInstr, ObjDesc
-
-    kind = None if thing.type == ANY else TYPES[thing.type]
-    colour = None if thing.color == ANY else COLOURS[thing.color]
-    mission = cast(Any, GoToInstr)(cast(Any, ObjDesc)(kind, colour))
-    try:
-        mission.surface(env)
-    except AssertionError:
-        return False
-    env.instrs = mission
-    mission.reset_verifier(env)
-    return True
-
-
 def bot_actions(level: str, seed: int) -> list[int] | None:
     """The actions with which the bot solves a level's seed, or None when it fails or gives up."""
     world = BabyAIWorld(level)
@@ -80,9 +61,3 @@ def bot_actions(level: str, seed: int) -> list[int] | None:
         actions.append(action)
         if result.done:
             return actions if result.success else None
-
-
-def bot_steps(level: str, seed: int) -> int | None:
-    """The number of steps the bot needs, or None when it can't."""
-    actions = bot_actions(level, seed)
-    return None if actions is None else len(actions)

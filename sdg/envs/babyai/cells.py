@@ -4,8 +4,6 @@ A code is `kind | colour << 4`. Door states are kinds of their own, so that a co
 cell. `TRIPLES` decodes a code to minigrid's (type, colour, state) and `CODES` encodes the other way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
 
@@ -56,11 +54,9 @@ for _kind, (_name, _state) in _MINIGRID.items():
 
 def encode(image: np.ndarray) -> np.ndarray:
     """Pack a minigrid image (..., 3) uint8 into codes (...) uint8."""
-    codes: np.ndarray = CODES[image[..., 0], image[..., 1], image[..., 2]]
-    return codes
+    return CODES[image[..., 0], image[..., 1], image[..., 2]]
 
 
 def decode(codes: np.ndarray) -> np.ndarray:
     """Unpack codes (...) uint8 into a minigrid image (..., 3) uint8."""
-    triples: np.ndarray = TRIPLES[codes]
-    return triples
+    return TRIPLES[codes]

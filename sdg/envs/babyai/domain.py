@@ -1,7 +1,5 @@
 """BabyAI as a domain: a robot in a maze of rooms, levels made by minigrid and stepped many at once by the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BabyAI's `Language`: how a skill's argument names a thing (`description.py` has the grammar)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

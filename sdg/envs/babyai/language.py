@@ -6,8 +6,6 @@
 with D a description as BabyAI writes it (BabyAI, section 3). Locations are those of BabyAI; ids are not part of it.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import random
@@ -151,14 +149,12 @@ def said_by_hand(mission: str) -> str:
 
 @cache
 def _said_by_hand() -> Mapping[str, str]:
-    said: Mapping[str, str] = json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
-    return said
+    return json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
 
 
 def paraphrase(mission: str, seed: int) -> str:
     """The mission in other words. One that isn't Baby Language stays as it is."""
-    rng = random.Random(f"{seed} {mission}")
-    said = _sequence(mission, rng)
+    said = _sequence(mission, random.Random(f"{seed} {mission}"))
     return said[:1].upper() + said[1:] + "." if said else mission
 
 

@@ -1,9 +1,9 @@
 """BabyAI's levels by name, and their instructions by seed."""
 
-from __future__ import annotations
-
 import difflib
 from functools import cache
+
+from sdg.errors import UserError
 
 PAPER_LEVELS: tuple[str, ...] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open", "SynthSeq", "BossLevel")
 """The six levels of SDG's table 1, in its order."""
@@ -29,14 +29,14 @@ def all_levels() -> tuple[str, ...]:
 
 
 def level_name(name: str) -> str:
-    """The short form of a level's name or id. ValueError with close matches when there is no such level."""
+    """The short form of a level's name or id. UserError with close matches when there is no such level."""
     said = name.strip() if isinstance(name, str) else ""
     short = _plain(said).removeprefix("BabyAI-").removesuffix("-v0")
     if short in _ids():
         return short + said.removeprefix(_plain(said))
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
-    raise ValueError(f"there is no BabyAI level {name!r}; {hint}")
+    raise UserError(f"there is no BabyAI level {name!r}; {hint}")
 
 
 def gym_id(name: str) -> str:

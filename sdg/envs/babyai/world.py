@@ -1,7 +1,5 @@
 """One BabyAI environment (minigrid) with a memory of what the robot saw in it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -110,8 +108,7 @@ class BabyAIWorld:
 
     def render(self) -> np.ndarray:
         """The whole world from above with the robot's view highlighted, RGB u8[height, width, 3]."""
-        frame: np.ndarray = self.inner.get_frame(highlight=True, tile_size=16)
-        return frame
+        return self.inner.get_frame(highlight=True, tile_size=16)
 
     def _view(self, image: np.ndarray) -> np.ndarray:
         return encode(image)

@@ -1,11 +1,9 @@
-"""A real phone or emulator by adb (`sdg.envs.phone.device.Device`), through the client library adbutils.
+"""A real phone or emulator by adb (`sdg.envs.phone.actions.Device`), through the client library adbutils.
 
     AdbPhone("emulator-5554").screenshot()
 
 Letters beyond ASCII need ADBKeyboard on the phone: Android's own `input text` can't type them.
 """
-
-from __future__ import annotations
 
 import base64
 import re
@@ -13,8 +11,7 @@ import struct
 import time
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, Point
-from sdg.envs.phone.device import DeviceLost, Key
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
 
 TIMEOUT_SECONDS = 20.0
 SWIPE_MS = 400
@@ -75,8 +72,7 @@ class AdbPhone:
     def dump(self) -> str:
         """The UI tree; "" where the app in front doesn't come to rest."""
         for _ in range(MAX_DUMPS):
-            said = self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace")
-            if "ERROR" not in said:
+            if "ERROR" not in self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace"):
                 return self._ask(["cat", _DUMP]).decode("utf-8", "replace")
         return ""
 

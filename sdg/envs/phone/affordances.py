@@ -1,7 +1,5 @@
 """What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,7 +17,7 @@ _PLACE = re.compile(r"element (?P<element>\d{1,4})\b|(?P<x>\d{1,5}),(?P<y>\d{1,5
 
 @dataclass(frozen=True, eq=False)
 class SeenPhone:
-    """A screen's tree as a snapshot (`sdg.envs.perception.Perception`)."""
+    """A screen's tree as a snapshot (`sdg.envs.world.Perception`)."""
 
     tree: UiTree
 

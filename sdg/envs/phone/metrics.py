@@ -9,8 +9,6 @@ Reversed Redundancy Ratio    mean over complete tasks of reference length / step
 Reasonable Operation Ratio   1 - (screens equal to the one before) / (steps - 1), the last screen left out
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -80,8 +78,7 @@ def score_steps(
         if step.get("judge_page", True):
             flags = step
     # With two screens or fewer nothing is compared, and the last screen never is.
-    unchanged = sum(same(*pair) for pair in pairwise(kept[:-1]))
-    return TaskScore(flags, len(kept), unchanged, shortest)
+    return TaskScore(flags, len(kept), sum(same(*pair) for pair in pairwise(kept[:-1])), shortest)
 
 
 def same_screen(before: np.ndarray, after: np.ndarray) -> bool:

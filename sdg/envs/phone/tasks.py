@@ -8,8 +8,6 @@ A condition looks at a place of the state (`at`): `is` it this value, `has` or `
 fields, do `all` items have them; or at the UI tree: `shows` an element these words.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -35,11 +35,6 @@ _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
     "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
 }  # fmt: skip
-ROLES = {
-    "textbox": "EditText", "searchbox": "EditText", "checkbox": "CheckBox", "radio": "RadioButton",
-    "combobox": "Spinner", "button": "Button", "img": "ImageView",
-}  # fmt: skip
-"""Android's classes for the roles of a page's accessibility tree."""
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -1,7 +1,5 @@
 """The table as a domain: what policies see of a pair of things, when nothing can be done any more, its prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

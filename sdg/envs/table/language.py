@@ -1,7 +1,5 @@
 """What a command of the arm may be about: a thing, or a pair of things: which block goes where."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -104,8 +102,7 @@ def actions_of(sentence: str) -> tuple[Action, ...]:
     """What an instruction asks for, in the order in which it is to be done; () for words that aren't understood."""
     plain = sentence.strip().lower()
     first, after, rest = plain.partition(" after you ")
-    parts = [rest, first] if after else plain.split(", then ")
-    actions = [_action(part) for part in parts]
+    actions = [_action(part) for part in ([rest, first] if after else plain.split(", then "))]
     return tuple(each for each in actions if each is not None) if None not in actions else ()
 
 

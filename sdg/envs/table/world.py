@@ -1,7 +1,5 @@
 """The table: Pusher's arm with blocks and spots in place of its one object and goal, and what was asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -158,8 +156,7 @@ class Table(PhysicsWorld):
         actions, colours = self._draw(rng, unseen=is_unseen(seed))
         while True:
             places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), (self.blocks + SPOTS, 2))
-            gaps = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))
-            if gaps.min() > 0.17:
+            if (np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))).min() > 0.17:
                 break
         self.data.qpos[7:] = places[: self.blocks].ravel()
         mujoco.mj_forward(self.model, self.data)
@@ -216,8 +213,7 @@ class Table(PhysicsWorld):
 
     def _holds(self, action: Action) -> bool:
         places = self.places()
-        other = places[-1 if action.verb == "touch" else action.other]
-        apart = float(np.linalg.norm(places[action.block] - other))
+        apart = float(np.linalg.norm(places[action.block] - places[-1 if action.verb == "touch" else action.other]))
         near = {"touch": TOUCH, "to": ON, "next": BESIDE}
         return apart >= AWAY if action.verb == "away" else apart <= near[action.verb]
 

@@ -4,8 +4,6 @@ Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' in
 at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -35,7 +33,7 @@ TYPING = "TYPE_TEXT"
 
 @dataclass(frozen=True, eq=False)
 class SeenScreen:
-    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.perception.Perception`)."""
+    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.world.Perception`)."""
 
     picture: np.ndarray
     parsed: Sequence[ScreenElement]
@@ -82,8 +80,7 @@ def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenEl
     if asks & set(POINTING):
         return _named_by_point(_point(argument), elements)
     if TYPING in asks:
-        focused = next((each for each in elements if each.focused), None)
-        return _named_by(focused, elements, typed=argument)
+        return _named_by(next((each for each in elements if each.focused), None), elements, typed=argument)
     phrase = phrase_of(argument, types=TYPE in asks)
     return phrase, matches(phrase, elements)
 
@@ -144,8 +141,7 @@ def _named_by(
         return Phrase("textbox", "", typed=typed), matches(Phrase("textbox", ""), elements)
     called = caption_of(there, elements)
     phrase = Phrase(called.kind, called.words, called.look, typed)
-    found = matches(phrase, elements)
-    return phrase, sorted(found, key=lambda each: each.element is not there)
+    return phrase, sorted(matches(phrase, elements), key=lambda each: each.element is not there)
 
 
 def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
@@ -153,15 +149,14 @@ def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence
     same = [each for each in found if each.kind and each.look]
     page = alike_page(elements)
     words = [alike(word) for word in phrase.words.split()]
-    known = sum(word in page for word in words) / len(words) if words else 1.0
-    fits = [*_best(same), *_best(found)]
     return [
-        *fits,
+        *_best(same),
+        *_best(found),
         float(found[0].kind) if found else 0.0,
         float(found[0].look) if found else 0.0,
         found[1].score if len(found) > 1 else 0.0,
         float(not phrase.words or alike(phrase.words) in page),
-        known,
+        sum(word in page for word in words) / len(words) if words else 1.0,
         min(len(phrase.words) / 20, 2.0),
         float(bool(phrase.words)),
         float(bool(phrase.kind)),

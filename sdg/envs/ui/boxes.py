@@ -3,8 +3,6 @@
 Nothing that acts may import this (a house test bars it): an agent sees screenshots alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -136,8 +134,7 @@ _READ = """([strip, side, icons]) => {
 
 def true_elements(browser: Browser) -> Sequence[TrueElement]:
     """The elements of the page that a browser shows, sorted by y, then x."""
-    side = SCREEN // SCALE
-    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, side, _ICON_WORDS])]
+    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
     return tuple(sorted(set(found), key=lambda each: (each.box[1], each.box[0], each.kind)))
 
 

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, Command
 from sdg.envs.ui.tasks import task_name
-from sdg.errors import SDGError
+from sdg.errors import SDGError, UserError
 
 SCALE = 2
 STRIP = 50
@@ -78,7 +78,7 @@ _STATE = """() => {
 }"""
 
 
-class NoBrowser(SDGError, RuntimeError):
+class NoBrowser(UserError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 
@@ -88,8 +88,7 @@ class PageError(SDGError, RuntimeError):
 
 def what_is_missing(*needed: str) -> str:
     """What has to be installed before pages can be shown, one line; "" when nothing is. MiniWoB++'s unless named."""
-    names = needed or ("playwright", "miniwob")
-    packages = [name for name in names if importlib.util.find_spec(name) is None]
+    packages = [name for name in (needed or ("playwright", "miniwob")) if importlib.util.find_spec(name) is None]
     if packages:
         return f"{' and '.join(packages)}: pip install 'sdg[ui]'"
     if not chromium():

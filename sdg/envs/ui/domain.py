@@ -1,25 +1,139 @@
 """Screen tasks as a domain: levels are tasks, perception is the parsed screenshot, actions are the nine commands.
 
 Nothing is practised in it and no moment is restored: a browser can't be put back (`Capabilities`).
+A task of MiniWoB++ is a world: an instruction, a screenshot, nine commands, a reward. No HTML is given out.
 """
 
 from __future__ import annotations
 
+import io
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium import spaces
+from PIL import Image
 
 from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception
 from sdg.envs.domain import Capabilities, Perceivable
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.commands import ARGUMENTS
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, MOST_TEXT, SCREEN, Command
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse
 from sdg.envs.ui.tasks import TASKS, task_name
-from sdg.envs.ui.world import UIWorld
-from sdg.envs.world import Action
+from sdg.envs.world import Action, StepResult
+
+MAX_STEPS = 100
+"""Commands an episode may take; the agent's limit of 10 completions ends it sooner."""
+
+
+class UIWorld:
+    """An episode after another of one task in a browser, which worlds of several tasks may share one after another.
+
+    Success is a positive raw reward, as in the paper. Raises ValueError for a task that there isn't, `PageError` from
+    `reset` and `step` when the page breaks: the episode is lost, the next `reset` begins anew.
+    """
+
+    def __init__(self, task: str, *, browser: Browser) -> None:
+        self.task, self.browser = task_name(task), browser
+        self.mission, self.steps, self.max_steps = "", -1, MAX_STEPS
+        self.reward, self.done = 0.0, False
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of this seed: the same seed gives the same page, pixel by pixel."""
+        if seed < 0:
+            raise ValueError(f"a seed is 0 or more, not {seed}")
+        self.steps, self.done, self.reward = 0, False, 0.0
+        self.browser.begin(self.task, seed)
+        self.mission = " ".join(str(self.browser.state()["words"]).split())
+
+    def step(self, action: Command) -> StepResult:
+        """Carry out one command. RuntimeError before the first reset and after the end."""
+        if self.steps < 0 or self.done:
+            raise RuntimeError("the episode is over: reset the world" if self.done else "reset the world first")
+        self.steps += 1
+        self.browser.perform(action)
+        state = self.browser.state()
+        self.done, self.reward = bool(state["done"]), float(state["reward"] or 0.0)
+        return StepResult(self.reward if self.done else 0.0, self.done, not self.done and self.steps >= MAX_STEPS)
+
+    def screenshot(self) -> bytes:
+        """What is to be seen, PNG of `SCREEN` by `SCREEN` pixels; the last page's cover after the end."""
+        return self.browser.screenshot()
+
+    def render(self) -> np.ndarray:
+        """The same as RGB u8 (320, 320, 3)."""
+        return np.asarray(Image.open(io.BytesIO(self.screenshot())).convert("RGB"))
+
+
+NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
+LETTERS = "".join(map(chr, range(32, 127)))
+MOST_WORDS = 1000
+
+
+class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
+    """One task. An observation is `screenshot` u8 (320, 320, 3) and `instruction`; an action is `name` (which of the
+    nine commands) with `coords` (x, y), `key` and `text`, of which the command takes the one that it needs.
+
+    The reward is the page's raw one, at the end; `info["success"]` says whether it is positive.
+    """
+
+    metadata = {  # noqa: RUF012 - as gymnasium declares it
+        "render_modes": ["rgb_array"],
+        "render_fps": 2,
+    }
+
+    def __init__(self, task: str, *, render_mode: str | None = "rgb_array", browser: Browser | None = None) -> None:
+        self._own = browser is None
+        self._world = UIWorld(task, browser=browser or Browser())
+        self.render_mode = render_mode
+        self.observation_space = spaces.Dict(
+            {
+                "screenshot": spaces.Box(0, 255, (SCREEN, SCREEN, 3), np.uint8),
+                "instruction": spaces.Text(MOST_WORDS, charset=frozenset(LETTERS)),
+            }
+        )
+        self.action_space = spaces.Dict(
+            {
+                "name": spaces.Discrete(len(NAMES)),
+                "coords": spaces.Box(0, SCREEN - 1, (2,), np.int64),
+                "key": spaces.Discrete(len(KEY_NAMES)),
+                "text": spaces.Text(MOST_TEXT, min_length=0, charset=frozenset(LETTERS)),
+            }
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin the episode of a seed, or of one drawn. Raises PageError when the page doesn't come up."""
+        super().reset(seed=seed)
+        self._world.reset(int(self.np_random.integers(2**31)) if seed is None else seed)
+        return self._observation(), {"success": False}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Carry out one command. Raises ScreenCommandError for one that there isn't, PageError when the page breaks."""
+        name = NAMES[int(action["name"])]
+        argument = {
+            "coords": tuple(map(int, action["coords"])),
+            "key": KEY_NAMES[int(action["key"])],
+            "text": action["text"],
+        }[ARGUMENTS[name]]
+        done = self._world.step(Command(name, argument))
+        return self._observation(), done.reward, done.terminated, done.truncated, {"success": done.success}
+
+    def render(self) -> np.ndarray:
+        """The screenshot, RGB u8 (320, 320, 3)."""
+        return self._world.render()
+
+    def close(self) -> None:
+        """End the browser, where it is its own."""
+        if self._own:
+            self._world.browser.close()
+
+    def _observation(self) -> dict[str, Any]:
+        words = "".join(letter if letter in LETTERS else " " for letter in self._world.mission)[:MOST_WORDS]
+        return {"screenshot": self._world.render(), "instruction": words}
+
 
 ABOUT = """An element is what was found on the screenshot: `kind` (button, textbox, text area, checkbox, radio,
 dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixels, `checked`, `focused`, `look`, `name`,
@@ -27,7 +141,7 @@ dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixel
 
 
 class ScreenPerception(PlainPerception):
-    """A parsed screenshot (`sdg.envs.perception.Perception`)."""
+    """A parsed screenshot (`sdg.envs.world.Perception`)."""
 
     api = ("get_elements", "find_elements")
 

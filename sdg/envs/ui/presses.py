@@ -3,8 +3,6 @@
 Playwright enters frames of other origins, too. What lies in a closed shadow root nobody sees: `unseen`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 DEEPEST = 8

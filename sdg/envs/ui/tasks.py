@@ -4,10 +4,10 @@
 `miniwob` 1.1, which has 73 of them; the page that the paper calls drag-item is there no more.
 """
 
-from __future__ import annotations
-
 import difflib
 import random
+
+from sdg.errors import UserError
 
 GUESSED = "drag-circle"
 """Stands for the paper's drag-item, the 74th: a guess, told wherever it is counted."""
@@ -98,10 +98,10 @@ SEEN: tuple[str, ...] = tuple(task for task in TASKS if task not in UNSEEN)
 
 
 def task_name(name: str) -> str:
-    """The name itself. ValueError, with close matches, for a task that there isn't."""
+    """The name itself. UserError, with close matches, for a task that there isn't."""
     if name in TASKS:
         return name
     close = difflib.get_close_matches(str(name), TASKS, n=3, cutoff=0.4)
-    raise ValueError(
+    raise UserError(
         f"there is no task {name!r:.80}; " + (f"did you mean {', '.join(close)}?" if close else "see TASKS")
     )

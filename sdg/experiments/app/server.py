@@ -4,8 +4,6 @@ The server is the standard library's and listens on loopback by default. It answ
 that no other site in the same browser can use it. One robot works at a time.
 """
 
-from __future__ import annotations
-
 import base64
 import inspect
 import json
@@ -65,13 +63,12 @@ class Playground:
         } for skill in self.library.skills]  # fmt: skip
         kept = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
         episodes = [{name: getattr(row, name) for name in kept} for row in rows[-200:]]
-        functions = [
-            f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
-            for name, each in domain(DEFAULT).perceivable.functions.items()
-        ]
         return {
             "levels": domain(DEFAULT).levels(),
-            "functions": functions,
+            "functions": [
+                f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
+                for name, each in domain(DEFAULT).perceivable.functions.items()
+            ],
             "skills": skills,
             "episodes": episodes,
             "run": str(self.run or ""),
@@ -86,11 +83,9 @@ class Playground:
     def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
         with self._turn:
-            recipe = PlannerRecipe("sdg", self.place)
             row, played = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
-                                recipe=recipe)  # fmt: skip
-        calls = [call for part in played.trace for call in part["calls"]]
-        return row | {"calls": calls, "film": _picture(played)}
+                                recipe=PlannerRecipe("sdg", self.place))  # fmt: skip
+        return row | {"calls": [call for part in played.trace for call in part["calls"]], "film": _picture(played)}
 
     def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to learn a skill from a check; `curve` reports progress. Raises UserError while another one learns."""

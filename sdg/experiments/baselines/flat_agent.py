@@ -1,7 +1,5 @@
 """The baseline without grounding: one policy acts on the mission's words until the episode is over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,7 +8,7 @@ import numpy as np
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import Episode
 from sdg.envs.world import World
-from sdg.experiments.baselines.paper_policy import PaperPolicy
+from sdg.experiments.baselines.paper_model import PaperPolicy
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """A whole level on the engine for PPO, with the inputs that skills see (not mirrored)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ An observation is the robot's remembered map, in which the first thing that the 
 as word numbers. A skill's mission is built from its argument: MISSION holds the words, and SLOT for the argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -13,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.babyai.perception.memory import Memory
-from sdg.envs.babyai.practice.inputs import AS_IT_IS, N_ACTIONS, SIZE, write_features
-from sdg.envs.babyai.practice.paper_view import N_WORDS, argument_text, numbers_of
+from sdg.envs.babyai.practice.inputs import (
+    AS_IT_IS,
+    N_ACTIONS,
+    N_WORDS,
+    SIZE,
+    argument_text,
+    numbers_of,
+    write_features,
+)
 from sdg.envs.defaults import PlainInputs
 from sdg.envs.domain import Domain
 from sdg.skills.policy.network import MLPPolicy, Policy

@@ -3,8 +3,6 @@
 They see what learned skills see (things within seven cells, unexplored doors, unseen cells) and have the same checks.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,10 +83,9 @@ def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> in
 
 def near_things(memory: Memory, wanted: Callable[[int], bool]) -> Cells:
     x, y = memory.pose[0, :2]
-    places = [(k, memory.at[0, k]) for k in range(int(memory.n_objects[0]))]
     return {
         (int(at[0]), int(at[1]))
-        for k, at in places
+        for k, at in [(k, memory.at[0, k]) for k in range(int(memory.n_objects[0]))]
         if at[0] >= 0 and abs(at[0] - x) <= FAR and abs(at[1] - y) <= FAR and wanted(k)
     }
 
@@ -212,5 +209,4 @@ class RoomSkill:
 
 def room_skills(noise: float = 0.0, **renamed: str) -> dict[str, RoomSkill]:
     """A skill for each of KINDS, under its name there or the one that `renamed` gives to its kind."""
-    names = KINDS | renamed
-    return {name: RoomSkill(name, kind, noise) for kind, name in names.items()}
+    return {name: RoomSkill(name, kind, noise) for kind, name in (KINDS | renamed).items()}

@@ -4,8 +4,6 @@ The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv`
 observes where the body and the thing are, so that hindsight (HER) can relabel goals.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -59,8 +57,7 @@ class MissionEnv(gym.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin another episode; `options["seed"]` names one."""
         super().reset(seed=seed)
-        chosen = (options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])
-        self.world.reset(int(chosen))
+        self.world.reset(int((options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])))
         elements = self.world.perception().elements()
         named = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
         self._named, self._target = named[0], self.domain.language.row(named[0])

@@ -1,7 +1,5 @@
 """Benchmarks, each a command: `sdg bench NAME`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

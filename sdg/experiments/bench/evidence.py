@@ -20,10 +20,11 @@ that SynthSeq doesn't have under the same seed. Seeds used in development (`sdg/
 without `--allow-dev-seeds`.
 """
 
-from __future__ import annotations
-
+import hashlib
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,19 +34,95 @@ from sdg.console import UserError, progress
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import STRIDE, seeds
+from sdg.envs.kernels import cache_folder
 from sdg.experiments.bench import options
-from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum, train_policies
 from sdg.experiments.config.assembly import LIBRARY, settings_of
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import Recipe
 from sdg.experiments.play.players import FlatRecipe, PlannerRecipe, recipes
-from sdg.experiments.results.comparison import PlannerSettings, compare, library_checksum
+from sdg.experiments.results.comparison import (
+    PlannerSettings,
+    compare,
+    cores,
+    library_checksum,
+    open_folder,
+    run_missing_jobs,
+)
 from sdg.experiments.results.ledger import seed_set
 from sdg.experiments.results.rows import Instructions, Summary
-from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR
-from sdg.experiments.run.runs import run
+from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
+from sdg.experiments.workers.workers import Workers
 from sdg.skills.library.store import load_library
 from sdg.storage import RunFolder, read_artefact
+
+FLAT_AGENT = "ppo-flat"
+LAYOUTS = 4000
+"""Training layouts a level."""
+LEARNING_RATE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class FlatJob:
+    """One level to train on for so many steps; weights go to the run folder `folder`."""
+
+    folder: Path
+    level: str
+    steps: int
+    layouts: int
+
+    @property
+    def unit(self) -> str:
+        """Its name in a journal."""
+        return self.level
+
+
+def train_level(job: FlatJob) -> dict[str, Any]:
+    """Train, store the weights and return a row for the journal."""
+    from sdg.envs.babyai.engine.bank import LevelBank
+    from sdg.experiments.baselines.paper_model import PaperShape, train_flat
+    from sdg.pipeline.records import save_policy
+    from sdg.skills.learning.ppo import PPOSettings
+
+    bank = LevelBank.build(job.level, seeds("training", count=job.layouts))
+    began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
+    policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
+    save_policy(job.folder, job.level, policy.weights)
+    seconds = round(time.process_time() - began, 1)
+    return {"unit": job.level, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
+
+
+def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
+    """Train the flat policies of these levels, each with an even share of `steps`; returns all environment steps.
+
+    A level with a policy isn't trained again.
+    """
+    each = steps // len(PAPER_LEVELS)
+    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
+    jobs = [FlatJob(folder, level, each, LAYOUTS) for level in levels]
+    with open_folder(folder, settings, seed=0) as run:
+        # Only these jobs may write (policies and banks of layouts), because they run no generated code.
+        workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
+        trained = run_missing_jobs(
+            jobs, run.journal("flat"), lambda missing: (row for _, row in workers(train_level, missing)), name="flat"
+        )
+    return sum(row["environment_steps"] for row in trained)
+
+
+def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
+    """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
+    from sdg.pipeline.records import policy_path
+
+    digest = hashlib.sha256()
+    for level in levels:
+        path = policy_path(folder, level)
+        if not path.is_file():
+            raise UserError(
+                f"{folder} has no flat policy for {level}: train it with "
+                f"`sdg bench evidence --agents {FLAT_AGENT} --levels {level}`, or name another folder with --flat"
+            )
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
 
 Row = dict[str, Any]
 
@@ -98,8 +175,7 @@ def rows(
     plain = [level for level in levels if level != UNLOCKING]
     sets = {"": Instructions.of(plain, instructions, seed=seed)} if plain else {}
     if len(plain) < len(levels):
-        drawn = unlocking_layouts(instructions, seed)
-        sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, drawn)
+        sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, unlocking_layouts(instructions, seed))
     trained_on = tuple(dict.fromkeys(level for asked in sets.values() for level in asked.levels))
     base = PlannerSettings(library, with_library=not NEED_NO_LIBRARY.issuperset(agents)).recipe(folder)
     found = []
@@ -125,10 +201,7 @@ def _recipe(
         trained = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         checksum = flat_checksum(folder / FLAT_AGENT, levels)
         return FlatRecipe(folder / FLAT_AGENT, _with_digest(name, checksum)), {"training_steps": trained}
-    try:
-        [recipe] = recipes([OTHERS.get(name, name)], base)
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
         known = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))
         return known, _cost_of(recipe.library) if name == "sdg" else {}

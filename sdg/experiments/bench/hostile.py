@@ -9,8 +9,6 @@ has `expected`, and `differs` says whether the outcome differs. The exit status 
 crashed, or if a side effect was seen.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -150,5 +148,4 @@ def read_json(path: Path) -> Any:
 def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
     """The world's data: the file that was named, the one beside the corpus, or the one shipped with the tests."""
     places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
-    found: Mapping[str, Any] = read_json(next((place for place in places if place.exists()), places[0]))
-    return found
+    return read_json(next((place for place in places if place.exists()), places[0]))

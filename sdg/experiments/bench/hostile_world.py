@@ -3,8 +3,6 @@
 Not BabyAI on purpose: the guard takes the functions and records it exposes as arguments.
 """
 
-from __future__ import annotations
-
 import builtins
 import encodings.unicode_escape  # noqa: F401  the parser imports this and the next when a source needs them
 import sys

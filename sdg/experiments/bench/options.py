@@ -1,7 +1,5 @@
 """The options that benchmarks share, each with its sentence of help: `levels: Levels = PAPER_LEVELS` is `--levels`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,11 +15,6 @@ from sdg.skills.strict_json import decode
 def names(value: Any) -> tuple[str, ...]:
     """`a,b,c` as a tuple; a tuple stays what it is."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)
-
-
-def numbers(value: Any) -> tuple[int, ...]:
-    """`1,2,3` as whole numbers. Raises ValueError for other words."""
-    return tuple(map(int, names(value) if isinstance(value, str) else value))
 
 
 def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:

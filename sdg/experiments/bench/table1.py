@@ -8,8 +8,6 @@ a turn; that is a question per step, which is expensive with a real model. The f
 (`episodes.jsonl`), the table as Markdown, LaTeX and CSV, and `results.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,11 +15,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.bench import options
-from sdg.experiments.bench.flat_policies import FLAT_AGENT, flat_checksum
+from sdg.experiments.bench.evidence import FLAT_AGENT, flat_checksum
 from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
 from sdg.experiments.results.comparison import PlannerSettings, compare
 from sdg.experiments.results.rows import Instructions
@@ -60,14 +57,10 @@ def rows(
     named = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
     asked = Instructions.of(named, instructions, repeats, seed=seed)
     deduction = DeductionSettings(interactions=interactions, attempts=attempts)
-    with_library = bool(set(agents) - NEED_NO_LIBRARY)
-    planner = PlannerSettings(library, llm, base_url, deduction, with_library, budget)
-    try:
-        recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
-        base = planner.recipe(folder)
-        chosen = recipes(agents, base, flat=flat)
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    planner = PlannerSettings(library, llm, base_url, deduction, bool(set(agents) - NEED_NO_LIBRARY), budget)
+    recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
+    base = planner.recipe(folder)
+    chosen = recipes(agents, base, flat=flat)
     config = planner.config(base)
     if FLAT_AGENT in agents:
         config |= {"flat": flat_checksum(flat, asked.levels)}

@@ -1,7 +1,5 @@
 """`sdg bench NAME`: a command for each benchmark, whose options typer reads from the benchmark's function."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Annotated, Any, get_type_hints
 

@@ -26,8 +26,6 @@ def do_on_page(
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
     from sdg.console import UserError, output
-    from sdg.envs.registry import RegistryError
-    from sdg.envs.ui.browser import NoBrowser
     from sdg.envs.ui.page import Access
     from sdg.experiments.config.assembly import model_settings
     from sdg.experiments.play.pages import do_task, open_page
@@ -47,25 +45,22 @@ def do_on_page(
         url = Path(url).resolve().as_uri()
     if is_rule_based(config.model.kind):
         print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)
-    try:
-        check_guards(guards)
-        with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
-            found = do_task(
-                page,
-                task,
-                model=build(model_settings(config, None)),
-                agrees=(lambda _: True) if yes else _ask,
-                access=Access(url or str(page.url), allow),
-                owned=not running,
-                address=url,
-                guards=guards,
-                mode=mode,
-                answers=answers,
-                folder=out,
-            )
-            lines.details([found.to_json()])
-    except (NoBrowser, RegistryError) as error:
-        raise UserError(str(error)) from None
+    check_guards(guards)
+    with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
+        found = do_task(
+            page,
+            task,
+            model=build(model_settings(config, None)),
+            agrees=(lambda _: True) if yes else _ask,
+            access=Access(url or str(page.url), allow),
+            owned=not running,
+            address=url,
+            guards=guards,
+            mode=mode,
+            answers=answers,
+            folder=out,
+        )
+        lines.details([found.to_json()])
     return int(not found.done)
 
 

@@ -1,7 +1,5 @@
 """Is this machine ready? Each check is a row: what was checked, its state, and what to do about it."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Where a command's jobs run, and which shard of them: `--workers` and `--shard`."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`sdg skills`: the skills of a library, and the library and episodes of a run in formats that others read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -29,11 +29,10 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
     from sdg.envs.babyai.levels import level_name
     from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
 
-    try:
-        found = instructions(level, split=split, count=count, seed=seed) if layout is None else []
-        found = found if layout is None else [instruction(level_name(level), layout, split=split)]
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    if layout is None:
+        found = instructions(level, split=split, count=count, seed=seed)
+    else:
+        found = [instruction(level_name(level), layout, split=split)]
     for each in found:
         row = {"level": each.level, "split": each.split, "seed": each.seed, "instruction": each.text}
         if layout is not None:
@@ -189,10 +188,7 @@ def solve_one(
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")
-    try:
-        drawn = seeds("evaluation", count=1, seed=seed, level=level_name(level))
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    drawn = seeds("evaluation", count=1, seed=seed, level=level_name(level))
     with output(as_json=as_json) as lines:
         chosen = drawn[0] if layout is None else layout
         row, episode = solve(level, chosen, instruction=instruction or "", recipe=planner)

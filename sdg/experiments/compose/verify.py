@@ -1,8 +1,6 @@
 """Composed skills verified in practice: on layouts that they weren't written on, by their checks and by their effect on
 whole instructions. Programs rewritten over them are played beside the original programs, on the same layouts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -13,10 +11,10 @@ from sdg.composition.distil import Solved
 from sdg.console import progress
 from sdg.deduction.episode import Played
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench.models.recorded import code_lines
+from sdg.experiments.bench.models.draw import code_lines
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
-from sdg.experiments.results.figures import cores
+from sdg.experiments.results.comparison import cores
 from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
 from sdg.storage import Journal
 
@@ -139,8 +137,7 @@ def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
     if len(calls) >= MIN_CALLS and not figures.calls:
         return "its check never says no: it was true before every call"
-    lies = sum(said is True and not after for _, _, said, after in calls)
-    if len(calls) >= MIN_CALLS and 2 * lies > len(calls):
+    if len(calls) >= MIN_CALLS and 2 * sum(said is True and not after for _, _, said, after in calls) > len(calls):
         return "its check disagrees with its own code: nothing is learned from a lie"
     if figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls:
         return f"its check held after {figures.done} of {figures.calls} calls"

@@ -1,7 +1,5 @@
 """Builds what a config names: models, searches, plans and agents."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -18,8 +16,8 @@ from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
 from sdg.skills.search.count_search import CountSearch, RandomSearch
-from sdg.skills.search.search import Search
 from sdg.skills.search.skill_search import SkillSearch
+from sdg.skills.search.trial import Search
 from sdg.storage import RunSettings, plain
 
 LIBRARY = "library"
@@ -140,8 +138,7 @@ def planner_of(
 def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
     """sdg, and with `everyone` the agents that the config compares it with."""
     sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
-    compared = config.evaluate.baselines if everyone else ()
-    return players.recipes(("sdg", *compared), sdg)
+    return players.recipes(("sdg", *(config.evaluate.baselines if everyone else ())), sdg)
 
 
 def explorers_of(config: RunConfig) -> Explorers:
@@ -161,5 +158,4 @@ def search_of(config: RunConfig) -> Search:
         from sdg.skills.search.ppo_search import PPOSearch
 
         return PPOSearch(config.verify.search)
-    kind = RandomSearch if config.verify.method == "random" else CountSearch
-    return kind(config.verify.search)
+    return (RandomSearch if config.verify.method == "random" else CountSearch)(config.verify.search)

@@ -4,8 +4,6 @@ A section has the settings of the layer below, and the few that only a run decid
 config`) is generated from here.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -28,7 +26,7 @@ from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import check_address
 from sdg.skills.learning.train import TrainSettings
-from sdg.skills.search.search import SearchSettings
+from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
 from sdg.storage.files import plain

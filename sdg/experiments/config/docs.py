@@ -1,7 +1,5 @@
 """Every config key with its default and meaning: `sdg config`, and the configuration page of the documentation."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

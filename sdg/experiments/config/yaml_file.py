@@ -4,15 +4,13 @@ PyYAML follows YAML 1.1, which reads `1e-4` as text, `no` as false and 1:30 as n
 keys. Here PyYAML finds the nodes and makes the values; YAML 1.2's core schema decides what a plain scalar means.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import yaml
 
-from sdg.errors import SDGError
+from sdg.errors import UserError
 
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -22,10 +20,8 @@ MAX_NODES = 20_000
 MAX_DEPTH = 20
 
 
-class ConfigError(SDGError, ValueError):
+class ConfigError(UserError):
     """A config can't be used; the message names the place (file and line, or the option) and what to write instead."""
-
-    exit_code = 2
 
 
 class _Loader(yaml.SafeLoader):

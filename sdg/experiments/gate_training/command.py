@@ -17,8 +17,6 @@ World `text`: how well private values are masked (`privacy.py`) in sets from whi
 for the set "development".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,10 +36,8 @@ from sdg.experiments.gate_training import (
     tasks,
 )
 from sdg.experiments.gate_training.figures import figures
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance
-from sdg.experiments.gate_training.training import plan_rollouts, rolled_out
-from sdg.experiments.results.comparison import find_library
-from sdg.experiments.results.figures import cores
+from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
+from sdg.experiments.results.comparison import cores, find_library
 from sdg.privacy.recognisers import PrivacyError
 
 KINDS = ("rules", "learned")

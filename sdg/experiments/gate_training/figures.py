@@ -1,7 +1,5 @@
 """The figures of a guard: accuracy, average precision, F1 and calibration, with intervals over rollouts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

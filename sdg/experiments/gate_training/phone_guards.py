@@ -8,16 +8,14 @@ false ones in which the screen after belongs to another action (ResponsibleTA, s
 part in the labels; the judge's verdicts are compared with it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sdg.experiments.bench.phone.walks import observe_dump, walk_all
+from sdg.experiments.bench.phone.data import observe_dump, walk_all
+from sdg.gate.executor import Command
 from sdg.gate.phones import PLACE, LearnedPhoneGuard
-from sdg.gate.verdict import Command
 from sdg.skills.statistics import wilson_interval
 
 MEASURING_SEEDS = 12_000

@@ -7,8 +7,6 @@ number alone, so that all arms meet the same mistakes as long as they take the s
 The last rows are differences, task by task, with intervals over tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 from sdg.envs.phone.tasks import embedded_tasks, held_out
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhoneSetting, play_all
 from sdg.experiments.gate_training.figures import interval
-from sdg.experiments.results.figures import cores
+from sdg.experiments.results.comparison import cores
 from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import TEXT
 

@@ -9,8 +9,6 @@ never learned from. Each instruction is learned from `COPIES` more times with ot
 templates are few and values many: so the tagger learns where values stand, not which they were.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ items.jsonl       verb, question (the user's turn), label; 60 a guard, half of e
 transcript.jsonl.xz  `sdg.llm.transcript`
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

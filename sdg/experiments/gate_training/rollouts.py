@@ -1,11 +1,10 @@
-"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on.
+"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on
+(`python -m tests.shipping.skills`).
 
 A program by babylang or by a real model is played, with mistakes between its calls: another thing, one that was never
 seen, another skill, the wrong order, full hands. A command's outcome is what the robot perceived: whether the skill's
 check fired within its attempts. Nothing here reads the hidden state.
 """
-
-from __future__ import annotations
 
 import gzip
 import json
@@ -17,19 +16,21 @@ from typing import Any
 
 import numpy as np
 
+from sdg.console import progress
 from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
 from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
-from sdg.envs.perception import Observation, Perception
+from sdg.envs.instructions import seeds
+from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
-from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome
+from sdg.experiments.workers.workers import Workers
+from sdg.gate.executor import Command, Gate, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.gate.llm import question
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
@@ -81,13 +82,11 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
     rng = np.random.default_rng(rollout.seed)
     robot = Robot(world, skills, domain=domain, rng=rng)
     try:
-        reply = rollout.reply or stand_in_reply(rollout, world.mission, skills)
-        source = prune_source(extract_code(reply), ENTRY)
+        source = prune_source(extract_code(rollout.reply or stand_in_reply(rollout, world.mission, skills)), ENTRY)
     except Refused:
         return []
     recorder = Recorder(robot, rollout, guards_of(rollout, skills, domain), rng)
-    scope = Scope(robot, recorder)
-    run_program(source, scope, budget=BUDGET)
+    run_program(source, Scope(robot, recorder), budget=BUDGET)
     return recorder.rows
 
 
@@ -95,8 +94,7 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
-    asked = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
-    return str(planner.write(asked).text)
+    return str(planner.write(planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)).text)
 
 
 @lru_cache(maxsize=2)
@@ -198,8 +196,7 @@ class Recorder(GatedExecutor):
             return None
         if same_skill:
             return Command(command.name, argument) if command.argument else None
-        apt = [name for name in takers if self._suits(name, argument)] or takers
-        return Command(str(rng.choice(apt)), argument)
+        return Command(str(rng.choice([name for name in takers if self._suits(name, argument)] or takers)), argument)
 
     def _suits(self, name: str, argument: str) -> bool:
         """Whether a skill was learned about such things: a ball can't be opened."""
@@ -218,3 +215,28 @@ def balance(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]
     parts = [[row for row in rows if row["label"] is label] for label in (False, True)]
     least = min(map(len, parts))
     return [part[i] for part in parts for i in sorted(rng.permutation(len(part))[:least])]
+
+
+LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextLocal")
+"""Levels that the rule-based planner's programs are played on, in turn."""
+
+
+def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
+    """`count` rollouts: three in four by babylang, the others from a set of a real model's programs."""
+    replies = [row["reply"] for row in real_programs(programs)]
+    found = []
+    for number, layout in enumerate(seeds(split, count=count, seed=seed)):
+        reply = replies[number // 4 % len(replies)] if number % 4 == 3 else ""
+        level = "BossLevel" if reply else LEVELS[number % len(LEVELS)]
+        found.append(Rollout(library, level, layout, reply, 0.3 if reply else 0.6, **settings))
+    return found
+
+
+def rolled_out(rollouts: Sequence[Rollout], *, processes: int) -> list[list[dict[str, Any]]]:
+    """The rows of each rollout; one whose process is lost has none."""
+    found: dict[Rollout, list[dict[str, Any]]] = {}
+    with progress().stage("rollouts", total=len(rollouts), unit="rollout") as stage:
+        for rollout, rows in Workers(processes)(play, rollouts):
+            found[rollout] = rows
+            stage.advance()
+    return [found[rollout] for rollout in rollouts]

@@ -4,8 +4,6 @@ python -m tests.shipping.screens     learns again: gathers pages in a browser, p
 sdg bench gate --world ui                 figures of the shipped guards
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, asked_for, place_of, resolve
 from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import ScreenElement, parse, picture_of
+from sdg.envs.world import Observation
 from sdg.experiments.gate_training.figures import figures
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, chance
 from sdg.experiments.gate_training.screens import PLACE, Item, items, load
+from sdg.gate.executor import Command, Gate
 from sdg.gate.registry import gate_of
 from sdg.gate.rules import Usage
 from sdg.gate.screens import ScreenGuard
-from sdg.gate.verdict import Command, Gate
 
 PAPER_LOCATED = 0.51
 """mIoU of ResponsibleTA's own models."""

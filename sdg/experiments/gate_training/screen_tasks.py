@@ -8,8 +8,6 @@ one; with completeness it also plans a command again that left no trace of the i
 judges. In tasks 7 and 10 planner and guards see placeholders for values; two more rows have these with and without.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from sdg.console import UserError, progress
-from sdg.envs.perception import Observation
 from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import Access, PageWorld
+from sdg.envs.world import Observation
 from sdg.experiments.bench.screens.own_pages import APPS
 from sdg.experiments.gate_training.figures import interval
 from sdg.experiments.gate_training.screen_guards import Parsed
 from sdg.experiments.play.pages import open_page
+from sdg.gate.executor import Command
 from sdg.gate.screens import ScreenGuard
-from sdg.gate.verdict import Command
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import masked_record
 

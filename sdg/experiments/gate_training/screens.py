@@ -6,8 +6,6 @@ came from this command, and incomplete if it came from the same action on anothe
 is on a page and where; guards see the parsed screenshots.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -208,8 +206,7 @@ class Page:
 def _key(caption: Caption) -> tuple[str, str]:
     if caption.kind in ("icon", "shape"):
         return caption.kind, caption.words or caption.look
-    kind = "" if caption.kind in ("button", "link", "tab", "text") else caption.kind
-    return kind, alike(caption.words)
+    return ("" if caption.kind in ("button", "link", "tab", "text") else caption.kind), alike(caption.words)
 
 
 def name_in_words(caption: Caption, rng: np.random.Generator) -> str:
@@ -297,8 +294,14 @@ def load(place: Path = PLACE) -> list[Page]:
 
 def _stored(row: dict[str, Any]) -> Page:
     named = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
-    transitions = tuple(
-        Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
-        for each in row["transitions"]
+    return Page(
+        row["task"],
+        row["seed"],
+        base64.b64decode(row["before"]),
+        named,
+        row["texts"],
+        tuple(
+            Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
+            for each in row["transitions"]
+        ),
     )
-    return Page(row["task"], row["seed"], base64.b64decode(row["before"]), named, row["texts"], transitions)

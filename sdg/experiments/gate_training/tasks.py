@@ -8,8 +8,6 @@ plans a refused one again and gives the intended one; if that is refused too, it
 also plans a command again that didn't succeed. A task ends after `REPLANS` such plans, or at the level's limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +30,7 @@ from sdg.experiments.gate_training.rollouts import (
 )
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import IllegalCommand, Outcome
-from sdg.gate.verdict import Command, Gate
+from sdg.gate.executor import Command, Gate, IllegalCommand, Outcome
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source

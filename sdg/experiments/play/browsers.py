@@ -1,7 +1,5 @@
 """Processes that play episodes, each with a browser; a lost process also loses the episodes it was playing."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import time

@@ -1,17 +1,15 @@
 """A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
 from sdg.envs.ui.commands import Command as ScreenCommand
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,
     Screen,
@@ -22,9 +20,8 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
-from sdg.envs.ui.world import UIWorld
-from sdg.gate.executor import IllegalCommand, SkillResult
-from sdg.gate.verdict import Command
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines

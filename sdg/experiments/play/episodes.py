@@ -1,7 +1,5 @@
 """Many episodes, in parallel processes, one journal row each: what is recorded is never played again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -7,8 +7,6 @@ The gate asks before anything that can't be undone, the task ends as infeasible 
 nothing is pressed where the screen changed since the agent saw it. A folder gets the film and the trace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -21,15 +19,14 @@ from urllib.parse import unquote_plus
 
 import numpy as np
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
 from sdg.envs.ui.parser.screen import draw_caption, picture_of
+from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
-from sdg.gate.executor import IllegalCommand, SkillResult
+from sdg.gate.executor import Command, Gate, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Command, Gate, Verdict
 from sdg.llm.model import Completion, LanguageModel, ModelError, Sampling
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protected, Protector

@@ -3,8 +3,6 @@
 So only a process that runs no generated code has network, key, transcript and cache.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
@@ -32,8 +30,7 @@ class ParentModel:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The reply of the parent's model. Raises what that raises."""
-        asked = {"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)}
-        said = line.ask(asked)
+        said = line.ask({"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)})
         return exchange.reply_of(said, cached=said["cached"])
 
 

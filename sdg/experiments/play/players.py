@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
+from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.planner import Prompts
@@ -37,8 +38,8 @@ from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.files import read_file
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
+from sdg.gate.executor import Gate
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Gate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
@@ -50,7 +51,7 @@ from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library
 
 if TYPE_CHECKING:
-    from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.experiments.baselines.paper_model import PaperPolicy
 
 FLAT = Path("runs/flat-0")
 """Where to look for flat policies."""
@@ -175,7 +176,7 @@ class FlatRecipe:
 
 @lru_cache(maxsize=32)
 def _flat_policy(folder: Path, level: str) -> PaperPolicy:
-    from sdg.experiments.baselines.paper_policy import PaperPolicy
+    from sdg.experiments.baselines.paper_model import PaperPolicy
     from sdg.pipeline.records import load_policy
 
     policy = load_policy(folder, level, domain(), "paper-model")
@@ -225,7 +226,7 @@ def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[s
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:
     """The recipes of agents by name; planners differ from `base` (which is `sdg`) as their name says.
 
-    `flat` is the folder of the policies of ppo-flat. Raises ValueError for an unknown name.
+    `flat` is the folder of the policies of ppo-flat. Raises UserError for an unknown name.
     """
     makers: Mapping[str, Callable[[], Recipe]] = {
         "sdg": lambda: replace(base, agent="sdg"),
@@ -244,7 +245,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
     replaced = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
     unknown = [name for name in names if name not in makers and not replaced.get(name)]
     if unknown:
-        raise ValueError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
+        raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
     return [
         replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {replaced[name]}") if name in replaced else makers[name]()
         for name in names

@@ -1,7 +1,5 @@
 """One instruction with a stored library: what `sdg solve --level LEVEL` does, as a function."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Episodes side by side while their models think: one thread works all places, others only ask the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar

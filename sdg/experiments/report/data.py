@@ -3,8 +3,6 @@
 Whatever is missing or broken becomes a line in `gaps` instead of an error, so that there is always a report.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,14 +1,12 @@
 """What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import has_lines
 from sdg.llm.budget import Prices
-from sdg.llm.model import ModelError, counted
+from sdg.llm.model import ModelError, token_count
 from sdg.llm.transcript import entries
 
 Row = Mapping[str, Any]
@@ -35,12 +33,12 @@ def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     for row in asked:
         nothing = {"stage": row.get("stage") or "other", "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
         spent, reply = found.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
-        prompt, completion = counted(reply.get("prompt_tokens")), counted(reply.get("completion_tokens"))
+        prompt, completion = token_count(reply.get("prompt_tokens")), token_count(reply.get("completion_tokens"))
         spent["calls"] += 1
         spent["prompt"] += prompt
         spent["completion"] += completion
         if not reply.get("cached"):
-            spent["money"] += prices.of(prompt, completion, cached_tokens=counted(reply.get("cached_tokens")))
+            spent["money"] += prices.of(prompt, completion, cached_tokens=token_count(reply.get("cached_tokens")))
     return list(found.values())
 
 

@@ -4,8 +4,6 @@ No script, nothing loaded from anywhere (a content security policy in the page s
 model, a mission or a file is escaped.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -199,11 +197,14 @@ def _success_plot(rows: Sequence[Mapping[str, Any]]) -> Panels:
 
 
 def _curves_plot(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Panels:
-    panels = [
-        Panel(name, {title: [Mark.exact(*point) for point in points] for title, points in lines.items()})
-        for name, lines in curves.items()
-    ]
-    return Panels(panels, x="environment steps", note="the rounds of a skill follow one another")
+    return Panels(
+        [
+            Panel(name, {title: [Mark.exact(*point) for point in points] for title, points in lines.items()})
+            for name, lines in curves.items()
+        ],
+        x="environment steps",
+        note="the rounds of a skill follow one another",
+    )
 
 
 def difference(pair: Mapping[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """The same rows as Markdown, LaTeX or CSV. Cells are data: nothing in them can break the table."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +19,7 @@ def latex(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> str:
     """A booktabs `tabular`."""
     import pandas
 
-    table: str = pandas.DataFrame(_cells(rows, columns), columns=list(columns)).to_latex(index=False, escape=True)
-    return table
+    return pandas.DataFrame(_cells(rows, columns), columns=list(columns)).to_latex(index=False, escape=True)
 
 
 def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -30,8 +27,7 @@ def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
     import pandas
 
     nested = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
-    table: str = pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
-    return table
+    return pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
 
 
 def percent(rate: float) -> str:

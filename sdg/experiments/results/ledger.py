@@ -1,7 +1,5 @@
 """Which seeds of evaluation sets were used, and for what: `sdg/experiments/seeds.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib import resources

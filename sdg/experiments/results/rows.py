@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sdg.agents.agents import Task
-from sdg.console import UserError
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.domains import DEFAULT
 from sdg.experiments.play.episodes import (
@@ -58,10 +57,7 @@ class Instructions:
     @classmethod
     def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Instructions:
         """The levels by their short names. Raises UserError for a level that there isn't."""
-        try:
-            return cls(tuple(map(level_name, levels)), count, repeats, seed)
-        except ValueError as error:
-            raise UserError(str(error)) from None
+        return cls(tuple(map(level_name, levels)), count, repeats, seed)
 
 
 @dataclass(frozen=True, slots=True)

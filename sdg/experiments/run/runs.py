@@ -1,9 +1,9 @@
 """A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
 
-from __future__ import annotations
-
 import os
+import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,34 +11,131 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sdg.agents.agents import Task
 from sdg.deduction.episode import Played
 from sdg.envs.domains import domain
+from sdg.envs.files import has_lines
+from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import (
+    LIBRARY,
     explorers_of,
     language_model,
     library_of,
     plan_of,
+    planner_of,
     recipes,
     reserved_names,
     search_of,
 )
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.episodes import evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.results.rows import summarise
-from sdg.experiments.run.accounts import ACCOUNTS, PROCESSOR, accounts
-from sdg.experiments.run.rehearsals import Rehearsals
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
+from sdg.induction.skill_requests import calls_until
+from sdg.llm.model import token_count
 from sdg.llm.registry import kind_of
+from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
-from sdg.pipeline.records import verifications
+from sdg.pipeline.records import SkillRow, Verification, verifications
 from sdg.sandbox.process.bans import Bans
 from sdg.skills.library.card import skill_rows
+from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
+from sdg.skills.practice.agreement import ROWS
 from sdg.skills.search.count_search import RandomSearch
-from sdg.storage import RunError, RunFolder, plain
-from sdg.verification.verify import Verification
+from sdg.storage import RunError, RunFolder, plain, read_journal
+from sdg.storage.files import read_rows
+
+ACCOUNTS = "accounts"
+"""The key of these costs in a library's provenance and results.json."""
+
+GROUNDING = ("hypothesize", "induce")
+"""Stages that ask the model before a library exists; rehearsals belong to the second."""
+
+
+PROCESSOR = "cpu_seconds"
+"""Measured by a clock, so only in results.json, because the bytes of a library depend on no clock."""
+
+
+def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
+
+    What only a table needs (the compared random search, unseen instructions) isn't included.
+    """
+    steps = dict(_steps(run, config))
+    # Each question counts once, because a killed run repeats those whose answers it had no time to use.
+    transcript = run / "transcript.jsonl"
+    said = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
+    exchanges = {each["key"]: each.get("reply") or {} for each in said}
+    replies = exchanges.values()
+    names = ("prompt_tokens", "completion_tokens")
+    tokens = {name: sum(token_count(reply.get(name)) for reply in replies) for name in names}
+    asked = {"model_calls": len(exchanges)} | tokens
+    seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
+    return {"steps": steps, "all_steps": sum(steps.values())} | asked | {PROCESSOR: round(sum(seconds), 1)}
+
+
+SPENT_IN = ("hypothesize", "verify", "induce")
+"""Stages of a run that work on its library."""
+
+
+def _steps(run: Path, config: RunConfig) -> Counter[str]:
+    spent: Counter[str] = Counter()
+    for tried in read_rows(run / "verifications.jsonl", Verification):
+        spent["search"] += tried.searched_steps
+        spent["replays"] += tried.replayed_steps
+        spent["search"] += config.verify.judged_steps * ROWS if tried.agreement is not None else 0
+        # Once more for each goal learned from, because a skill's needs are read from the moments that it began in.
+        learned = tried.verified or config.induce.use_unconfirmed
+        ways = [len(goal.restore_actions) + len(goal.actions) for goal in tried.subgoals if goal.reached and learned]
+        spent["replays"] += sum(ways)
+    for skill in read_rows(run / "skills.jsonl", SkillRow):
+        spent["practice"] += skill.environment_steps
+        spent["validation"] += skill.validation_steps
+        spent["roll-ins"] += skill.roll_in_steps
+        spent["replays"] += skill.replayed_steps
+    for episode in read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []:
+        spent["rehearsals"] += int(episode["steps"])
+        spent["replays"] += calls_until(episode)
+    return spent
+
+
+class Rehearsals:
+    """Plays a run's rehearsals; its units are rows of `rehearsals.jsonl`, so what was played isn't played again."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
+        self.config, self.folder, self.progress = config, folder, progress
+
+    def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
+        """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
+        config, journal = self.config, self.folder.journal("rehearsals")
+        place = self._store(library, cycle)
+        planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
+        practised = config.induce.training_layouts
+        drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
+        # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
+        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
+        jobs = [Job(planner, task) for task in tasks]
+        done = sum(job.unit in journal for job in jobs)
+        with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
+            run_jobs(
+                jobs,
+                journal=journal,
+                processes=config.processes,
+                done=lambda row: stage.advance(steps=row.steps),
+            )
+        shutil.rmtree(place)
+        return [journal[job.unit] for job in jobs]
+
+    def _store(self, library: SkillLibrary, cycle: int) -> Path:
+        """The folder that holds the library during rehearsals; it is the same however often it is made."""
+        place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+        if not (place / "library.json").exists():
+            save_library(library, place)
+        return place
+
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

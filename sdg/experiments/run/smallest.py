@@ -1,7 +1,5 @@
 """The smallest run, which compiles the kernels of runs: `sdg.experiments.workers.compiled` starts it."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

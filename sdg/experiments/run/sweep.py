@@ -1,7 +1,5 @@
 """Runs over settings and training seeds, each in a folder of its own, and a table with intervals across the seeds."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,5 +106,4 @@ def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping
         if "rows" not in (folder.read_json("results.json") or {}):
             progress.note(f"run: {place}")
             list(run(config, folder, until="run", progress=progress))
-        rows: list[Mapping[str, Any]] = (folder.read_json("results.json") or {})["rows"]
-        return rows
+        return (folder.read_json("results.json") or {})["rows"]

@@ -1,7 +1,5 @@
 """Trajectories of a run as a Minari dataset: the gymnasium environment's observations of the journal's actions."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -22,7 +20,7 @@ from sdg.console import UserError
 from sdg.deduction.episode import Played
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS
-from sdg.envs.ui.world import KEY_NAMES, NAMES, UIEnv
+from sdg.envs.ui.domain import KEY_NAMES, NAMES, UIEnv
 
 _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 _LEVEL = spaces.Dict(
@@ -43,15 +41,19 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
     is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again and
     without the package minari.
     """
-    episodes = (
+    return _write(
+        name,
         (
-            {"unit": row.unit, "seed": row.seed, "success": row.success},
-            partial(gymnasium.make, f"sdg/{row.level}-v0"),
-            [int(action) for action in row.actions],
-        )
-        for row in rows
+            (
+                {"unit": row.unit, "seed": row.seed, "success": row.success},
+                partial(gymnasium.make, f"sdg/{row.level}-v0"),
+                [int(action) for action in row.actions],
+            )
+            for row in rows
+        ),
+        (_LEVEL, spaces.Discrete(7)),
+        root,
     )
-    return _write(name, episodes, (_LEVEL, spaces.Discrete(7)), root)
 
 
 def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | None = None) -> int:

@@ -4,8 +4,6 @@ The folder is the library's own (library.json, safetensors), with a README.md wh
 the composed programs and a film. `huggingface-cli upload NAME DIR` publishes it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

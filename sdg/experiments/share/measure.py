@@ -1,7 +1,5 @@
 """Whether an exported library and exported episodes are the same when others' loaders read them."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 log_run(Path("runs/quickstart"), mlflow.log_metrics)      # or wandb.log
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

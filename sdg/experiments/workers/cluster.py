@@ -18,7 +18,7 @@ from typing import Any
 
 from sdg.console import UserError
 from sdg.experiments.workers import node
-from sdg.experiments.workers.content import Packer
+from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.pool import Lost, Patience, make_sendable
 from sdg.sandbox.process.values import BadFrame, Reader, frames

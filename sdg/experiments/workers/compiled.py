@@ -4,8 +4,6 @@ A process without walls plays the smallest run, which compiles the kernels of ru
 change of our source, numba or the machine. Each worker compiles for itself what that run missed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -35,10 +33,9 @@ def ensure() -> None:
         return
     marker = _marker()
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
-    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     done = subprocess.run(
         [sys.executable, "-m", _SMALLEST],
-        env=environment | {_VARIABLE: "1", "PYTHONPATH": paths},
+        env=environment | {_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -5,8 +5,6 @@ all there; the merged run goes on from that stage. Units that several shards hav
 say) must be equal.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

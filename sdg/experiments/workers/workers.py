@@ -3,8 +3,6 @@
 A lost job is banned and reported, and the run goes on.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import hashlib
@@ -27,8 +25,8 @@ RESULTS = frozenset(
         "sdg.deduction.episode:Episode",
         "sdg.deduction.episode:Interaction",
         "sdg.deduction.program:Call",
-        "sdg.gate.verdict:Command",
-        "sdg.gate.verdict:Verdict",
+        "sdg.gate.executor:Command",
+        "sdg.gate.executor:Verdict",
         "sdg.hypothesis.hypothesis:Hypothesis",
         "sdg.skills.learning.train:Measured",
         "sdg.skills.learning.train:Point",
@@ -46,7 +44,7 @@ ERRORS = frozenset(
     {
         "sdg.envs.babyai.engine.bank:BankError",
         "sdg.envs.babyai.engine.layouts:LayoutError",
-        "sdg.console:UserError",
+        "sdg.errors:UserError",
         "sdg.llm.model:BudgetExceeded",
         "sdg.llm.model:ModelError",
         "sdg.llm.model:NotRecorded",

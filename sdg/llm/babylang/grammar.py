@@ -4,8 +4,6 @@ The grammar is BabyAI's (Chevalier-Boisvert et al. 2019, section 3.2): go to, pi
 ", then", "after you"; a or the; optional colour; door, key, ball, box or object; optional place words.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The hypothesis job: an instruction becomes goals with check functions, phrased in seeded paraphrases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,8 +32,7 @@ def split_task(text: str, *, seed: int) -> str:
     number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
     tried = tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
     rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
-    explore_first = rng.random() < EXPLORE_FIRST
-    goals = plan(instruction, failed=tried, explore_first=explore_first, can_look="unseen" in names)
+    goals = plan(instruction, failed=tried, explore_first=rng.random() < EXPLORE_FIRST, can_look="unseen" in names)
     return "\n".join(_written(goals, names, rng))
 
 

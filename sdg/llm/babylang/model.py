@@ -1,7 +1,5 @@
 """The rule-based planner behind the protocol of a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from sdg.llm.babylang.grammar import NotBabyLanguage

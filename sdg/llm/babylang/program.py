@@ -4,8 +4,6 @@ How to search, clear the way and fetch is written in Python in `sdg.llm.babylang
 instruction, and by the descriptions of its functions which one plays which part.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -55,8 +53,7 @@ _CALLS: Mapping[str, str] = {"goto": "reach", "pick": "take", "open": "open_up",
 
 def write_program(text: str) -> str:
     """The reply to a program prompt. Raises NotBabyLanguage for instructions outside the grammar."""
-    instruction = block(section(text, "Instruction to carry out"))
-    return code_program(text, parse(instruction))
+    return code_program(text, parse(block(section(text, "Instruction to carry out"))))
 
 
 def code_program(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
@@ -140,8 +137,7 @@ def _fitted(source: str) -> str:
 
 def _used(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
-    parts = re.split(r"(?m)^(?=def )", source)
-    bodies = {match.group(1): part for part in parts if (match := _DEFINED.match(part))}
+    bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINED.match(part))}
     needed, waiting = set(), ["program"]
     while waiting:
         name = waiting.pop()
@@ -263,5 +259,4 @@ def _end(clause: Clause, done: Sequence[tuple[str, str]], *, start: int) -> int 
 def _may_mean(argument: str, description: str) -> bool:
     """Whether "red ball #3" may be what "a red ball on your left" means: no property that both name differs."""
     types = {type_of(argument), type_of(description)} - {"object"}
-    colours = {colour_of(argument), colour_of(description)} - {""}
-    return len(types) < 2 and len(colours) < 2
+    return len(types) < 2 and len({colour_of(argument), colour_of(description)} - {""}) < 2

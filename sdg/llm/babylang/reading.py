@@ -3,8 +3,6 @@
 Sections are Markdown headings, data are fenced blocks, functions are signatures followed by their descriptions.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,8 +84,7 @@ def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:
     for line in text.split("\n"):
         run = re.match(r"`{3,}", line)
         if fence or run:
-            closes = bool(fence) and line.rstrip() == fence
-            fence = "" if closes else fence or (run.group() if run else "")
+            fence = "" if fence and line.rstrip() == fence else fence or (run.group() if run else "")
             yield line, None, 0
             continue
         heading = re.match(r"(#{1,6})\s+(.*\S)", line)

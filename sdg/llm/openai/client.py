@@ -3,8 +3,6 @@
 The only file that knows the `openai` package. The package's retries are switched off: `sdg.llm.asking` retries.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

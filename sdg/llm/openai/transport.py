@@ -1,7 +1,5 @@
 """What a server may send: bounded in size and time, never unpacked, and only from the address that was asked."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

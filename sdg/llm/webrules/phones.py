@@ -4,8 +4,6 @@ It knows no task and no app by name: it reads the prompt `phone`, presses what t
 labels, saves, and answers questions with the text beside the words asked about.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -98,12 +96,10 @@ class PhoneRules:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action as JSON, or in words where the prompt asks for words."""
-        now = read_moment(messages[-1].content)
-        name, arguments = next(rule for rule in _rules(now))
+        name, arguments = next(rule for rule in _rules(read_moment(messages[-1].content)))
         if "without JSON" in messages[-1].content:
             return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", NAME)
-        command = {"name": name, "args": arguments}
-        return Completion(json.dumps({"commands": [command]}, ensure_ascii=False), NAME)
+        return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}, ensure_ascii=False), NAME)
 
 
 def read_moment(prompt: str) -> Moment:
@@ -247,10 +243,9 @@ def _answer(now: Moment, *, certain: bool) -> Iterator[Act]:
     """A question's answer: the text beside or below the words that it asks about."""
     task = set(plain(now.task).split())
     rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
-    texts = [each for each in now.elements if each.kind == "text"]
     beside = [
         after.label
-        for each, after in pairwise(texts)
+        for each, after in pairwise([each for each in now.elements if each.kind == "text"])
         if len(plain(each.label).split()) <= 2 and set(plain(each.label).split()) <= task and len(now.past) > 1
     ]
     if beside:
@@ -299,8 +294,7 @@ class ClumsyPresses:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action, or a mistake, with the intended action as the plan."""
-        prompt = _MEANT.sub(r"\2. \1: ", messages[-1].content)
-        now = read_moment(prompt)
+        now = read_moment(_MEANT.sub(r"\2. \1: ", messages[-1].content))
         name, arguments = next(rule for rule in _rules(now))
         rng = random.Random(f"{self._seed}|{now.task}|{len(now.past)}")
         said = f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'

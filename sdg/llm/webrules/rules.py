@@ -146,12 +146,15 @@ def _meant(now: Situation, part: str) -> Seen | None:
         if found:
             return found
     words_of_part = plain(part)
-    named = [
-        each
-        for each in now.of_kind("button", "tab", "link", "text")
-        if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", words_of_part)
-    ]
-    return max(named, key=lambda each: (each.kind != "text", len(each.text)), default=None)
+    return max(
+        [
+            each
+            for each in now.of_kind("button", "tab", "link", "text")
+            if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", words_of_part)
+        ],
+        key=lambda each: (each.kind != "text", len(each.text)),
+        default=None,
+    )
 
 
 def _exactly(now: Situation, words: str, *kinds: str) -> Seen | None:

@@ -1,7 +1,5 @@
 """What a prompt says of a screen: task, past, elements. Read from its text alone; all of it is data."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import re
@@ -135,10 +133,9 @@ def read_situation(prompt: str) -> Situation:
     """What the user's turn of the prompt `screen` says; what can't be read is left out."""
     task = " ".join(_block(prompt, "Task:"))
     past = prompt.partition("\nPast commands:\n")[2].partition("\nObservation ")[0].splitlines()
-    elements = [found for row in _block(prompt, "Observation ") if (found := _element(row)) is not None]
     return Situation(
         task,
-        tuple(elements),
+        tuple(found for row in _block(prompt, "Observation ") if (found := _element(row)) is not None),
         tuple(row.partition(". ")[2] for row in past if row[:1].isdigit()),
         tuple(row.partition(": ")[2] for row in past if row.startswith("Thought ")),
     )
@@ -151,8 +148,7 @@ def _block(prompt: str, heading: str) -> Sequence[str]:
     if start is None or start + 1 >= len(lines):
         return ()
     fence = lines[start + 1].rstrip("abcdefghijklmnopqrstuvwxyz")
-    end = next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))
-    return lines[start + 2 : end]
+    return lines[start + 2 : next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))]
 
 
 def _element(row: str) -> Seen | None:

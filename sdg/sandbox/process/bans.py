@@ -1,7 +1,5 @@
 """Checks and programs that hung or crashed a worker: identified, banned, reported; the run goes on without them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

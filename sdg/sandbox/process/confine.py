@@ -4,8 +4,6 @@ Linux only, through plain system calls. Every layer reports whether it is active
 some, and none is assumed to be there.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform
@@ -241,7 +239,6 @@ def _allow(rules: int, path: str, handled: int) -> None:
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         access = handled if os.path.isdir(path) else handled & (1 << 1 | _TRUNCATE)
-        rule = struct.pack("<Qi", access, place)
-        _call("syscall", _ADD_RULE, rules, _BENEATH, ctypes.c_char_p(rule), 0)
+        _call("syscall", _ADD_RULE, rules, _BENEATH, ctypes.c_char_p(struct.pack("<Qi", access, place)), 0)
     finally:
         os.close(place)

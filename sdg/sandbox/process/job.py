@@ -4,8 +4,6 @@ Started by `sdg.sandbox.process.pool` in a fresh interpreter, with the limits an
 `sdg.sandbox.process.confine`. The parent trusts nothing that it says.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -72,8 +70,7 @@ def main(board: int) -> None:
 def _begin(board: int) -> _Channel:
     """Walls, limits and heartbeat. Descriptors 0 and 1 are the channel; whatever is printed goes to stderr."""
     channel = _Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a run that is interrupted ends its workers itself

@@ -3,8 +3,6 @@
 So the process that runs generated code needs no network and no key to ask a language model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

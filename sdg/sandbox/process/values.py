@@ -9,8 +9,6 @@ after the tree the bytes of its arrays. `(1, np.zeros(2, np.float32))` is sent a
 Our own dataclasses and exceptions are named by "module:class", and rebuilt where the receiver lists that name.
 """
 
-from __future__ import annotations
-
 import builtins
 import importlib
 import json

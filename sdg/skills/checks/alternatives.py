@@ -13,8 +13,6 @@ A skill practised and called with the left check would be done before it began w
 has shown how the subgoal was reached, so alternatives that didn't hold then are left out.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,10 +78,8 @@ def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Modul
     """The tree without some ways to say yes: a test is skipped, an answer becomes no."""
     known: dict[int, ast.AST] = {}
     tree = copy.deepcopy(tree, known)  # type: ignore[arg-type]
-    no = {
-        way: (way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways
-    }
-    return _Replacer({known[id(way)]: instead for way, instead in no.items()}).visit(tree)
+    no = [(way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways]
+    return _Replacer({known[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
 
 
 class _Replacer(ast.NodeTransformer):

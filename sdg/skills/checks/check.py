@@ -4,15 +4,13 @@ The paper tests only whether a generated check fires. Here a check that raises, 
 differently, is found before anything is trained on it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from sdg.envs.domain import Domain, Language, Perceivable
-from sdg.envs.perception import Perception
+from sdg.envs.world import Perception
 from sdg.sandbox.guard import Guard, Guarded, GuardError
 from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite
 from sdg.skills.library.library import Skill

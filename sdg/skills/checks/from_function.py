@@ -7,8 +7,6 @@ It may use a domain's perception functions. It isn't called: its source is read,
 becomes the skill's argument, and the guard loads it like a model's check.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import inspect
@@ -55,8 +53,7 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
         definition = _Filled(parameters[0], argument).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
-    source = ast.unparse(ast.fix_missing_locations(definition))
-    made = CheckFunction(definition.name, source + "\n")
+    made = CheckFunction(definition.name, ast.unparse(ast.fix_missing_locations(definition)) + "\n")
     try:
         compile_check(made, domain)
     except Refused as refused:

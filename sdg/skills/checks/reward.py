@@ -1,7 +1,5 @@
 """Many checks as one batched boolean reward: asked about all rows at once where possible, row by row elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,8 +44,7 @@ class BatchReward:
         """bool (n,): whether each row's check is true by what its robot has seen."""
         fired, certain = np.zeros(len(check_of), bool), np.zeros(len(check_of), bool)
         forms, reader = self._form_of[check_of], self.domain.column_reader
-        counts = np.bincount(forms[forms >= 0], minlength=len(self._forms))
-        chosen = np.flatnonzero(counts >= MIN_ROWS)
+        chosen = np.flatnonzero(np.bincount(forms[forms >= 0], minlength=len(self._forms)) >= MIN_ROWS)
         if len(chosen) and reader is not None:
             columns = reader.read(memory)
             for number in chosen.tolist():

@@ -4,8 +4,6 @@ Two subgoals of one skill ("discover the red key", "locate a green lamp") have c
 is read here; nothing is compiled or run, and source that does not parse has a shape of its own instead of an error.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ replaced in the syntax tree. So a skill gets its termination check for a new arg
 without a hypothesis.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Checks asked about all rows at once; checks that differ only in the things they name are evaluated together."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ and what kind of thing they are about, averaged over all subgoals translated to 
 come together where one name has both. Weights were chosen on the sets of tests/shared/subgoal_corpora.py.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,9 +56,8 @@ class TfidfEmbedder:
         """Points float64 (n, d), d features found in the distinct texts; d = 1 of zeros when there are none."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        analyzer = "char_wb" if self.unit == "char" else "word"
         vectorizer = TfidfVectorizer(
-            analyzer=analyzer,
+            analyzer="char_wb" if self.unit == "char" else "word",
             ngram_range=self.n_grams,
             sublinear_tf=True,
             token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
@@ -69,28 +66,6 @@ class TfidfEmbedder:
             vectorizer.fit(sorted(set(texts)))
         except ValueError:  # no text has any feature
             return np.zeros((len(texts), 1))
-        return normalise(vectorizer.transform(texts).toarray())
-
-
-@dataclass(frozen=True, slots=True)
-class HashedEmbedder:
-    """Hashed n-gram counts: no fitting, so a text has the same point in every corpus."""
-
-    unit: Literal["char", "word"] = "char"
-    n_grams: tuple[int, int] = (2, 4)
-    n_features: int = 1024
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, n_features)."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        analyzer = "char_wb" if self.unit == "char" else "word"
-        vectorizer = HashingVectorizer(
-            analyzer=analyzer,
-            ngram_range=self.n_grams,
-            n_features=self.n_features,
-            token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
-        )
         return normalise(vectorizer.transform(texts).toarray())
 
 
@@ -165,11 +140,6 @@ REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
         "mix": (Part(api_text, TfidfEmbedder(), 0.1), *_MEANING),
         "api": (Part(api_text, TfidfEmbedder()),),
         "check": _MEANING,
-        "hashed": (
-            Part(api_text, HashedEmbedder(), 0.1),
-            Part(check_text, HashedEmbedder("word", (1, 1)), 1.0),
-            Part(argument_text, HashedEmbedder("word", (1, 1)), 0.2),
-        ),
         "minilm-api": (Part(api_text, MiniLmEmbedder()),),
         "minilm": (Part(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
     }

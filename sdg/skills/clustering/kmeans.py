@@ -5,8 +5,6 @@ vanish and the score meaningless. Measures of trust are recorded with a clusteri
 resamples, and the adjusted Rand index against the true kinds where they are known.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,8 +104,7 @@ def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
     """2-d positions (m, 2) for a figure: t-SNE, or the two principal axes where there are too few rows for it."""
     if len(rows) < 6:
         centred = rows - rows.mean(axis=0)
-        axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
-        flat = centred @ axes.T
+        flat = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
     from sklearn.manifold import TSNE
 

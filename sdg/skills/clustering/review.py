@@ -4,8 +4,6 @@ k-means only knows distances. A skill is trained on its members' check functions
 different things can't be learned, and two clusters whose checks ask the same waste a skill.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass

@@ -7,8 +7,6 @@ A skill is practised from where the skills before it (`after`) leave the world, 
 learns. Its success rate is measured on seeds that decided nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -162,19 +160,16 @@ def learn_skill(
 
     Raises ValueError where the check is true in every first state, or no mission names anything.
     """
-    counts = {"training": training_starts, "validation": settings.validation_starts}
     starts = {
         split: beginnings(domain, level, seeds(split, count=count, seed=seed), template=template)
-        for split, count in counts.items()
+        for split, count in {"training": training_starts, "validation": settings.validation_starts}.items()
     }
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
     trained = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
-    policy = policy_of(trained.weights, domain, settings.learner)
-    spec = SkillSpec(name, description, template.check, settings.horizon)
     skill = measure_skill(
-        spec,
-        policy,
+        SkillSpec(name, description, template.check, settings.horizon),
+        policy_of(trained.weights, domain, settings.learner),
         level=level,
         domain=domain,
         argument=template.argument,

@@ -176,8 +176,7 @@ def _shapes(inputs: Inputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], .
 
 def _orthogonal(shape: tuple[int, int], gain: float, rng: np.random.Generator) -> np.ndarray:
     """Orthogonal columns (or rows, where those are fewer), as torch.nn.init.orthogonal_ makes them."""
-    tall = rng.standard_normal((max(shape), min(shape)))
-    q, r = np.linalg.qr(tall)
+    q, r = np.linalg.qr(rng.standard_normal((max(shape), min(shape))))
     q = q * np.sign(np.diag(r))
     return gain * (q if shape[0] >= shape[1] else q.T)
 

@@ -33,10 +33,6 @@ class Environments(Protocol):
         ...
 
 
-def _never() -> bool:
-    return False
-
-
 class PPOLearner:
     """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""
 
@@ -56,7 +52,7 @@ class PPOLearner:
         total_timesteps: int,
         *,
         callback: Callable[[PPOLearner, int], bool],
-        should_stop: Callable[[], bool] = _never,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> int:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
 

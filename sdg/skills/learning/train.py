@@ -1,7 +1,5 @@
 """Training one skill on the subgoals of its cluster (SDG, section 4.4): PPO, held-out starts, the best policy kept."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -154,8 +152,7 @@ def train(
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.policy is not None and watcher.best.validation_success >= good_enough:
-            spent = {VALIDATION: watcher.steps}
-            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, spent)
+            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, {VALIDATION: watcher.steps})
     steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
@@ -184,8 +181,7 @@ class _Evaluation:
         self.began = time.monotonic()
 
     def __call__(self, learner: Practice, steps: int) -> bool:
-        last = self.curve[-1].environment_steps if self.curve else 0
-        if steps - last < self.settings.evaluate_every:
+        if steps - (self.curve[-1].environment_steps if self.curve else 0) < self.settings.evaluate_every:
             return True
         self.evaluate(learner, steps)
         return self.good < self.settings.confirmations and self.since_best < self.settings.patience

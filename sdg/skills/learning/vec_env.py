@@ -1,7 +1,5 @@
 """Practice in a learner's form: rows that are stepped at once and restart by themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

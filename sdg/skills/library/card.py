@@ -1,7 +1,5 @@
 """The model card of a skill library, in Markdown: what it can do, how that was measured and where it comes from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -113,5 +111,4 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """One line of text without effective Markdown or HTML, at most 300 characters."""
-    line = " ".join(text.split())[:300]
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", line)
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", " ".join(text.split())[:300])

@@ -4,8 +4,6 @@ A composed skill runs in the sandbox of the program that calls it, linked behind
 says afterwards, whatever its own code returns.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import symtable

@@ -7,8 +7,6 @@ find damage, not malice; to be safe against it nothing in a library is run here 
 A library is written beside its folder and then moved there, so that a kill at any time leaves the old or the new one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

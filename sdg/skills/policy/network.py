@@ -1,7 +1,5 @@
 """A small network that plays one skill: two hidden layers over binary inputs, plain numpy arrays, no torch needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -92,8 +90,7 @@ class BitsPolicy:
         have = {name: array.shape for name, array in self.weights.items()}
         if set(have) != set(ARRAYS) or any(len(have[name]) != 1 for name in ("b1", "b2")):
             raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(have))}")
-        wanted = shapes(self.inputs, (have["b1"][0], have["b2"][0]))
-        for name, shape in wanted.items():
+        for name, shape in shapes(self.inputs, (have["b1"][0], have["b2"][0])).items():
             if have[name] != shape:
                 raise ValueError(f"policy array {name} has shape {have[name]}, expected {shape}")
         arrays = tuple(np.ascontiguousarray(self.weights[name], np.float32) for name in ARRAYS)

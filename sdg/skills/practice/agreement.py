@@ -1,7 +1,5 @@
 """Tests of a check before and after it is trusted: its health, and its agreement with the world's judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ chain of subgoals, and each call begins in the state in which the last one left 
 rewards. A row goes on with its subgoal, or with that of another start of the pool (`redraw`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -60,8 +58,7 @@ class ChainedPractice(PracticeEnv):
 
     def are_lost(self) -> np.ndarray:
         """bool (n,): whether the body of each row was lost since its subgoal began."""
-        lost: np.ndarray = self._is_well & ~self._are_well(np.arange(len(self.age)))
-        return lost
+        return self._is_well & ~self._are_well(np.arange(len(self.age)))
 
     def _are_well(self, rows: np.ndarray) -> np.ndarray:
         sense = self.starts.domain.persistence

@@ -3,8 +3,6 @@
 Policies see the domain's `Inputs`, nothing else. Learners use it through `skills/learning/vec_env.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -92,9 +90,8 @@ def success_of(
     reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
     for first in range(0, len(starts), most):
         rows = np.arange(first, min(first + most, len(starts)))
-        part = starts.take(rows)
         reached[rows], steps[rows], _ = play(
-            policy, part, horizon=horizon, seed=seed + first, require_same_place=require_same_place
+            policy, starts.take(rows), horizon=horizon, seed=seed + first, require_same_place=require_same_place
         )
     return reached, steps
 

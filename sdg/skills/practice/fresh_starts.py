@@ -7,8 +7,6 @@ A program doesn't always call skills in the order of a hypothesis, so some plans
 is left out, or a plan only about places is repeated after forgetting the visited places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -99,8 +97,7 @@ def fresh_starts(
     """
     rng = np.random.default_rng(seed)
     playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
-    anywhere = [m for m in playable if not is_tied_to_its_layout(m.stage.check.source)]
-    playable = anywhere or playable
+    playable = [m for m in playable if not is_tied_to_its_layout(m.stage.check.source)] or playable
     if not playable:
         return None
     parts = []
@@ -145,8 +142,7 @@ def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
     """The plan, or at times one with a stage less or repeated."""
     drawn = rng.random()
     if not any(stage.argument for stage in plan):
-        again = (replace(plan[0], forgets=True), *plan[1:])
-        plan = (*plan, *again) if drawn < AGAIN else plan
+        plan = (*plan, replace(plan[0], forgets=True), *plan[1:]) if drawn < AGAIN else plan
         drawn = rng.random()
     if len(plan) > 2 and drawn < LEFT_OUT:
         plan = (*plan[:-2], plan[-1])
@@ -209,8 +205,7 @@ def _advance(
         mine = np.flatnonzero(skills == skill)
         here = waiting.take(mine)
         if int(skill) in policies:
-            drawn = int(rng.integers(2**31))
-            reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=drawn)
+            reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=int(rng.integers(2**31)))
             on_steps(int(taken.sum()))
         else:  # No skill was learned, because this stage was always done already: go on where it is again.
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here

@@ -81,14 +81,11 @@ def restore(
         if t in wanted:
             numbers, of = np.array(wanted[t]).T
             found.put(numbers, world, of)
-        world.step(_side_by_side([played[t] if t < len(played) else domain.wait for played in actions]))
+        taken = [played[t] if t < len(played) else domain.wait for played in actions]
+        # Some worlds' actions are single numbers in some rows and several in others: then there is no array of them.
+        world.step(np.array(taken) if len({np.shape(action) for action in taken}) <= 1 else taken)  # type: ignore[arg-type]
     found.begin_subgoals()
     return found
-
-
-def _side_by_side(actions: Sequence[Any]) -> Any:
-    """The rows' actions as an array; unchanged where some are single numbers and others are several."""
-    return np.array(actions) if len({np.shape(action) for action in actions}) <= 1 else actions
 
 
 def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:

@@ -1,7 +1,5 @@
 """The default search: it samples actions that change something, each the less the more often it was taken."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -7,8 +7,6 @@ none yet. For example, "stand in the next cell" is never reached by chance, but 
 policy that has learned that well soon reaches the other.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,8 +19,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.search import Searched, SearchSettings
-from sdg.skills.search.trial import nothing_to_do
+from sdg.skills.search.trial import Searched, SearchSettings, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -98,7 +95,7 @@ class SearchedRows(ChainedVecEnv):
 
 
 class LearnedSearch:
-    """Learns while it searches (`sdg.skills.search.search.Search`); what it learned can be sent to other processes.
+    """Learns while it searches (`sdg.skills.search.trial.Search`); what it learned can be sent to other processes.
 
     `ppo` are settings of `SB3Settings` that differ from its defaults.
     """
@@ -128,8 +125,7 @@ class LearnedSearch:
         spent = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
         if not spent():
             learner.learn(budget, callback=lambda *_: True, should_stop=spent)
-        kept = (*(each for each in met if each != task), task)[-MET:]
-        self.learned = dict(learner.policy().weights), kept
+        self.learned = dict(learner.policy().weights), (*(each for each in met if each != task), task)[-MET:]
         return self._result(start, rows, steps=rows.env.steps)
 
     def _pool(self, start: Starts, task: Task) -> Starts:

@@ -14,8 +14,7 @@ import numpy as np
 from sdg.skills.learning.ppo import PPOLearner, PPOSettings
 from sdg.skills.learning.vec_env import RowsVecEnv
 from sdg.skills.search.count_search import Explorer
-from sdg.skills.search.search import SearchSettings
-from sdg.skills.search.trial import Trial, TrialSearch
+from sdg.skills.search.trial import SearchSettings, Trial, TrialSearch
 
 
 class SearchVecEnv(RowsVecEnv):

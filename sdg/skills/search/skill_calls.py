@@ -1,7 +1,5 @@
 """The skills of a library as calls that a search can make, and what is known about their order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ another in what was grounded before; arguments are what the check is about and w
 in any search, and the result is a flat list of actions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.search import Search, Searched, SearchSettings
 from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
-from sdg.skills.search.trial import Trial, nothing_to_do
+from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -50,8 +47,7 @@ class SkillChains:
         self.rows, hints = trial.env.rows, trial.env.starts.domain.hints
         self.walk = hints.walks
         empty = np.where(np.isin(np.arange(len(prior)), hints.hands), 0.0, prior)
-        alike = np.full(len(prior), 1 / len(prior))
-        self.prior = (prior + alike) / 2, empty / empty.sum()
+        self.prior = (prior + np.full(len(prior), 1 / len(prior))) / 2, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
         self.calls: list[Call | None] = [None] * n
@@ -84,8 +80,7 @@ class SkillChains:
                     self.failed[self._place(call, row)] += 1
 
     def _action(self, row: int) -> int:
-        is_free = self.calls[row] is None and not self.walks[row]
-        if is_free and (self._is_aimed(row) or self.rng.random() >= SINGLE):
+        if self.calls[row] is None and not self.walks[row] and (self._is_aimed(row) or self.rng.random() >= SINGLE):
             self._choose(row)
         call = self.calls[row]
         if call is None:
@@ -120,8 +115,7 @@ class SkillChains:
     def _draw_call(self, row: int) -> Call | None:
         holding = bool(self.rows.holding()[row] >= 0)
         # Possible arguments: what the check is about, and what was seen so far.
-        seen = self.rows.perception(row).elements()
-        names = {self.language.kinds_of(thing) for thing in seen if not thing.held}
+        names = {self.language.kinds_of(thing) for thing in self.rows.perception(row).elements() if not thing.held}
         arguments = sorted(names | ({self.aim} if self.aim else set()))
         weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
         weights[self.like] += LIKE
@@ -170,7 +164,7 @@ class SkillSearch:
         self.library, self.inner, self.settings = library, inner, settings
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        """See `sdg.skills.search.search.Search`. Raises LibraryError for a library that can't be used."""
+        """See `sdg.skills.search.trial.Search`. Raises LibraryError for a library that can't be used."""
         chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
         trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
         if trial.holds_at_start() and not must_succeed:

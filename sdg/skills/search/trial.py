@@ -1,19 +1,74 @@
-"""One attempt at a subgoal by many rows at once, and the searches that use such attempts."""
+"""Searching one subgoal until its check function fires once (SDG, section 4.3), in attempts by many rows at once.
 
-from __future__ import annotations
+`CountSearch` is the default, `PPOSearch` is the paper's.
+"""
 
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from sdg.envs.batch import BatchWorld
-from sdg.envs.world import ActionValue
+from sdg.envs.world import ActionValue, Perception
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.search import Searched, SearchSettings
+from sdg.skills.settings import NotNegative, Positive, Size
 from sdg.skills.subgoal import CheckFunction
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How one subgoal is searched."""
+
+    n_envs: Size = 8
+    """environments that search side by side"""
+    horizon: Size = 250
+    """steps of one search episode"""
+    n_steps: Size = 30
+    """steps of each environment between two updates of the search's PPO"""
+    bonus: NotNegative = 0.1
+    """scale of PPO's count-based novelty bonus"""
+    learning_rate: Positive = 1e-3
+    """of the search's PPO"""
+    ent_coef: NotNegative = 0.05
+    """of the search's PPO"""
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The result of a search: the actions, the state they lead to, and the environment steps that the search took.
+
+    If nothing was found, `after` is the end state of the walk that has seen most of the world. `end` is what the agent
+    knew when the check fired. `done`: the actions did the whole task, although more subgoals follow.
+    """
+
+    reached: bool
+    actions: tuple[ActionValue, ...]
+    after: Starts
+    steps: int
+    episodes: int
+    inconsistent: int
+    cause: str = ""
+    end: Perception | None = None
+    done: bool = False
+
+
+class Search(Protocol):
+    """Looks for a way to make a check fire."""
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """Search from `start` (one row) for at most `budget` steps; `must_succeed`: the mission must be done, too."""
+        ...
+
+
+@runtime_checkable
+class LearningSearch(Search, Protocol):
+    """A search that learns. `learned` is plain data (weights by name first), with which the next search starts."""
+
+    learned: tuple[dict[str, np.ndarray], Any]
+
 
 CODES = 64
 """How many random actions a search without learning chooses from where actions are real numbers."""
@@ -62,8 +117,7 @@ class Trial:
 
     def holds_at_start(self) -> bool:
         """Whether the check is true at the start, so that the subgoal needs no actions."""
-        memory = self.env.starts.memory
-        return bool(self.env.reward(memory, np.zeros(1, np.int64))[0])
+        return bool(self.env.reward(self.env.starts.memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row; gives (paid bool (n,), ended bool (n,)). Rows that ended are put at the start again."""
@@ -163,3 +217,45 @@ class TrialSearch:
     def explore(self, trial: Trial, *, seed: int) -> None:
         """Search until the trial is over."""
         raise NotImplementedError
+
+
+Known = Mapping[CheckFunction, Sequence[tuple[ActionValue, ...]]]
+"""Check -> lists of actions that made it fire, each from where an earlier hypothesis was."""
+
+
+class ReplaySearch:
+    """Replays actions that reached an equal check before, and searches if they fail. All steps count as usual.
+
+    Actions that take or drop something although the check doesn't ask about that aren't reused, because they may be why
+    the earlier attempt failed later.
+    """
+
+    def __init__(self, known: Known, inner: Search) -> None:
+        self.known, self.inner = known, inner
+
+    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+        """See `sdg.skills.search.trial.Search`."""
+        spent = 0
+        for actions in self.known.get(check, ()):
+            found = _play_actions(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
+            spent += found.steps
+            about_hands = any(word in check.source for word in start.domain.hints.about_hands)
+            if found.reached and (about_hands or bool(start.rows.holding()[0] == found.after.rows.holding()[0])):
+                return replace(found, steps=spent)
+        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - spent, seed=seed)
+        return replace(rest, steps=rest.steps + spent)
+
+
+def _play_actions(
+    start: Starts, check: CheckFunction, actions: Sequence[ActionValue], *, must_succeed: bool, budget: int
+) -> Searched:
+    alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)
+    trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=alone, seed=0)
+    if trial.holds_at_start() and not must_succeed:
+        return nothing_to_do(start)
+    trial.begin()
+    for action in actions:
+        if trial.over:
+            break
+        trial.step(np.array([action]))
+    return trial.result()

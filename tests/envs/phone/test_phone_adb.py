@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdg.envs.phone.actions import Action, ActionError
+from sdg.envs.phone.actions import Action, ActionError, DeviceLost, carry_out
 from sdg.envs.phone.adb import AdbPhone
-from sdg.envs.phone.device import DeviceLost, carry_out
 from sdg.envs.phone.tree import DumpError, read_dump
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
 from tests.sdg.screen_agent.ui_agent import UIAgent

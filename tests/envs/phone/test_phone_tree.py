@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.envs.phone.actions import Action, ActionError
-from sdg.envs.phone.device import place_of
+from sdg.envs.phone.actions import Action, ActionError, place_of
 from sdg.envs.phone.tree import DumpError, marks, read_dump
 
 

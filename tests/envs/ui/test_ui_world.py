@@ -15,7 +15,7 @@ import pytest
 
 from sdg.envs.ui.browser import Browser, PageError, what_is_missing
 from sdg.envs.ui.commands import SCREEN, Command
-from sdg.envs.ui.world import UIWorld
+from sdg.envs.ui.domain import UIWorld
 from tests.shared.processes import descendants, lives
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.practice.paper_view import CELLS
-from sdg.experiments.baselines.flat_ppo import FlatVecEnv, train_flat
-from sdg.experiments.baselines.paper_model import PaperShape
+from sdg.envs.babyai.practice.inputs import CELLS
+from sdg.experiments.baselines.paper_model import FlatVecEnv, PaperShape, train_flat
 from sdg.skills.learning.ppo import PPOSettings
 
 

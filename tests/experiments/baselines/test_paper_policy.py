@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.practice import paper_view
+from sdg.envs.babyai.practice import inputs
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.baselines.paper_policy import PaperNetwork, PaperPolicy
+from sdg.experiments.baselines.paper_model import PaperNetwork, PaperPolicy
 from sdg.skills.learning import policy_of
 from sdg.skills.policy.network import BitsPolicy, random_policy
 from sdg.skills.practice.starts import Starts
@@ -30,7 +30,7 @@ def test_the_view_drawn_from_memory_is_the_view_that_was_given(level: str) -> No
     for seed in range(4):
         world.reset(seed)
         for _ in range(150):
-            paper_view.write_views(world.memory, out)
+            inputs.write_views(world.memory, out)
             assert (out[0] == world.view).all()
             if world.step(int(rng.choice(6, p=[0.2, 0.2, 0.3, 0.1, 0.05, 0.15]))).terminated:
                 break
@@ -40,10 +40,10 @@ def test_what_is_only_remembered_is_not_seen() -> None:
     world = BabyAIWorld("GoToLocal")
     world.reset(3)
     out = np.zeros((2, 7, 7), np.uint8)
-    paper_view.write_views(world.memory, out[:1])
+    inputs.write_views(world.memory, out[:1])
     unseen = world.memory.cells[0] == 0
     world.memory.cells[0][unseen] = 8  # balls wherever nothing was seen
-    paper_view.write_views(world.memory, out[1:])
+    inputs.write_views(world.memory, out[1:])
     hidden = out[0] == 0
     assert (out[0][~hidden] == out[1][~hidden]).all()
 
@@ -51,10 +51,10 @@ def test_what_is_only_remembered_is_not_seen() -> None:
 def test_words_of_missions_have_numbers() -> None:
     for level in ("BossLevel", "SynthSeq", "PickupLoc"):
         for text in BABYAI.layouts(level, range(5)).missions:
-            assert paper_view.UNKNOWN not in paper_view.numbers_of(text), text
-    assert paper_view.numbers_of("") == (paper_view.UNKNOWN,)
-    assert paper_view.argument_text(BABYAI.language.row("the red ball on your left")) == "red ball on your left"
-    assert paper_view.argument_text(BABYAI.language.row("")) == ""
+            assert inputs.UNKNOWN not in inputs.numbers_of(text), text
+    assert inputs.numbers_of("") == (inputs.UNKNOWN,)
+    assert inputs.argument_text(BABYAI.language.row("the red ball on your left")) == "red ball on your left"
+    assert inputs.argument_text(BABYAI.language.row("")) == ""
 
 
 def test_a_learner_refuses_what_another_learned() -> None:
@@ -96,8 +96,8 @@ def test_a_policy_plays_what_was_learned() -> None:
     with torch.no_grad():
         wanted = inner.get_distribution(torch.as_tensor(practice.features()).float()).distribution.logits.numpy()
     views = np.zeros((6, 7, 7), np.uint8)
-    paper_view.write_views(practice.memory, views)
-    got = policy.logits_of(views, [paper_view.argument_text(target) for target in practice.targets])
+    inputs.write_views(practice.memory, views)
+    got = policy.logits_of(views, [inputs.argument_text(target) for target in practice.targets])
     got = got - np.log(np.exp(got).sum(axis=1, keepdims=True))
     assert got == pytest.approx(wanted, abs=1e-4)
     again = PaperLearner(

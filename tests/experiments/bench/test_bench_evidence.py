@@ -11,8 +11,8 @@ import pytest
 from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.experiments.baselines.paper_policy import PaperPolicy
-from sdg.experiments.bench import evidence, flat_policies, table1
+from sdg.experiments.baselines.paper_model import PaperPolicy
+from sdg.experiments.bench import evidence, table1
 from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts
 from sdg.experiments.results.ledger import markdown, seed_set, used_seeds
 from sdg.pipeline.records import load_policy
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flat_policies, "LAYOUTS", 40)
+    monkeypatch.setattr(evidence, "LAYOUTS", 40)
     asked: dict[str, Any] = {"seed": 12, "instructions": 3, "levels": ("GoToObj",), "out": tmp_path, "processes": 1}
     agents = ("scripted", "random-masked", "bot", "ppo-flat")
     found = evidence.rows(agents=agents, steps=6 * 4000, **asked)

@@ -11,8 +11,7 @@ import pytest
 
 from sdg.experiments.gate_training import recorded, tasks
 from sdg.experiments.gate_training.figures import calibration_error, figures
-from sdg.experiments.gate_training.rollouts import Rollout, balance, play, real_programs
-from sdg.experiments.gate_training.training import plan_rollouts
+from sdg.experiments.gate_training.rollouts import Rollout, balance, plan_rollouts, play, real_programs
 from sdg.experiments.results.comparison import SHIPPED
 
 

@@ -27,7 +27,7 @@ from sdg.experiments.bench.screens.command import (
     task_row,
     waited_for,
 )
-from sdg.experiments.bench.screens.episodes import Job, Played, Setting, lost, play
+from sdg.experiments.bench.screens.episodes import Job, Played, Setting, lose, play
 from sdg.experiments.play.browsers import Players
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
@@ -168,12 +168,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
 
 
 _BENCH = """
-from sdg.experiments.bench.screens.episodes import Job, Setting, lost, play
+from sdg.experiments.bench.screens.episodes import Job, Setting, lose, play
 from sdg.experiments.play.browsers import Players
-from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import ModelSettings
 if __name__ == "__main__":
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    for row, _ in Players(play, lost, processes=1)([Job("focus-text", seed) for seed in range(10_000)], setting):
+    for row, _ in Players(play, lose, processes=1)([Job("focus-text", seed) for seed in range(10_000)], setting):
         print(row.unit, flush=True)
 """
 
@@ -199,7 +199,7 @@ def test_a_player_that_dies_costs_one_episode() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs = [Job("focus-text", seed) for seed in range(3)]
     heard = []
-    for row, _ in Players(play, lost, processes=1)(jobs, setting):
+    for row, _ in Players(play, lose, processes=1)(jobs, setting):
         heard.append(row)
         if len(heard) == 1:
             os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
@@ -213,7 +213,7 @@ def test_a_player_that_dies_costs_one_episode() -> None:
 def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs, others = [Job("focus-text", seed) for seed in range(2_000)], 0
-    rows = Players(play, lost, processes=2, patience_seconds=8)(jobs, setting)
+    rows = Players(play, lose, processes=2, patience_seconds=8)(jobs, setting)
     for row, _ in rows:
         if not others:
             os.kill(min(child.pid or 0 for child in multiprocessing.active_children()), signal.SIGSTOP)

@@ -13,7 +13,7 @@ import pytest
 
 from sdg.console import CheckFailed, UserError
 from sdg.experiments.bench.models.command import rows, rows_of
-from sdg.experiments.bench.models.recorded import About, Draw, DrawnEpisode
+from sdg.experiments.bench.models.draw import About, Draw, DrawnEpisode
 
 MODEL = """
 class Turns:

@@ -16,11 +16,10 @@ from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
-from sdg.experiments.bench.worlds.command import FIELDS, rows
-from sdg.experiments.bench.worlds.playing import play
+from sdg.experiments.bench.worlds.command import FIELDS, play, rows
 from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
 from sdg.experiments.bench.worlds.words import WORDS
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary

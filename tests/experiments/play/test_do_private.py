@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import Access
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of
+from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
-from sdg.gate.executor import SkillResult
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import Protector

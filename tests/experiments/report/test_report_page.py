@@ -22,7 +22,7 @@ from sdg.experiments.report.exchanges import exchanges
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.report.panels import Mark, Panel, Panels
-from sdg.experiments.run.accounts import accounts
+from sdg.experiments.run.runs import accounts
 from sdg.llm.budget import Prices
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
 from sdg.llm.transcript import Recorded

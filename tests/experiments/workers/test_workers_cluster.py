@@ -17,7 +17,7 @@ from sdg.experiments.bench.scale.machines import SECRET, cluster
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.workers import node
 from sdg.experiments.workers.cluster import DaskPool, connect
-from sdg.experiments.workers.content import Packer, keep_content, unpack
+from sdg.experiments.workers.node import Packer, keep_content, unpack
 from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.sandbox.process.pool import Lost, Patience
 from sdg.storage.files import RunError

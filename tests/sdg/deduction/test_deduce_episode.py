@@ -15,7 +15,7 @@ from sdg.deduction.protocols import Skill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import StepResult
-from sdg.gate.chain import GuardChain
+from sdg.gate.executor import GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.llm.model import Completion, Message, ModelError, NotRecorded, Sampling
 from sdg.prompts.sources import amend_source

@@ -8,7 +8,7 @@ from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_
 from sdg.deduction.deduce import Planner, Toolkit, deduce
 from sdg.deduction.episode import UnjudgedWorld
 from sdg.envs.babyai.domain import BABYAI
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from tests.sdg.deduction.test_deduce_episode import Model, Prompts, fenced
 from tests.shared.scripted_skills import scripted_skills
 

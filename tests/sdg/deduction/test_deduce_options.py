@@ -12,8 +12,8 @@ from sdg.deduction.library_skills import USAGES, learn_usage, options_of, random
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.gate.executor import Command
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal

@@ -20,9 +20,7 @@ from sdg.deduction.program import (
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.gate.chain import OpenGate
-from sdg.gate.executor import GatedExecutor
-from sdg.gate.verdict import Command, Gate, Verdict
+from sdg.gate.executor import Command, Gate, GatedExecutor, OpenGate, Verdict
 from sdg.llm.model import BudgetExceeded
 from sdg.skills.library.composed import ComposedSkill
 from tests.shared.scripted_skills import Constant, ScriptedSkill, scripted_skills

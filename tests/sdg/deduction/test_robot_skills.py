@@ -18,8 +18,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.gate.executor import IllegalCommand
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command, IllegalCommand
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.scripted_skills import Constant, ScriptedSkill, Walker, scripted_skills
 

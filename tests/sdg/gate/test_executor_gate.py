@@ -11,10 +11,8 @@ from sdg.agents.agents import rules_gate
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Observation
-from sdg.gate.chain import OpenGate
-from sdg.gate.executor import GatedExecutor, IllegalCommand, Outcome, SkillResult
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, Outcome, SkillResult, Verdict
 from sdg.llm.model import BudgetExceeded
 from tests.shared.scripted_skills import scripted_skills
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.envs.perception import Observation
-from sdg.gate.chain import FailClosed, GuardChain, OpenGate
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, FailClosed, GuardChain, OpenGate, Verdict
 from sdg.llm.model import BudgetExceeded
 
 

@@ -12,11 +12,10 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Observation
-from sdg.gate.chain import FailClosed
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, FailClosed
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, LearnedGuard, Network, load
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command
 
 USAGES = {"go": Usage(asks=frozenset({".facing", "find_objects()"})), "odd": Usage()}
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.envs.perception import Observation
-from sdg.gate.chain import FailClosed
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, FailClosed
 from sdg.gate.llm import LlmGuard, question, read_verdict
-from sdg.gate.verdict import Command
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling
 
 

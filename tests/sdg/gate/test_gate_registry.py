@@ -11,18 +11,18 @@ import pytest
 from sdg.agents.agents import Task
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.perception.snapshot import Object
-from sdg.envs.perception import Observation
 from sdg.envs.registry import RegistryError
+from sdg.envs.world import Observation
 from sdg.experiments.play.episodes import Job, run_jobs
 from sdg.experiments.play.players import PRIMITIVES, PlannerRecipe
+from sdg.gate.executor import Command
 from sdg.gate.registry import check_guards, gate_of
 from sdg.gate.rules import Usage
-from sdg.gate.verdict import Command
 from sdg.llm.provider import ModelSettings
 from sdg.storage import Journal
 
 OWN = """
-from sdg.gate.verdict import Verdict
+from sdg.gate.executor import Verdict
 
 class Timid:
     '''Refuses whatever isn't listed.'''

@@ -8,9 +8,9 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import Object
-from sdg.envs.perception import Observation
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, Verdict
 from sdg.gate.rules import RulesGuard, Usage
-from sdg.gate.verdict import Command, Verdict
 
 BALL = Object(
     id=3, name="red ball", type="ball", color="red", position=(-2, 1), start_position=(-2, 1), distance=3, facing=False,

@@ -9,15 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.gate.chain import FailClosed, GuardChain
-from sdg.gate.learned import COMPLETENESS, FEASIBILITY
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, FailClosed, GuardChain
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, final_press, locate
-from sdg.gate.verdict import Command, Verdict
+from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, final_press
 
 ELEMENTS = (
     ScreenElement(1, "text", "Name", (4, 10, 60, 30)),
@@ -187,12 +185,6 @@ def test_nobody_is_asked_about_the_rest() -> None:
     assert guard.asked == 0
     broken = GuardChain(rules=[ConfirmGuard(lambda question: 1 / 0 > 0)])
     assert not broken.feasible(Command("click", "the 'Send' button"), NOW).passed
-
-
-def test_answers_have_the_paper_s_form() -> None:
-    assert answer_text(FEASIBILITY, Verdict(True, "")) == "<s_feasibility> 1 </s_feasibility>"
-    assert answer_text(COMPLETENESS, Verdict(False, "")) == "<s_completeness> 0 </s_completeness>"
-    assert locate(Command("click", "the 'Send' button"), NOW) == "<locate_element> [4, 200, 100, 240] </locate_element>"
 
 
 def test_they_are_named_and_their_card_says_what_they_never_saw() -> None:

@@ -27,7 +27,7 @@ from sdg.llm.registry import (
 OWN = """
 from sdg.llm.budget import Prices
 from sdg.llm.model import Completion
-from sdg.llm.provider import Provider
+from sdg.llm.registry import Provider
 
 class Parrot:
     def complete(self, messages):

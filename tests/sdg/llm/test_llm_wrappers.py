@@ -65,7 +65,7 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
     with pytest.raises(BudgetExceeded, match="200 tokens"):
         ask(model)
     assert inner.calls == 2
-    assert model.spent == Spent(220, 0.0)
+    assert model.spending == Spent(220, 0.0)
 
 
 def test_the_budget_of_time_stops_what_is_asked_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
             list(in_order(lambda each: model.complete(each, sampling=sampling), questions, at_once=16))
-        return model.spent.tokens
+        return model.spending.tokens
 
     careful, bold = Slow("one"), Slow("one")
     assert 5000 <= spend(careful, max_tokens=16_000) < 5000 + 110
@@ -107,7 +107,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
     model = Budgeted(Scripted("one"), BudgetLimits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
     ask(model)
-    assert model.spent.money == pytest.approx(0.00045)
+    assert model.spending.money == pytest.approx(0.00045)
     ask(model)
     with pytest.raises(BudgetExceeded, match=r"budget\.money"):
         ask(model)
@@ -140,7 +140,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(tol
 
     model = Budgeted(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
     assert ask(model) == said.text
-    assert model.spent.tokens == sum(tokens_of((Message("user", "hi"),), said)) == 12
+    assert model.spending.tokens == sum(tokens_of((Message("user", "hi"),), said)) == 12
     assert model._under_way == 0
 
 
@@ -158,7 +158,7 @@ def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
     with ledger.open("a") as file:
         file.write('{"tok')
     model = Budgeted(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
-    assert model.spent.tokens == 110
+    assert model.spending.tokens == 110
     with pytest.raises(BudgetExceeded):
         ask(model)
 

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sdg.envs.phone.actions import ActionError, Point
-from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.actions import ActionError, DeviceLost, Point
 from sdg.envs.ui.parser.screen import picture_of
-from sdg.gate.chain import GuardChain, OpenGate
-from sdg.gate.executor import IllegalCommand
+from sdg.gate.executor import Command, GuardChain, IllegalCommand, OpenGate
 from sdg.gate.phones import PhoneGuard
 from sdg.gate.screens import ConfirmGuard
-from sdg.gate.verdict import Command
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice

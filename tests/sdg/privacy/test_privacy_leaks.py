@@ -111,7 +111,7 @@ def test_nothing_is_fetched_and_nothing_is_kept_when_recognisers_are_made(tmp_pa
     """tldextract, which Presidio asks about e-mail, fetches a list of domains by default and keeps it."""
     code = (
         "import socket; socket.socket.connect = lambda *each: print('connects to', each)\n"
-        "from sdg.privacy.recognisers import find, recognisers_of\n"
+        "from sdg.privacy.protector import find, recognisers_of\n"
         "print(len(find('mail a.b@c.example and zeb@canary.co.uk', recognisers_of())))"
     )
     environment = {

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sdg.envs.perception import Observation
-from sdg.gate.chain import OpenGate
-from sdg.gate.executor import GatedExecutor, IllegalCommand, SkillResult
-from sdg.gate.verdict import Command
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, SkillResult
 from sdg.llm.model import Message, ModelError
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Memory

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.perception import Observation
 from sdg.envs.ui.parser.screen import ScreenElement
-from sdg.gate.chain import OpenGate
+from sdg.envs.world import Observation
+from sdg.gate.executor import OpenGate
 from sdg.screen_agent.agent import Work
 from sdg.screen_agent.changes import what_changed
 from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press

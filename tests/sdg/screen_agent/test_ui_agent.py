@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from sdg.envs.perception import Observation
-from sdg.gate.executor import IllegalCommand, SkillResult
-from sdg.gate.verdict import Command, Verdict
+from sdg.envs.world import Observation
+from sdg.gate.executor import Command, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIEpisode
 from tests.sdg.screen_agent.ui_agent import UIAgent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdg.gate.verdict import Gate
+from sdg.gate.executor import Gate
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.screen_agent.agent import SAMPLING, ScreenBody, UIEpisode, Work
 from sdg.screen_agent.modes import TEXT, Mode

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sdg.storage import Journal, Metrics, RunError, RunFolderError, atomic_write, plain, read_journal, read_metrics
-from sdg.storage import journal as journal_module
+from sdg.storage import files as journal_module
 
 WRITER = """
 import sys

@@ -14,7 +14,7 @@ from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
 from sdg.skills.strict_json import decode
 from sdg.storage import Journal, RunFolderError
-from sdg.storage.journal import Rows, to_json
+from sdg.storage.files import Rows, to_json
 
 read = partial(decode, extra="ignore")
 
@@ -37,7 +37,7 @@ def test_a_stored_row_is_the_value_that_was_written() -> None:
     row = read(Verification, ROW)
     assert row.agreement == Agreement(2, 0, 1)
     assert row.subgoals[0].actions == (2, 2)
-    assert row.reached == 1
+    assert row.reached_count == 1
     assert [each.actions for each in row.experiences()] == [(2, 2)]
     assert read(Verification, to_json(row)) == row
     assert set(to_json(row)) == set(ROW)

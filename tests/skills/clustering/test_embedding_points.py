@@ -11,7 +11,6 @@ from sdg.skills.clustering.embedding import (
     REPRESENTATIONS,
     ClusterItem,
     Embedder,
-    HashedEmbedder,
     MiniLmEmbedder,
     Part,
     TfidfEmbedder,
@@ -28,8 +27,6 @@ OFFLINE = [name for name in REPRESENTATIONS if "minilm" not in name]
 EMBEDDERS = [
     TfidfEmbedder(),
     TfidfEmbedder("word", (1, 1)),
-    HashedEmbedder(),
-    HashedEmbedder("word", (1, 1), 64),
 ]
 
 
@@ -51,11 +48,6 @@ def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[
     points = embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
     assert len(points) == len(texts)
     assert np.isfinite(points).all()
-
-
-def test_hashing_needs_no_company() -> None:
-    alone = HashedEmbedder().embed(["find"])
-    np.testing.assert_array_equal(alone[0], HashedEmbedder().embed(["zebra", "find"])[1])
 
 
 def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
-from sdg.skills.search.search import LearningSearch, Searched, SearchSettings
+from sdg.skills.search.trial import LearningSearch, Searched, SearchSettings
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import VerifySettings, verify
 

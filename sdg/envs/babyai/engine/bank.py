@@ -213,5 +213,4 @@ def _validate(bank: LevelBank) -> None:
 
 def _is_inside(spots: np.ndarray, border: int) -> np.ndarray:
     x, y = (spots.astype(np.int64) >> 5) - PAD, (spots.astype(np.int64) % SIDE) - PAD
-    inside: np.ndarray = (np.minimum(x, y) >= border) & (np.maximum(x, y) < MAX_SIZE - border)
-    return inside
+    return (np.minimum(x, y) >= border) & (np.maximum(x, y) < MAX_SIZE - border)

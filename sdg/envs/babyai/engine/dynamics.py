@@ -1,7 +1,5 @@
 """What an action does: the robot turns, walks, takes, drops and opens, as kernels over one row of the state."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sdg.envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK

@@ -5,8 +5,6 @@ One thread, no Python objects, no hidden state: everything about environment i i
 step, a memory update and a check into one loop of their own.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 An instruction's seed therefore means the same in the engine as in minigrid itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ Grids are kept with a border of grey walls (minigrid's `Grid.slice` shows walls 
 has to ask whether a cell exists. Positions are *spots*: one number, `(x + PAD) * SIDE + (y + PAD)`; 0 is nowhere.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

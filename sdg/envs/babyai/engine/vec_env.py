@@ -1,7 +1,5 @@
 """The engine as a gymnasium `VectorEnv`: the observations of minigrid's own levels, N at once, same-step autoreset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -81,8 +79,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
         mask = np.zeros(self.num_envs, np.bool_)
         mask[ended] = True
-        lengths = np.where(mask, final.steps, 0)
-        episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": lengths, "_l": mask}
+        episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
         final_info = {"episode": episode, "_episode": mask}
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}
 

@@ -9,8 +9,6 @@ object was picked up, or to a box that was opened away, still succeeds; what a c
 what it saw when it was last verified; "and" ignores the failure of its parts.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ so both say the same by construction. `i` is a memory row and `k` an object's id
 indices into `cells.COLOURS` and `cells.TYPES`, statuses into `STATUSES`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from sdg.envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN

@@ -6,8 +6,6 @@ Location words are BabyAI's: they speak of things in the room the mission began 
 the robot's pose at the start, and stay with those things when they are moved.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -51,8 +49,7 @@ Row = Target | np.ndarray
 
 @lru_cache(maxsize=4096)
 def _parse(description: str) -> Target:
-    words = re.sub(r"\s+", " ", description).strip().lower()
-    found = _GRAMMAR.fullmatch(words)
+    found = _GRAMMAR.fullmatch(re.sub(r"\s+", " ", description).strip().lower())
     if found is None:
         raise ValueError(
             f"{description!r} describes nothing: say [a|the] [{'|'.join(COLOURS)}] (door|key|ball|box|object) "

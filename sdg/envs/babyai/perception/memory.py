@@ -6,8 +6,6 @@ put down or opened is inferred from how the view changed. One compiled kernel se
 environment alike; docs/reference/babyai.md lists the fields.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ They are asked of the same snapshots as those of `snapshot.py`, so both presets 
 Two differences to the paper, both to its flaws: records have named fields, and like things have numbers that differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 

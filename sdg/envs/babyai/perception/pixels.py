@@ -4,8 +4,6 @@ A small network reads each tile of minigrid's partial view. It was learned from 
 (`python -m tests.shipping.pixels`), and what it reads wrongly the memory believes. The heading is still a compass's.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 
@@ -24,8 +22,7 @@ WEIGHTS = "pixels.safetensors"
 def tiles_of(picture: np.ndarray) -> np.ndarray:
     """f32 (49, 192), each value in [0, 1]: the tiles of a picture u8[56, 56, 3], cell (i, j) at row 7 i + j."""
     tiles = picture.reshape(VIEW, TILE, VIEW, TILE, 3).transpose(2, 0, 1, 3, 4)
-    flat: np.ndarray = tiles.reshape(VIEW * VIEW, -1).astype(np.float32) / 255
-    return flat
+    return tiles.reshape(VIEW * VIEW, -1).astype(np.float32) / 255
 
 
 def read(picture: np.ndarray) -> np.ndarray:
@@ -47,8 +44,7 @@ class PixelWorld(BabyAIWorld):
 
     def picture(self) -> np.ndarray:
         """What the camera sees: the cells before the robot, RGB u8[56, 56, 3], dark where walls hide them."""
-        frame: np.ndarray = self.inner.get_pov_render(tile_size=TILE)
-        return frame
+        return self.inner.get_pov_render(tile_size=TILE)
 
     def _view(self, image: np.ndarray) -> np.ndarray:
         return read(self.picture())

@@ -3,17 +3,15 @@
 The docstrings of the functions that `functions()` names are the prompt's API text; `api_text` renders them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs import perception
+from sdg.envs import world
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
-from sdg.envs.babyai.perception.description import ANY, Target, parse
+from sdg.envs.babyai.perception.description import ANY, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
 
 RECORD_TEXT = """\
@@ -95,7 +93,14 @@ class BabyAIPerception:
         """The objects and doors seen so far that match the description, for example "red ball", nearest first; [] if
         there are none."""
         target = parse(description)
-        found = [(row[7], row[0], index) for index, row in enumerate(self._rows) if self._matches(index, target)]
+        found = [
+            (row[7], row[0], index)
+            for index, row in enumerate(self._rows)
+            if target.type in (ANY, row[1])
+            and target.color in (ANY, row[2])
+            and target.id in (ANY, row[0])
+            and (target.location == 0 or self._located[index] >> (target.location - 1) & 1)
+        ]
         return [self._record(index) for _, _, index in sorted(found)]
 
     def get_carried(self) -> Object | None:
@@ -176,22 +181,34 @@ class BabyAIPerception:
         ]
         return "\n".join(lines + [_line(record) for record in self.get_observed_objects()])
 
-    def _matches(self, index: int, target: Target) -> bool:
-        row = self._rows[index]
-        return (
-            target.type in (ANY, row[1])
-            and target.color in (ANY, row[2])
-            and target.id in (ANY, row[0])
-            and (target.location == 0 or bool(self._located[index] >> (target.location - 1) & 1))
-        )
-
     def _with_id(self, k: int) -> Object | None:
         return next((self._record(index) for index, row in enumerate(self._rows) if row[0] == k), None)
 
     def _record(self, index: int) -> Object:
         record = self._records.get(index)
         if record is None:
-            record = self._records[index] = _object(self._rows[index])
+            row = self._rows[index]
+            kind, color = TYPES[row[1]], COLOURS[row[2]]
+            record = self._records[index] = Object(
+                id=row[0],
+                name=f"{color} {kind}",
+                type=kind,
+                color=color,
+                position=(row[3], row[4]),
+                start_position=(row[5], row[6]),
+                distance=row[7],
+                facing=bool(row[8]),
+                visible=bool(row[9]),
+                held=bool(row[10]),
+                room=row[11],
+                rooms=(row[17], row[18]),
+                status=STATUSES[row[12]],
+                explored=bool(row[13]),
+                picked_up_at=row[14],
+                dropped_at=row[15],
+                opened_at=row[16],
+                passed_at=row[19],
+            )
         return record
 
 
@@ -221,31 +238,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAI
 
 def api_text(names: Iterable[str] | None = None) -> str:
     """The perception part of a prompt; `names` picks and orders the functions. ValueError for one that there isn't."""
-    return perception.api_text(RECORD_TEXT, FUNCTIONS, names)
-
-
-def _object(row: list[int]) -> Object:
-    kind, color = TYPES[row[1]], COLOURS[row[2]]
-    return Object(
-        id=row[0],
-        name=f"{color} {kind}",
-        type=kind,
-        color=color,
-        position=(row[3], row[4]),
-        start_position=(row[5], row[6]),
-        distance=row[7],
-        facing=bool(row[8]),
-        visible=bool(row[9]),
-        held=bool(row[10]),
-        room=row[11],
-        rooms=(row[17], row[18]),
-        status=STATUSES[row[12]],
-        explored=bool(row[13]),
-        picked_up_at=row[14],
-        dropped_at=row[15],
-        opened_at=row[16],
-        passed_at=row[19],
-    )
+    return world.api_text(RECORD_TEXT, FUNCTIONS, names)
 
 
 def _numbers(bits: int) -> list[int]:

@@ -1,6 +1,4 @@
-"""The embedded phone as a device (`sdg.envs.phone.device.Device`): a page in Chromium, one call to it an action."""
-
-from __future__ import annotations
+"""The embedded phone as a device (`sdg.envs.phone.actions.Device`): a page in Chromium, one call to it an action."""
 
 import base64
 import json
@@ -8,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, Point
-from sdg.envs.phone.device import DeviceLost, Key
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
 from sdg.envs.phone.embedded.state import FOLDER, initial_state
 from sdg.envs.ui.browser import SCALE, Browser
 

@@ -1,7 +1,5 @@
 """What is on the embedded phone at the start: the hand-written `state.json`, and more of its kind drawn by a seed."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import cache
@@ -9,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-SETTINGS_PER_SEED = ("textSize", "ringtone", "timeout")
 
 
 def initial_state(seed: int) -> dict[str, Any]:

@@ -4,8 +4,6 @@ A centre-point detector ("Objects as Points", arXiv 1904.07850): each cell of a 
 says for each kind whether an element's centre lies there, and at the centre how far its four sides are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache

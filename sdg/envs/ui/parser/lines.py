@@ -4,8 +4,6 @@ Text finders join what lies on one level. A line is cut at gaps no space is as w
 that stands higher or lower than its letters: that is a radio button or a checkbox, not an O.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -76,8 +74,7 @@ def _tick(picture: np.ndarray, run: Run, runs: Sequence[Run]) -> Detection | Non
         return None
     gap = min((each[0] - x1 for each in letters if each[0] >= x1), default=0)
     part = picture[y0:y1, x0:x1].astype(np.int16)
-    ground = np.median(picture[y0:y1, x1 : x1 + max(gap, 1)].reshape(-1, 3), axis=0)
-    ink = (np.abs(part - ground) > INKED).any(axis=2)
+    ink = (np.abs(part - np.median(picture[y0:y1, x1 : x1 + max(gap, 1)].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
     middle = slice(high // 3, -(high // 3)), slice(wide // 3, -(wide // 3))
     around = min(
         float(side.mean()) for side in (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
@@ -93,8 +90,7 @@ def _parts(letters: Sequence[Run], runs: Sequence[Run], box: Sequence[int]) -> l
     parts: list[list[Run]] = []
     for run in letters:
         near = bool(parts) and run[0] - parts[-1][-1][2] < WIDE * (box[3] - box[1])
-        joined = near and not any(parts[-1][-1][2] <= other[0] < run[0] for other in runs if other not in letters)
-        if joined:
+        if near and not any(parts[-1][-1][2] <= other[0] < run[0] for other in runs if other not in letters):
             parts[-1].append(run)
         else:
             parts.append([run])

@@ -1,7 +1,5 @@
 """Text lines of a screenshot, by RapidOCR (PP-OCR, whose weights lie in its package); the one door to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@
 quoted, kept to one line and cut.
 """
 
-from __future__ import annotations
-
 import colorsys
 import io
 from collections.abc import Iterable, Sequence
@@ -212,8 +210,7 @@ def draw_marks(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.nda
     for each in elements:
         x0, y0, x1, y1 = each.box
         draw.rectangle((x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)), outline=(220, 0, 90))
-        wide = 6 * len(str(each.id)) + 3
-        draw.rectangle((x0, y0, x0 + wide, y0 + 11), fill=(220, 0, 90))
+        draw.rectangle((x0, y0, x0 + 6 * len(str(each.id)) + 3, y0 + 11), fill=(220, 0, 90))
         draw.text((x0 + 2, y0), str(each.id), fill=(255, 255, 255))
     return np.asarray(image)
 

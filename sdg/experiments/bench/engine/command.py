@@ -7,8 +7,6 @@ In a level's row `mismatches` counts differences from minigrid in `compared_step
 the first of them. The exit status is 1 if there is any.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ Actions come from three sources, one per environment in turn: uniformly random; 
 ahead and picks up, drops, toggles and unlocks often; and minigrid's own bot with one action in ten replaced.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,8 +98,7 @@ def compare(
     that the engine took. `max_steps` shortens the time limit on both sides.
     """
     comparison = Comparison(level)
-    bank = LevelBank.build(level, np.arange(seed, seed + 64))
-    engine = BabyAIEngine(bank, n_envs, max_steps=max_steps, seed=seed)
+    engine = BabyAIEngine(LevelBank.build(level, np.arange(seed, seed + 64)), n_envs, max_steps=max_steps, seed=seed)
     rng = np.random.default_rng(seed)
     twins = [_Twin(level, SOURCES[i % len(SOURCES)], max_steps=max_steps, rng=rng) for i in range(n_envs)]
     engine.reset()

@@ -5,8 +5,6 @@ rate leaves out its resets (level generation), the engine's rate includes its re
 minigrid. Actions are uniformly random for both.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from statistics import median
@@ -46,8 +44,7 @@ class Speed:
 
 def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
     """Engine and minigrid on a level, in turns."""
-    bank = LevelBank.build(level, np.arange(seed, seed + BANK))
-    engine = BabyAIEngine(bank, n_envs, seed=seed)
+    engine = BabyAIEngine(LevelBank.build(level, np.arange(seed, seed + BANK)), n_envs, seed=seed)
     engine.reset()
     rng = np.random.default_rng(seed)
     _step_engine(engine, rng, seconds=0.1)  # compile, and spread rows over the episode
@@ -59,7 +56,6 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
         step = engine.step(row)
         ended += int((step.terminated | step.truncated).sum())
         steps += engine.n_envs
-    endings = ended / steps
     return Speed(
         level=level,
         n_envs=n_envs,
@@ -68,7 +64,7 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
         ratio=median(one / other for one, other in turns),
         resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
         minigrid_resets_per_second=generation,
-        with_generation_per_second=1 / (1 / ours + endings / generation),
+        with_generation_per_second=1 / (1 / ours + ended / steps / generation),
         bank_reuse=engine.reuse,
     )
 

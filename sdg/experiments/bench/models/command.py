@@ -13,8 +13,6 @@ Where a recorded run names who answered each request, intervals come from a boot
 narrower than Wilson's. Steps are divided by those of minigrid's bot; a failure counts with the step limit.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,11 +22,20 @@ from typing import Annotated, Any
 import typer
 
 import sdg
-from sdg.console import UserError
 from sdg.envs.domains import domain
 from sdg.experiments.bench import options
-from sdg.experiments.bench.models.draw import COMPOSED_SKILLS, EVALUATION, INTERFACES, PRIMITIVE, Asked, draw
-from sdg.experiments.bench.models.recorded import COMPOSED, Draw, DrawnEpisode, draws_below
+from sdg.experiments.bench.models.draw import (
+    COMPOSED,
+    COMPOSED_SKILLS,
+    EVALUATION,
+    INTERFACES,
+    PRIMITIVE,
+    Asked,
+    Draw,
+    DrawnEpisode,
+    draw,
+    draws_below,
+)
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import settings_of
@@ -93,7 +100,7 @@ def rows(
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
         chosen = composed if COMPOSED_SKILLS in interfaces else None
-        names = (tuple(interfaces), tuple(perceptions), tuple(map(_level, levels)))
+        names = (tuple(interfaces), tuple(perceptions), tuple(map(domain().level_name, levels)))
         asked = Asked(config, *names, instructions, seed, library, split, chosen)
         folder = out or Path(f"runs/models-{seed}")
         draws = [draw(asked, folder=folder, kept=keep or folder / "kept", processes=processes)]
@@ -162,10 +169,3 @@ def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
     if not all(each.answerers for each in episodes):
         return rate
     return rate.widen(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
-
-
-def _level(name: str) -> str:
-    try:
-        return domain().level_name(name)
-    except ValueError as error:
-        raise UserError(str(error)) from None

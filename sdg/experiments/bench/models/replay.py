@@ -5,8 +5,6 @@ history was cut), the source of `EARLIER` carries out the recorded replies in tu
 too (an installed package), today's source does. Prompt tokens are then those of the recording.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -24,19 +22,20 @@ from typing import Any
 import sdg
 from sdg.console import CheckFailed
 from sdg.envs.files import read_lines
-from sdg.experiments.bench.models.draw import Asked, play, recipes
-from sdg.experiments.bench.models.recorded import (
+from sdg.experiments.bench.models.draw import (
     COMPOSED,
     CONFIG,
     TRANSCRIPT,
     UNKNOWN,
+    Asked,
     Draw,
     DrawnEpisode,
+    play,
+    recipes,
     to_drawn_episode,
 )
 from sdg.experiments.config.config import load
-from sdg.experiments.results.comparison import find_library
-from sdg.experiments.results.figures import open_folder
+from sdg.experiments.results.comparison import find_library, open_folder
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import SCHEMA
 from sdg.storage.files import atomic_write
@@ -57,8 +56,7 @@ def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: 
     if not here and (source := _source(draw.about.commit)):
         return _elsewhere(draw, source, processes=processes)
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        kind = "replay" if here else IN_TURN
-        again = _play_again(draw, Path(scratch) / "run", kind=kind, processes=processes)
+        again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
     if not here:
         asked = {each.unit: each for each in draw.episodes}
         again = [_with_prompts_of(each, asked[each.unit]) for each in again]

@@ -7,8 +7,6 @@
 Written from what its code reads (THUDM/Android-Lab at 373fc1d).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

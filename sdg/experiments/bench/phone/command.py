@@ -13,8 +13,6 @@ undone, to which the benchmark says yes). The folder keeps every episode, and wi
 phonerules and phonerandom are no language models.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,23 +23,21 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import UserError
-from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
-from sdg.envs.registry import RegistryError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
-from sdg.experiments.results.comparison import PlannerSettings
-from sdg.experiments.results.figures import cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunFolder
-from sdg.storage.journal import Rows
+from sdg.storage.files import Rows
 
 
 def rows(
@@ -74,8 +70,7 @@ def rows(
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
     if walks:
         name = "" if is_rule_based(llm.partition(":")[0]) else llm
-        place = Path(out or "runs/phone-data")
-        return walk_rows(place, walks=walks, minari=minari, llm=name, planner=planner)
+        return walk_rows(Path(out or "runs/phone-data"), walks=walks, minari=minari, llm=name, planner=planner)
     embedded = device == EMBEDDED
     check_asked(modes, guards, device)
     chosen = chosen_tasks(tasks, embedded=embedded)
@@ -112,10 +107,7 @@ def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> Non
         raise UserError(f"--modes {unknown[0]!r:.40} is none of {', '.join(PHONE_MODES)}")
     if device == EMBEDDED and (missing := what_is_missing("playwright")):
         raise UserError(f"the embedded phone needs {missing}")
-    try:
-        check_guards(guards)
-    except RegistryError as error:
-        raise UserError(str(error)) from None
+    check_guards(guards)
 
 
 def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:

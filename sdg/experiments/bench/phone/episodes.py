@@ -4,16 +4,14 @@ A phone that goes away or a process that dies makes its episode a failure with t
 afresh.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.phone.actions import Device, DeviceLost
 from sdg.envs.phone.adb import AdbPhone
-from sdg.envs.phone.device import Device, DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
@@ -223,8 +221,7 @@ def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int)
 
     A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
-    count = 1 if concurrency_of(setting.model) > 1 else processes
-    yield from Players(play, lost, processes=count)(jobs, setting)
+    yield from Players(play, lose, processes=1 if concurrency_of(setting.model) > 1 else processes)(jobs, setting)
 
 
 def play(
@@ -251,12 +248,7 @@ def play(
         yield from play_together(jobs, phones, begin, model, waiting=waiting)
 
 
-def lost(job: PhoneJob, how: str) -> PhonePlayed:
+def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
     flags = Judge(job.task).flags
     return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")
-
-
-def play_task(job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> PhonePlayed:
-    """Play one episode on a phone. Raises BudgetExceeded alone."""
-    return next(play_together([job], [phone], lambda job, phone: PhoneEpisode(job, setting, phone, model), model))

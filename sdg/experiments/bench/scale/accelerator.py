@@ -1,7 +1,5 @@
 """The learner's batch on an accelerator: how long its updates take there, and whether they equal a CPU core's."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Iterator, Mapping

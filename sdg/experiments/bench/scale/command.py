@@ -9,8 +9,6 @@
 (or what the row's note says). `nodes` needs root for network namespaces.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time
@@ -103,8 +101,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
         except OSError as error:
             yield _row("nodes", "dask", workers=2, units=episodes, note=str(error))
             return
-        again = sum(pool.begun.values()) - episodes
-        yield _row("nodes", "dask", workers=2, units=episodes, lost_units=again,
+        yield _row("nodes", "dask", workers=2, units=episodes, lost_units=sum(pool.begun.values()) - episodes,
                    equal=[_result(row) for row in found] == expected, note="a node killed")  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """Units of work for measuring engines; few imports, because every fresh worker imports this."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,12 +1,10 @@
 """Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
 
     play(jobs, setting)                                   # in this process, one browser
-    Players(play, lost, processes=2)(jobs, setting)       # in two processes, a browser each
+    Players(play, lose, processes=2)(jobs, setting)       # in two processes, a browser each
 
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import parse
-from sdg.envs.ui.world import UIWorld
 from sdg.experiments.bench.screens.exemplars import exemplar_for
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.together import play_together
+from sdg.gate.executor import Gate
 from sdg.gate.registry import gate_of
-from sdg.gate.verdict import Gate
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
@@ -106,8 +104,7 @@ def play(
 
     Raises NoBrowser, BudgetExceeded, ModelError for settings."""
     with Browser() as browser:
-        count = min(concurrency_of(setting.model), len(jobs))
-        pages = [browser, *(browser.another() for _ in range(count - 1))]
+        pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
 
         def begin(job: Job, page: Browser) -> _Episode:
             begun(job)
@@ -192,25 +189,27 @@ class _Episode:
         """The row, and the picture of a failure."""
         played = self.first
         assert played is not None
-        row = Played(
-            self.job.unit,
-            self.job.task,
-            self.job.seed,
-            played.success,
-            played.end,
-            self.cause,
-            played.detail,
-            played.instruction,
-            played.completions,
-            len(played.steps),
-            played.prompt_tokens + played.completion_tokens,
-            round(time.monotonic() - self.began, 2),
-            tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
-            self.confirmed,
+        return Heard(
+            Played(
+                self.job.unit,
+                self.job.task,
+                self.job.seed,
+                played.success,
+                played.end,
+                self.cause,
+                played.detail,
+                played.instruction,
+                played.completions,
+                len(played.steps),
+                played.prompt_tokens + played.completion_tokens,
+                round(time.monotonic() - self.began, 2),
+                tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
+                self.confirmed,
+            ),
+            self.picture,
         )
-        return Heard(row, self.picture)
 
 
-def lost(job: Job, how: str) -> Heard:
+def lose(job: Job, how: str) -> Heard:
     """The row of an episode whose process died or fell silent."""
     return Heard(Played(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")

@@ -4,8 +4,6 @@
 episode that is solved is kept with the reason for its commands.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

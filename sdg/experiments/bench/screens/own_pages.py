@@ -8,8 +8,6 @@ model that obeys every word of a page, with nobody there to say yes. webrules is
 model; it answers with the first rule that knows a task's words.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -80,10 +78,9 @@ def tasks_row(
     def play(task: Mapping[str, Any]) -> tuple[bool, TaskPlayed]:
         address = (PLACE / f"{task['page']}.html").as_uri()
         with open_page(access := Access(address)) as page:
-            kept = folder / f"{tasks.index(task):02}-{task['page']}"
             played = do_task(
                 page, task["task"], model=model, agrees=lambda _: True, access=access, owned=True, address=address,
-                mode=mode, folder=kept,
+                mode=mode, folder=folder / f"{tasks.index(task):02}-{task['page']}",
             )  # fmt: skip
             return played.end != "page" and bool(page.evaluate(task["judge"])), played
 

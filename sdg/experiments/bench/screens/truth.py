@@ -3,8 +3,6 @@
 `--eyes true` plays with it; failures are replayed with it to tell the parser's misses from the model's errors.
 """
 
-from __future__ import annotations
-
 import colorsys
 import re
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ trained on each level itself for as many steps. Success is the world's own judge
 steps of practice and validation are counted. The simulator gives places and maps to all agents alike.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,17 +22,43 @@ import typer
 
 from sdg.console import UserError
 from sdg.deduction.library_skills import options_of, random_options_of
+from sdg.deduction.program import Scope, run_program
+from sdg.deduction.protocols import Skill
+from sdg.deduction.robot import Robot
 from sdg.envs.domains import domain
+from sdg.envs.instructions import seeds
 from sdg.experiments.bench import options
-from sdg.experiments.bench.worlds.playing import success_of
 from sdg.experiments.bench.worlds.run_words import RunWords
 from sdg.experiments.bench.worlds.words import WORDS
+from sdg.gate.executor import GatedExecutor
+from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import learn_library
 from sdg.skills.learning.train import Point
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.statistics import wilson_interval
 from sdg.storage.files import atomic_write
+
+BUDGET = 50_000_000
+"""Guard steps that a program may take: programs over a body ask for its place at every turn."""
+
+
+def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) -> Robot:
+    """The robot after the hand-written program ran in a seed's episode."""
+    kind = domain(world_name)
+    world = kind.open(level)
+    world.reset(seed)
+    robot = Robot(world, skills, domain=kind, rng=np.random.default_rng(seed), attempts=1)
+    gate = RulesGuard({name: skill.usage for name, skill in skills.items()}, resolve=kind.language.resolve)
+    run_program(WORDS[world_name].program(world.mission), Scope(robot, GatedExecutor(robot, gate)), budget=BUDGET)
+    return robot
+
+
+def success_of(world: str, skills: Mapping[str, Skill], level: str, *, episodes: int, seed: int) -> int:
+    """How many of `episodes` unseen episodes of a level the hand-written program solves with these skills."""
+    chosen = seeds("evaluation", count=episodes, seed=seed, level=level)
+    return sum(play(world, skills, level, each).ending.done for each in chosen)
+
 
 Row = Mapping[str, Any]
 RECORDED = "recorded.json"
@@ -82,8 +106,7 @@ def rows(
 
 def recorded_rows() -> list[Row]:
     """The rows that are kept beside this file."""
-    kept = (files(__package__) / RECORDED).read_text("utf-8")
-    return list(json.loads(kept)["rows"])
+    return list(json.loads((files(__package__) / RECORDED).read_text("utf-8"))["rows"])
 
 
 def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[str, Any]) -> Iterator[Row]:

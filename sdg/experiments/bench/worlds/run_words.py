@@ -19,7 +19,7 @@ from sdg.experiments.config.assembly import language_model, library_of, planner_
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
-from sdg.experiments.run.accounts import accounts
+from sdg.experiments.run.runs import accounts
 from sdg.llm.registry import settings_of
 from sdg.storage import Journal, read_journal
 

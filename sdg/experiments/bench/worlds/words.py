@@ -3,8 +3,6 @@
 They show what the learner and the robot can do with good checks and programs, and are never mixed with a model's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import Template

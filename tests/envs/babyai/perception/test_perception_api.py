@@ -8,7 +8,7 @@ import pytest
 
 from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.perception import Perception, render
+from sdg.envs.world import Perception, render
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,7 @@ from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.ppo_search import SearchVecEnv
-from sdg.skills.search.search import SearchSettings
-from sdg.skills.search.trial import Trial
+from sdg.skills.search.trial import SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
 
 N = 48

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sdg.console import UserError
-from sdg.envs.phone.device import DeviceLost
+from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import (
@@ -31,10 +31,10 @@ from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
-from sdg.experiments.bench.phone.derivation import derive_tasks
-from sdg.experiments.bench.phone.episodes import PhoneJob, PhonePlayed, PhoneSetting, judge_answer, play_task
-from sdg.experiments.bench.phone.walks import Transition, explore, write_lines, write_minari
+from sdg.experiments.bench.phone.data import Transition, derive_tasks, explore, write_lines, write_minari
+from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
 from sdg.experiments.gate_training import phone_tasks
+from sdg.experiments.play.together import play_together
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Completion, Message, ModelError
@@ -123,7 +123,9 @@ class LostPhone:
 
 
 def test_a_lost_phone_is_a_failure_with_its_cause() -> None:
-    row = play_task(PhoneJob(TASKS["clock_8"], "xml-react"), SETTING, LostPhone(), PhoneRules())  # type: ignore[arg-type]
+    model, lost = PhoneRules(), LostPhone()
+    begin = lambda job, phone: PhoneEpisode(job, SETTING, phone, model)  # noqa: E731
+    row = next(play_together([PhoneJob(TASKS["clock_8"], "xml-react")], [lost], begin, model))
     assert (row.end, row.detail, row.score.complete) == ("page", "unplugged", False)
 
 

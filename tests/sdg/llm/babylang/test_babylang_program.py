@@ -18,7 +18,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import NAMES, Object
 from sdg.envs.babyai.world import BabyAIWorld, instructions
 from sdg.experiments.baselines.scripted_skills import KINDS, RoomSkill, room_skills
-from sdg.gate.verdict import Command
+from sdg.gate.executor import Command
 from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.gate.chain import OpenGate
+from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.provider import ModelSettings
 
@@ -94,8 +94,8 @@ def test_android_world(monkeypatch: pytest.MonkeyPatch) -> None:
         },
         android_world__env__json_action={"JSONAction": JSONAction},
     )
-    monkeypatch.delitem(sys.modules, "sdg.phone_agent.android_world", raising=False)
-    from sdg.phone_agent.android_world import ScreenAgent
+    monkeypatch.delitem(sys.modules, "examples.android_world", raising=False)
+    from examples.android_world import ScreenAgent
 
     said = [
         answer("Tap", coords=[25, 10]),
@@ -171,8 +171,8 @@ def test_browser_gym(monkeypatch: pytest.MonkeyPatch) -> None:
         browsergym__experiments__agent={"Agent": object, "AgentInfo": AgentInfo},
         browsergym__experiments__loop={"AbstractAgentArgs": AbstractAgentArgs},
     )
-    monkeypatch.delitem(sys.modules, "sdg.phone_agent.browser_gym", raising=False)
-    from sdg.phone_agent import browser_gym
+    monkeypatch.delitem(sys.modules, "examples.browser_gym", raising=False)
+    from examples import browser_gym
 
     args = browser_gym.ScreenAgentArgs(ModelSettings("phonerandom"))
     assert pickle.loads(pickle.dumps(args)) == args

@@ -6,19 +6,16 @@
 Optional: it is imported where AndroidWorld is installed, in an environment of its own (it pins numpy 1.26).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from android_world.agents.base_agent import AgentInteractionResult, EnvironmentInteractingAgent
 from android_world.env.json_action import JSONAction
 
-from sdg.envs.phone.actions import ActionError, Point
-from sdg.envs.phone.device import Key
+from sdg.envs.phone.actions import ActionError, Key, Point
 from sdg.envs.phone.tree import write_dump
 from sdg.envs.ui.parser.screen import png_of
-from sdg.gate.verdict import Gate
+from sdg.gate.executor import Gate
 from sdg.llm.model import LanguageModel
 from sdg.phone_agent.desktop import MAX_TURNS, PhoneDesktop
 from sdg.screen_agent.agent import Work
@@ -65,7 +62,7 @@ class ScreenAgent(EnvironmentInteractingAgent):
 
 
 class WorldPhone:
-    """AndroidWorld's environment as a device (`sdg.envs.phone.device.Device`). A swipe becomes a scroll of the whole
+    """AndroidWorld's environment as a device (`sdg.envs.phone.actions.Device`). A swipe becomes a scroll of the whole
     screen, without start and end."""
 
     def __init__(self, agent: EnvironmentInteractingAgent) -> None:
@@ -85,8 +82,7 @@ class WorldPhone:
 
     def screenshot(self) -> bytes:
         """The picture that belongs to the last dump."""
-        state = self._state or self._agent.get_post_transition_state()
-        return png_of(np.asarray(state.pixels, np.uint8)[..., :3])
+        return png_of(np.asarray((self._state or self._agent.get_post_transition_state()).pixels, np.uint8)[..., :3])
 
     def activity(self) -> str:
         """What is in front."""

@@ -17,9 +17,8 @@ from browsergym.core.action.highlevel import HighLevelActionSet
 from browsergym.experiments.agent import Agent, AgentInfo
 from browsergym.experiments.loop import AbstractAgentArgs
 
-from sdg.envs.phone.actions import Point
-from sdg.envs.phone.device import Key
-from sdg.envs.phone.tree import ROLES, Bounds, write_dump
+from sdg.envs.phone.actions import Key, Point
+from sdg.envs.phone.tree import Bounds, write_dump
 from sdg.envs.ui.parser.screen import png_of
 from sdg.gate.registry import gate_of
 from sdg.llm.model import LanguageModel
@@ -29,6 +28,11 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.screen_agent.agent import Work
 from sdg.screen_agent.modes import MODES
 
+ROLES = {
+    "textbox": "EditText", "searchbox": "EditText", "checkbox": "CheckBox", "radio": "RadioButton",
+    "combobox": "Spinner", "button": "Button", "img": "ImageView",
+}  # fmt: skip
+"""Android's classes for the roles of a page's accessibility tree."""
 INFEASIBLE = "impossible:"
 """Beginning of a finish message that reports the task as infeasible."""
 
@@ -74,7 +78,7 @@ class ScreenAgent(Agent):
 
 
 class ObservedPage:
-    """One observation of a page as a device (`sdg.envs.phone.device.Device`); actions are kept as calls."""
+    """One observation of a page as a device (`sdg.envs.phone.actions.Device`); actions are kept as calls."""
 
     def __init__(self) -> None:
         self._obs: Mapping[str, Any] = {}
