@@ -7,7 +7,7 @@ screen is presented to the model is in `sdg.screen_agent.modes`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -17,7 +17,6 @@ from sdg.gate.executor import CONFIRMATION, Body, Command, Gate, GatedExecutor, 
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
-from sdg.screen_agent.changes import what_changed
 from sdg.screen_agent.modes import TEXT, Mode, Shown
 
 MOST_COMMANDS = 30
@@ -171,7 +170,7 @@ class Work:
     no question left; then `result`. Many episodes may be under way while their models think.
 
     After more than `replans` refusals in a row, or one by a person, the task ends as infeasible; None: it goes on.
-    With `tells_changes` each screen but the first begins with what changed since the one that was shown before.
+    Each screen but the first begins with what `changes` says of it and the one before, unless that is "".
     """
 
     def __init__(
@@ -184,12 +183,12 @@ class Work:
         completions: int | None = None,
         replans: int | None = None,
         ends: str = ENDS,
-        tells_changes: bool = False,
+        changes: Callable[[Observation, Observation], str] = lambda before, after: "",
     ) -> None:
         self._desktop, self._exemplar, self._mode = desktop, exemplar, mode
         self._most, self._replans = completions or desktop.max_completions, replans
         self._ends, self._refused, self._spoilt = ends, 0, 0
-        self._tells_changes, self._change = tells_changes, ""
+        self._changes, self._change = changes, ""
         self._shown: tuple[int, Observation | None] = 0, None
         self._described: str | None = None
         self._executor = GatedExecutor(desktop, gate)
@@ -296,8 +295,9 @@ class Work:
     def _compare(self, seen: Observation) -> None:
         """Say what changed since the screen that the last answer was given to; once for each screen."""
         asked, before = self._shown
-        if before is not None and self._tells_changes and asked < self._completions:
-            self._change = f"(Changed since observation {asked + 1}: {what_changed(before, seen)})\n\n"
+        if before is not None and asked < self._completions:
+            said = self._changes(before, seen)
+            self._change = f"(Changed since observation {asked + 1}: {said})\n\n" if said else ""
         if before is None or asked < self._completions:
             self._shown = self._completions, seen
 

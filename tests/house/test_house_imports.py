@@ -56,6 +56,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "numba": ("envs/*",),
     "numpy": ("*",),
     "openai": ("llm/openai/client.py",),
+    "httpcore2": ("llm/openai/transport.py",),
     "httpx2": ("llm/openai/transport.py",),
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
@@ -86,7 +87,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "envs/ui/parser/*",
         "skills/learning/sb3.py",
     ),
-    "scipy": ("skills/statistics.py",),
+    "scipy": ("skills/statistics.py", "envs/ui/parser/leftover.py"),
     "typer": ("console.py", "experiments/*"),
     "yaml": ("experiments/config/*",),
 }

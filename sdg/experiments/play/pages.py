@@ -20,6 +20,7 @@ from urllib.parse import unquote_plus
 import numpy as np
 
 from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
+from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
 from sdg.envs.ui.parser.screen import draw_caption, picture_of
@@ -253,7 +254,7 @@ def do_task(
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=desktop.press_of)
         work = Work(
             cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
-            tells_changes=True,
+            changes=what_changed,
         )  # fmt: skip
         spoken = Protected(model, protector.mask) if protector else model
         while (question := work.question()) is not None:

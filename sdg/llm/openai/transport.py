@@ -45,7 +45,7 @@ _CURRENT = _Current()
 
 
 class _Backend(httpcore2.NetworkBackend):
-    """Connections that are read until the deadline: a server may send a header's letters, hints or trailers for ever,
+    """Connections that are read until the deadline, because a server may send headers, hints or trailers without end,
     and the longest silence bounds none of them."""
 
     def __init__(self, backend: httpcore2.NetworkBackend) -> None:

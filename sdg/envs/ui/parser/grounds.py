@@ -9,7 +9,7 @@ import numpy as np
 PRESSED = ("button", "tab", "link")
 """Kinds whose ground may tell a state even where it is the page's."""
 DIFFERENT = 24
-"""Sum of differences of the three colour values from which two grounds are told apart."""
+"""Sum of differences of the three colour values from which two grounds are different."""
 GAP = (48, 24)
 """Pixels, across and down, within which elements are neighbours."""
 ALIGNED = 8

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sdg.envs.ui.browser import Browser, PageError
+from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import parse
 from sdg.experiments.bench.screens.exemplars import exemplar_for
@@ -167,7 +168,7 @@ class _Episode:
         if "password" in world.mission.lower():
             desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Memory()))
         exemplar, mode = self._exemplar(world.mission), MODES[self.setting.mode]
-        self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, tells_changes=True)
+        self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, changes=what_changed)
 
     def _exemplar(self, instruction: str) -> str:
         return exemplar_for(self.job.task, instruction) if self.setting.exemplars else ""

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
-from sdg.envs.world import Element, Observation
-from sdg.prompts.fill import one_line
+from sdg.envs.ui.effects import changes
+from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.world import Observation
 
-DIFFERENT = 24
-"""Difference of a colour value, of 255, from which a pixel counts as changed."""
 LEAST, REPAINTED, STILL = 0.01, 0.2, 0.8
 """Shares of an element's pixels from which it may be new or gone, and from which it looks different; share of two boxes
 that both cover if it stayed where it was."""
 MOST_NAMED, MOST_CHARS = 5, 40
 """Elements that are named of each kind, and characters of a name."""
-
-
-class Placed(Element, Protocol):
-    """An element with its place on the screen."""
-
-    @property
-    def box(self) -> tuple[int, int, int, int]:
-        """Left, top, right and bottom in pixels."""
-        ...
 
 
 def what_changed(before: Observation, after: Observation) -> str:
@@ -37,12 +27,12 @@ def what_changed(before: Observation, after: Observation) -> str:
     then, now = cast(np.ndarray, before.image), cast(np.ndarray, after.image)
     if then.shape != now.shape:
         return "the size of the screen"
-    changed = (np.abs(then.astype(np.int16) - now) > DIFFERENT).any(axis=2)
+    changed = changes(then, now)
     if not changed.any():
         return "nothing"
-    old, new = cast(Sequence[Placed], before.elements), cast(Sequence[Placed], after.elements)
+    old, new = cast(Sequence[ScreenElement], before.elements), cast(Sequence[ScreenElement], after.elements)
 
-    def share(each: Placed) -> float:
+    def share(each: ScreenElement) -> float:
         x0, y0, x1, y1 = each.box
         return float(changed[y0:y1, x0:x1].mean()) if x1 > x0 and y1 > y0 else 0.0
 
@@ -57,7 +47,9 @@ def what_changed(before: Observation, after: Observation) -> str:
     return "; ".join(said) or "something without words"
 
 
-def _without(some: Iterable[Placed], others: Sequence[Placed], share: Callable[[Placed], float]) -> list[Placed]:
+def _without(
+    some: Iterable[ScreenElement], others: Sequence[ScreenElement], share: Callable[[ScreenElement], float]
+) -> list[ScreenElement]:
     """Those that the other screen hasn't got, wherever it has them; without words they are known by their places."""
     known = {_key(each) for each in others if "'" in each.name}
     return [
@@ -69,18 +61,18 @@ def _without(some: Iterable[Placed], others: Sequence[Placed], share: Callable[[
     ]
 
 
-def _key(each: Placed) -> str:
+def _key(each: ScreenElement) -> str:
     return "".join(filter(str.isalnum, each.name.lower()))
 
 
-def _same_place(one: Placed, other: Placed, least: float = 0.5) -> bool:
+def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) -> bool:
     """Whether they are called the same, and lie in the same place: `least` is the share that both boxes cover."""
     (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
     common = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
     return _key(one) == _key(other) and common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0))
 
 
-def _named(found: Sequence[Placed]) -> str:
-    names = [one_line(each.name if "'" in each.name else str(each), MOST_CHARS) for each in found[:MOST_NAMED]]
+def _named(found: Sequence[ScreenElement]) -> str:
+    names = [(each.name if "'" in each.name else str(each))[:MOST_CHARS] for each in found[:MOST_NAMED]]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(names) + more

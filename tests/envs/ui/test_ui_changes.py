@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 from sdg.gate.executor import OpenGate
 from sdg.screen_agent.agent import Work
-from sdg.screen_agent.changes import what_changed
 from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
 
 BLANK = np.full((100, 200, 3), 255, np.uint8)
@@ -64,7 +64,7 @@ def test_a_model_is_told_once_a_screen_what_changed() -> None:
             return screens[min(len(self.pressed), 2)]
 
     model = Says(press("B"), press("C"), press("A"))
-    work = Work(Changing(), OpenGate(), tells_changes=True)
+    work = Work(Changing(), OpenGate(), changes=what_changed)
     while work.take_turn(model):
         pass
     assert "Changed" not in model.asked[0]
