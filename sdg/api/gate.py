@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sdg.envs.perception import Observation
-from sdg.envs.ui.page import Press
+from sdg.envs.ui.presses import Press
 from sdg.gate.chain import GuardChain
+from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import GatedExecutor, Outcome, SkillResult
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import GUARDS, KINDS
-from sdg.gate.screens import ConfirmGuard
 from sdg.gate.verdict import Command, Verdict
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Memory

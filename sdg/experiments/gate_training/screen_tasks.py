@@ -18,9 +18,10 @@ import numpy as np
 
 from sdg.console import UserError, progress
 from sdg.envs.perception import Observation
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access, PageWorld
+from sdg.envs.ui.page import PageWorld
 from sdg.experiments.bench.screens.own_pages import APPS
 from sdg.experiments.gate_training.figures import interval
 from sdg.experiments.gate_training.screen_guards import Parsed

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from sdg.envs.perception import Observation
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of
 from sdg.experiments.play.desktop import ProtectedDesktop
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from sdg.envs.perception import Observation
-from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.ui.presses import Press
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.gate.chain import FailClosed, GuardChain
+from sdg.gate.confirm import ConfirmGuard, final_press
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, answer_text, final_press, locate
+from sdg.gate.screens import PLACE, ScreenGuard, answer_text, locate
 from sdg.gate.verdict import Command, Verdict
 
 ELEMENTS = (

@@ -14,9 +14,9 @@ from sdg.envs.phone.actions import ActionError, Point
 from sdg.envs.phone.device import DeviceLost
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.gate.chain import GuardChain, OpenGate
+from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import IllegalCommand
 from sdg.gate.phones import PhoneGuard
-from sdg.gate.screens import ConfirmGuard
 from sdg.gate.verdict import Command
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
