@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.ui.page import Access
+from sdg.envs.ui.access import Access
 from sdg.experiments.play.pages import COMPLETIONS, GUARDS, TaskPlayed, do_task
 from sdg.llm.registry import as_model
 

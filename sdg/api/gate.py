@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sdg.envs.ui.page import Press
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
+from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, GatedExecutor, GuardChain, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import GUARDS, KINDS
-from sdg.gate.screens import ConfirmGuard
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Memory
 from sdg.privacy.protector import ProtectedBody, Protector

@@ -17,7 +17,7 @@ GUARDS = Registry[object](
         "rules": f"{_HERE}.rules:RulesGuard",
         "learned": f"{_HERE}.learned:LearnedGuard",
         "screens": f"{_HERE}.screens:ScreenGuard",
-        "confirm": f"{_HERE}.screens:ConfirmGuard",
+        "confirm": f"{_HERE}.confirm:ConfirmGuard",
         "phone": f"{_HERE}.phones:PhoneGuard",
         "phone-learned": f"{_HERE}.phones:LearnedPhoneGuard",
         "llm": f"{_HERE}.llm:LlmGuard",

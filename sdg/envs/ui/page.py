@@ -10,22 +10,29 @@ did beside showing something is in `notices`, words of the page among them: data
 
 from __future__ import annotations
 
+import base64
 import contextlib
-import os
 import re
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
 from sdg.envs.ui.commands import ARGUMENTS, KEYS
-from sdg.envs.ui.presses import BREAKS, CLICKS, ENTERS, SPACES, TYPES, pressed_on
+from sdg.envs.ui.presses import (
+    BREAKS,
+    CHOOSES,
+    CLICKS,
+    DROPS,
+    ENTERS,
+    SPACES,
+    TYPES,
+    Frame,
+    Press,
+    pressed_on,
+)  # fmt: skip
+from sdg.envs.ui.watch import Watch
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
@@ -40,16 +47,21 @@ PAGE_KEYS: Mapping[str, str] = {
     "<Left>": "ArrowLeft",
     "<Right>": "ArrowRight",
 }
-_WAYS: Mapping[str, str] = {"<Enter>": ENTERS, "<Space>": SPACES, "<Delete>": TYPES, "<Backspace>": TYPES}
+_WAYS: Mapping[str, str] = {
+    "<Enter>": ENTERS,
+    "<Space>": SPACES,
+    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x"), TYPES),
+    **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
+}
 """How keys press; others press nothing."""
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
-HANGS_SECONDS = 30.0
 SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
-MOST_NOTICES, MOST_ENTRIES, TRIES = 8, 40, 3
-_NO_UDP = "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"
+MOST_NOTICES, MOST_ENTRIES, MOST_QUESTIONS, TRIES = 8, 40, 3, 3
+AWAY = (-9, -9)
+"""Where the mouse button is let go when what lies under it isn't to be pressed any more."""
 PARTS = ("stylesheet", "script", "image", "font", "media")
 """What a file may load from its own folder: parts of itself, no other pages."""
 
@@ -57,92 +69,6 @@ _RESTS = """() => document.readyState === 'complete' && document.getAnimations()
     each.playState !== 'running' || each.effect?.getComputedTiming().iterations === Infinity)"""
 _ENTRIES = """most => { const node = document.activeElement;
   return node && node.tagName === 'SELECT' ? [...node.options].slice(0, most).map(each => each.text.trim()) : []; }"""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What a page may open: its own address `start`, all of the same origin, and what `others` name: an origin, a host
-    (`*.example.org` for those below it, `*` for all) or a file or folder. A file opens parts of itself in its folder.
-    """
-
-    start: str
-    others: tuple[str, ...] = ()
-
-    def opens(self, address: str, *, part: bool = False) -> bool:
-        """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page."""
-        at, own = urlsplit(address), urlsplit(self.start)
-        if at.scheme in ("data", "blob", "about"):
-            return True
-        if at.scheme == "file":
-            file, home = _file(address), _file(self.start) if own.scheme == "file" else None
-            inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
-            return inside or any(file.is_relative_to(Path(each).resolve()) for each in self._places())
-        named = any(fnmatch(name or "", each) for each in self.others for name in (at.hostname, _origin(address)))
-        return named or (own.scheme != "file" and _origin(address) == _origin(self.start))
-
-    def _places(self) -> list[str]:
-        return [str(_file(each)) if each.startswith("file:") else each for each in self.others if "/" in each]
-
-
-def _file(address: str) -> Path:
-    return Path(unquote(urlsplit(address).path)).resolve()
-
-
-def _origin(address: str) -> str:
-    at = urlsplit(address)
-    return f"{at.scheme.replace('ws', 'http')}://{at.netloc}"
-
-
-def flags_for(access: Access) -> Sequence[str]:
-    """Flags of a browser that reaches no other origin: redirects and workers' sockets don't pass `opens`, so all but
-    what is permitted goes to a proxy that doesn't exist."""
-    if "*" in access.others:
-        return (_NO_UDP,)
-    named = [each for each in (access.start, *access.others) if "/" not in each or "//" in each]
-    hosts = {urlsplit(each).hostname or each for each in named}
-    kept = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
-    places = ";".join(sorted({_place(each) for each in named} - {""}))
-    return (
-        f"--host-resolver-rules=MAP * ~NOTFOUND{kept}",
-        "--proxy-server=http://none.invalid:9",
-        f"--proxy-bypass-list=<-loopback>;{places}",
-        _NO_UDP,
-    )
-
-
-def _place(named: str) -> str:
-    """An origin as host:port, and a host, which has any port, as it stands; "" for a file."""
-    at = urlsplit(named)
-    if "//" not in named or not at.hostname:
-        return "" if "//" in named else named
-    host = f"[{at.hostname}]" if ":" in at.hostname else at.hostname
-    return f"{host}:{at.port or (80 if at.scheme in ('http', 'ws') else 443)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """What a command presses: its `role` (button, control, or a tag), the words on it, the names of its icon, whether
-    it shows a picture, whether it takes text; its `labels`, a line each, and the words of the `dialog` around it.
-
-    `unseen`: the focus lies where nobody can see. `lines`: a line break is text there, in a field of many lines.
-    """
-
-    role: str = ""
-    words: str = ""
-    hints: str = ""
-    picture: bool = False
-    field: bool = False
-    labels: str = ""
-    dialog: str = ""
-    unseen: bool = False
-    lines: bool = False
-
-    def is_still(self, now: Press) -> bool:
-        """Whether this is what is pressed now; an icon without words goes by its names."""
-        icons = self.words or self.labels or self.hints == now.hints
-        return bool(icons) and (self.role, self.words, self.labels, self.dialog) == (
-            now.role, now.words, now.labels, now.dialog,
-        )  # fmt: skip
 
 
 class PageWorld:
@@ -167,6 +93,8 @@ class PageWorld:
         self.error, self._access, self._agrees, self._owned = page_error(), access, agrees, owned
         self._windows: list[Any] = []
         self._session: Any = None
+        self._watch: Watch | None = None
+        self._held, self._questions, self._hasty = Press(), 0, False
         self._listeners = {
             "dialog": self._on_dialog,
             "popup": lambda window: self._windows.append(window),
@@ -179,6 +107,8 @@ class PageWorld:
             self.page.on(event, listener)
         if self._access is not None:  # windows that it opens are held to it, too, where the browser is ours
             (self.page.context if self._owned else self.page).route("**/*", self._let_through)
+        if self._owned:
+            self.page.context.add_init_script(NO_PEERS)
         if self._access is not None and self._owned:
             self.page.context.route_web_socket("**/*", self._let_socket_through)
         return self
@@ -194,7 +124,7 @@ class PageWorld:
     def size(self) -> tuple[int, int]:
         """Width and height of the viewport, which the screenshot shows, in pixels. Raises PageError."""
         with self._watched("can't be measured"):
-            known = self.page.viewport_size or self.page.evaluate("({width: innerWidth, height: innerHeight})")
+            known = self.page.viewport_size or self._ask("() => ({width: innerWidth, height: innerHeight})")
             return int(known["width"]), int(known["height"])
 
     def open(self, address: str) -> None:
@@ -208,95 +138,141 @@ class PageWorld:
     def screenshot(self) -> bytes:
         """The viewport as PNG, a pixel of the page to a pixel. Raises PageError."""
         with self._watched("can't be seen"):
-            return bytes(self._tried(lambda: self.page.screenshot(scale="css", timeout=SEEN_MS // 2)))
+            return bytes(self._tried(self._shot))
+
+    def _shot(self) -> bytes:
+        """A screenshot; one without the page's fonts where they don't come, and from then on."""
+        if not self._hasty:
+            try:
+                return bytes(self.page.screenshot(scale="css", timeout=SEEN_MS // 2))
+            except self.error as error:
+                if not (quick := "Timeout" in str(error)):
+                    raise
+                self._hasty = quick
+        seen = self._session.send("Page.getLayoutMetrics")["cssVisualViewport"]
+        clip = {"x": seen["pageX"], "y": seen["pageY"], "width": seen["clientWidth"], "height": seen["clientHeight"],
+                "scale": 1 / self._ask("() => devicePixelRatio")}  # fmt: skip
+        return base64.b64decode(self._session.send("Page.captureScreenshot", {"clip": clip})["data"])
 
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
+        with self._watched("can't be asked"):
+            return self._press(name, argument)
+
+    def _press(self, name: str, argument: str) -> Press:
         way = CLICKS if name in POINTING else _WAYS.get(argument, "") if name == "PRESS_KEY" else ""
         if name == "TYPE_TEXT":
             way = BREAKS if {"\n", "\r"} & set(argument) else TYPES
         if not way:
             return Press()
-        with self._watched("can't be asked"):
-            found = self._pressed(argument if name in POINTING else "", way)
+        found = self._look(way, argument)
+        if name == "MOUSEUP_COORDS" and not found.is_still(self._held):
+            return self._look(DROPS, argument)
         if name == "PRESS_KEY" and way == TYPES:  # beside a field, the key deletes what is chosen
             return Press() if found.field else Press("button", "Delete")
         return found
 
-    def _pressed(self, place: str, way: str = CLICKS) -> Press:
-        x, _, y = place.partition(",")
-        point = (float(x), float(y)) if place else None
-        return Press(**self._tried(lambda: pressed_on(self.page, point, way)))
+    def _look(self, way: str, argument: str) -> Press:
+        x, _, y = argument.partition(",")
+        point = (float(x), float(y)) if way in (CLICKS, DROPS) else None
+        typed = PAGE_KEYS.get(argument, argument)
+        return self._tried(lambda: pressed_on(self.page, self._session, point, way, typed))
 
-    def step(self, name: str, argument: str) -> None:
-        """Carry out one command. RuntimeError after the end, PageError when the page breaks under it."""
+    def _ask(self, script: str, *arguments: object) -> Any:
+        return self._tried(lambda: Frame(self.page, self._session).ask(script, *arguments))
+
+    def step(self, name: str, argument: str, judged: Press | None = None) -> None:
+        """Carry out one command, which presses nothing but what was `judged`, where that is given, or what lies there
+        now. RuntimeError after the end, PageError when the page breaks under it."""
         if self.done:
             raise RuntimeError("the task is over")
         if name in ("FINISH", "GIVE_UP"):
             self.done, self.reward, self.said = True, float(name == "FINISH"), argument
             return
         self.notices.clear()
+        self._questions = 0
         with self._watched(f"broke under {name}"):
             here = self.page.url
-            self._act(name, argument)
+            self._act(name, argument, judged or self._press(name, argument))
             self._settle()
             for window in [self._windows.pop(0) for _ in list(self._windows)]:
                 self._take_over(window)
             if self._access is not None and not self._access.opens(self.page.url):
-                self._note(f"the page led to {_origin(self.page.url)}, which isn't permitted, and was led back")
+                self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
                 self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
-            if entries := self._tried(lambda: self.page.evaluate(_ENTRIES, MOST_ENTRIES)):
+            if entries := self._ask(_ENTRIES, MOST_ENTRIES):
                 self._note(f"the dropdown with the focus has the entries: {'; '.join(map(str, entries))}")
 
-    def _act(self, name: str, argument: str) -> None:
-        mouse, keyboard = self.page.mouse, self.page.keyboard
+    def _act(self, name: str, argument: str, judged: Press) -> None:
+        mouse = self.page.mouse
         if name == "PRESS_KEY":
-            keyboard.press(PAGE_KEYS[argument])
+            self._strike(argument, judged)
         elif name == "TYPE_TEXT":
-            self._type(argument)
+            self._type(argument, judged)
         elif name == "GO_BACK":
             self.page.go_back(timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
         elif name == "WAIT":
             self.page.wait_for_timeout(WAIT_MS)
         else:
             x, y = map(int, argument.split(","))
-            before = self._pressed(argument) if name in POINTING[:-1] else None
             mouse.move(x, y, steps=5 if name == "MOUSEUP_COORDS" else 1)
-            if before and not self._is_still(before, argument):
-                return
-            far = SCROLLED * self.size[1]
-            acts = {
-                "CLICK_COORDS": lambda: mouse.click(x, y),
-                "DBLCLICK_COORDS": lambda: self._click_twice(argument),
-                "MOUSEDOWN_COORDS": mouse.down,
-                "MOUSEUP_COORDS": mouse.up,
-                "SCROLL_DOWN_COORDS": lambda: mouse.wheel(0, far),
-                "SCROLL_UP_COORDS": lambda: mouse.wheel(0, -far),
-            }
-            acts.get(name, lambda: None)()
+            if name in POINTING and self._is_still(judged, name, argument):
+                self._point(name, argument, judged)
+            elif name.startswith("SCROLL"):
+                mouse.wheel(0, SCROLLED * self.size[1] * (1 if name == "SCROLL_DOWN_COORDS" else -1))
 
-    def _is_still(self, before: Press, place: str) -> bool:
-        """Whether a place still presses what it did; tells of it where the mouse, or a first click, changed that."""
-        if still := before.is_still(self._pressed(place)):
-            return still
-        self._note(f"what lies at [{place}] changed under the mouse and wasn't pressed: look again")
+    def _is_still(self, judged: Press, name: str, argument: str) -> bool:
+        """Whether a command still presses what was judged, or a drag ends where it began; tells of it where not."""
+        now = self._press(name, argument)
+        if judged.is_still(now) or (name == "MOUSEUP_COORDS" and self._held.is_still(now)):
+            return True
+        place = f"what lies at [{argument}]" if name in POINTING else "what has the focus"
+        self._note(f"{place} changed and wasn't pressed: look again")
         return False
 
-    def _click_twice(self, place: str) -> None:
-        """Click, and a second time only what the first click left as it was."""
-        before = self._pressed(place)
-        self.page.mouse.down()
-        self.page.mouse.up()
-        if self._is_still(before, place):
-            self.page.mouse.down(click_count=2)
-            self.page.mouse.up(click_count=2)
+    def _point(self, name: str, place: str, judged: Press) -> None:
+        """The mouse button goes down, and up again; what the page changed in between isn't pressed."""
+        mouse = self.page.mouse
+        if name == "MOUSEUP_COORDS":
+            mouse.up()
+            self._held = Press()
+        elif name == "MOUSEDOWN_COORDS":
+            mouse.down()
+            self._held = judged
+        else:
+            for count in (1, 2)[: 1 + (name == "DBLCLICK_COORDS")]:
+                mouse.down(click_count=count)
+                if not (still := self._is_still(judged, name, place)):
+                    mouse.move(*AWAY)
+                mouse.up(click_count=count)
+                if not still or (name == "DBLCLICK_COORDS" and count == 1 and not self._is_still(judged, name, place)):
+                    return
 
-    def _type(self, text: str) -> None:
-        """Type as by hand; in a field of many lines, a line break is put in and isn't Enter, which may send."""
-        parts = re.split(r"(\r\n|\r|\n)", text)
-        lines = len(parts) > 1 and self._pressed("", BREAKS).lines
-        for each in parts if lines else (text,):
-            (self.page.keyboard.insert_text if each in ("\r\n", "\r", "\n") else self.page.keyboard.type)(each)
+    def _strike(self, key: str, judged: Press) -> None:
+        """Press a key on what was judged; Enter acts only where that has the focus after the page heard of the key."""
+        if key in _WAYS and not self._is_still(judged, "PRESS_KEY", key):
+            return
+        if key != "<Enter>":
+            self.page.keyboard.press(PAGE_KEYS[key])
+            return
+        enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+        self._session.send("Input.dispatchKeyEvent", enter | {"type": "rawKeyDown"})
+        if self._is_still(judged, "PRESS_KEY", key):
+            self._session.send("Input.dispatchKeyEvent", enter | {"type": "char", "text": "\r"})
+        self._session.send("Input.dispatchKeyEvent", enter | {"type": "keyUp"})
+
+    def _type(self, text: str, judged: Press) -> None:
+        """Type as by hand, as long as the focus is in such a field; in one of many lines, a line break is put in and
+        isn't Enter, which may send."""
+        first = self._look(TYPES, text)
+        for each in re.findall(r"\r\n|[\s\S]", text):
+            ends = each in ("\r\n", "\r", "\n")
+            if not (
+                judged.is_still(self._press("TYPE_TEXT", text)) if ends else first.is_still(self._look(TYPES, text))
+            ):
+                self._note("what has the focus changed while the text was typed: look again")
+                return
+            (self.page.keyboard.insert_text if ends and judged.lines else self.page.keyboard.type)(each)
 
     def _tried(self, act: Callable[[], Any]) -> Any:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""
@@ -332,8 +308,12 @@ class PageWorld:
 
     def _on_dialog(self, dialog: Any) -> None:
         """What only tells is read; what asks is answered with no, unless the user agrees."""
-        told = " ".join(str(dialog.message).split())[:300]
-        yes = dialog.type == "alert" or self._agrees(f"the page asks {told!r}: answer yes?") is True
+        told = " ".join(str(dialog.message).split())[:300] or "whether to leave it"
+        self._questions += dialog.type != "alert"
+        with self._begin_watch().pause():
+            yes = dialog.type == "alert" or (
+                self._questions <= MOST_QUESTIONS and self._agrees(f"the page asks {told!r}: answer yes?") is True
+            )
         with contextlib.suppress(self.error):
             dialog.accept() if yes else dialog.dismiss()
         said = "" if dialog.type == "alert" else f" and was answered {'yes' if yes else 'no'}"
@@ -366,31 +346,23 @@ class PageWorld:
 
     @contextlib.contextmanager
     def _watched(self, what: str) -> Iterator[None]:
-        """Playwright's errors as PageError. A page of a browser that was begun here and hangs is ended."""
-        watch = threading.Timer(HANGS_SECONDS, _end_all, [self._pages_processes() if self._owned else ()])
-        watch.daemon = True
-        began = time.monotonic()
-        watch.start()
+        """Playwright's errors as PageError; a page that hangs is ended (`Watch`)."""
+        watch = self._begin_watch()
         try:
-            yield
+            with watch.limit():
+                yield
         except self.error as error:
-            hung = ": it hung" if time.monotonic() - began >= HANGS_SECONDS else ""
+            hung = ": it hung" if watch.fired else ""
             raise PageError(f"the page {what}{hung}: {str(error).splitlines()[0]:.200}") from None
-        finally:
-            watch.cancel()
+        if watch.fired:
+            self._note("the page hung, and what it did was broken off")
 
-    def _pages_processes(self) -> Sequence[int]:
-        """The processes that pages of this browser run in; a page that leads elsewhere may get another."""
-        try:
-            if self._session is None:
-                self._session = self.page.context.browser.new_browser_cdp_session()
-            found = self._session.send("SystemInfo.getProcessInfo")["processInfo"]
-        except self.error:
-            return ()
-        return [int(each["id"]) for each in found if each["type"] == "renderer"]
-
-
-def _end_all(processes: Sequence[int]) -> None:
-    for each in processes:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+    def _begin_watch(self) -> Watch:
+        if self._watch is None:
+            try:
+                self._session = self.page.context.new_cdp_session(self.page)
+                browser = self.page.context.browser.new_browser_cdp_session() if self._owned else None
+                self._watch = Watch(self._session, browser)
+            except self.error as error:
+                raise PageError(f"the page can't be watched: {str(error).splitlines()[0]:.200}") from None
+        return self._watch

@@ -26,7 +26,7 @@ def do_on_page(
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
     from sdg.console import UserError, output
-    from sdg.envs.ui.page import Access
+    from sdg.envs.ui.access import Access
     from sdg.experiments.config.assembly import model_settings
     from sdg.experiments.play.pages import do_task, open_page
     from sdg.gate.registry import check_guards

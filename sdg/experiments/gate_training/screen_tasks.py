@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from sdg.console import UserError, progress
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access, PageWorld
+from sdg.envs.ui.page import PageWorld
 from sdg.envs.world import Observation
 from sdg.experiments.bench.screens.own_pages import APPS
 from sdg.experiments.gate_training.figures import interval

@@ -19,11 +19,13 @@ from urllib.parse import unquote_plus
 
 import numpy as np
 
+from sdg.envs.ui.access import Access, flags_for
 from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import MOST_TEXT
-from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, Access, PageWorld, Press, flags_for
+from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
 from sdg.gate.executor import Command, Gate, IllegalCommand, SkillResult, Verdict
@@ -71,6 +73,7 @@ class PageDesktop(ScreenDesktop):
         super().__init__(cast(Any, world))
         self._page, self.size = world, world.size
         self._asked: np.ndarray | None = None
+        self._judged: Press | None = None
 
     def commands(self) -> str:
         """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
@@ -113,20 +116,22 @@ class PageDesktop(ScreenDesktop):
         return Observation(f"{told}\n\n{seen.text}", seen.image, seen.elements)
 
     def press_of(self, command: Command) -> Press:
-        """What a command presses. Raises BrokenDesktop."""
+        """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
         with _broken():
-            return self._page.press_of(command.name, command.argument)
+            self._judged = self._page.press_of(command.name, command.argument)
+        return self._judged
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out. Raises IllegalCommand if the screen changed at its point, or nothing takes its text."""
         if self._page.done:
             return SkillResult(False, 0, 1, "the task is over")
+        judged, self._judged = self._judged, None
         with _broken():
             if command.name in POINTING:
                 self._require_same(command.argument)
             elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
                 raise IllegalCommand("nothing that takes text has the focus: click into a field first")
-            self._page.step(command.name, command.argument)
+            self._page.step(command.name, command.argument, judged)
         self._stale, self._asked = True, None
         return SkillResult(True, 1, 1)
 

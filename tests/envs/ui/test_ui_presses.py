@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access, PageWorld
+from sdg.envs.ui.page import PageWorld
 from sdg.experiments.play.pages import open_page
-from sdg.gate.screens import final_press
+from sdg.gate.confirm import final_press
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import sdg
-from sdg.envs.ui import page as ui_page
+from sdg.envs.ui import watch
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import chromium, what_is_missing
-from sdg.envs.ui.page import Access
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
@@ -207,7 +207,7 @@ def test_whatever_a_page_does_has_a_clear_end(
 ) -> None:
     end = "page" if name == "hangs" else "finished"
     if end == "page":
-        monkeypatch.setattr(ui_page, "HANGS_SECONDS", 6.0)
+        monkeypatch.setattr(watch, "HANGS_SECONDS", 6.0)
     model = Scripted([CLICK], [FINISH])
     began = time.monotonic()
     found, title = played(site, HOSTILE[name], model)

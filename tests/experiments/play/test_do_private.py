@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop

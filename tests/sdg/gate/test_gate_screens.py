@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sdg.envs.ui.page import Press
 from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.ui.presses import Press
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.envs.world import Observation
+from sdg.gate.confirm import ConfirmGuard, final_press
 from sdg.gate.executor import Command, FailClosed, GuardChain
 from sdg.gate.registry import gate_of
-from sdg.gate.screens import PLACE, ConfirmGuard, ScreenGuard, final_press
+from sdg.gate.screens import PLACE, ScreenGuard
 
 ELEMENTS = (
     ScreenElement(1, "text", "Name", (4, 10, 60, 30)),

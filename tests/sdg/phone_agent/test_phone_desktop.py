@@ -12,9 +12,9 @@ from PIL import Image
 
 from sdg.envs.phone.actions import ActionError, DeviceLost, Point
 from sdg.envs.ui.parser.screen import picture_of
+from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, GuardChain, IllegalCommand, OpenGate
 from sdg.gate.phones import PhoneGuard
-from sdg.gate.screens import ConfirmGuard
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice

@@ -20,13 +20,14 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import UserError, progress
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access, PageWorld
+from sdg.envs.ui.page import PageWorld
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
 from sdg.experiments.results.comparison import PlannerSettings
-from sdg.gate.screens import final_press
+from sdg.gate.confirm import final_press
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.skills.statistics import wilson_interval

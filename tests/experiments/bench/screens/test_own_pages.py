@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.page import Access
 from sdg.experiments.bench.screens.own_pages import APPS, PLACE, Obedient, obeys, presses_row, rows
 from sdg.experiments.gate_training.screen_tasks import ARMS
 from sdg.experiments.gate_training.screen_tasks import rows as table2

@@ -1,0 +1,75 @@
+"""What a page of a user's own may open, and the flags that hold a browser to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+NO_UDP = tuple(f"--{name}webrtc-ip-handling-policy=disable_non_proxied_udp" for name in ("", "force-"))
+"""The flag's name is the first in newer Chromiums, the second in older ones."""
+NO_PEERS = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection']) delete globalThis[name];"
+"""Run in every page before its own scripts: connections between browsers pass neither proxy nor routes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a page may open: its own address `start`, all of the same origin, and what `others` name: an origin, a host
+    (`*.example.org` for those below it, `*` for all) or a file or folder. A file opens parts of itself in its folder.
+    """
+
+    start: str
+    others: tuple[str, ...] = ()
+
+    def opens(self, address: str, *, part: bool = False) -> bool:
+        """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page."""
+        at, own = urlsplit(address), urlsplit(self.start)
+        if at.scheme in ("data", "blob", "about"):
+            return True
+        if at.scheme == "file":
+            file, home = _file(address), _file(self.start) if own.scheme == "file" else None
+            inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
+            return inside or any(file.is_relative_to(Path(each).resolve()) for each in self._places())
+        named = any(fnmatch(name or "", each) for each in self.others for name in (at.hostname, origin_of(address)))
+        return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
+
+    def _places(self) -> list[str]:
+        return [str(_file(each)) if each.startswith("file:") else each for each in self.others if "/" in each]
+
+
+def _file(address: str) -> Path:
+    return Path(unquote(urlsplit(address).path)).resolve()
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of an address."""
+    at = urlsplit(address)
+    return f"{at.scheme.replace('ws', 'http')}://{at.netloc}"
+
+
+def flags_for(access: Access) -> Sequence[str]:
+    """Flags of a browser that reaches no other origin: redirects and workers' sockets don't pass `opens`, so all but
+    what is permitted goes to a proxy that doesn't exist."""
+    if "*" in access.others:
+        return NO_UDP
+    named = [each for each in (access.start, *access.others) if "/" not in each or "//" in each]
+    hosts = {urlsplit(each).hostname or each for each in named}
+    kept = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
+    places = ";".join(sorted({_place(each) for each in named} - {""}))
+    return (
+        f"--host-resolver-rules=MAP * ~NOTFOUND{kept}",
+        "--proxy-server=http://none.invalid:9",
+        f"--proxy-bypass-list=<-loopback>;{places}",
+        *NO_UDP,
+    )
+
+
+def _place(named: str) -> str:
+    """An origin as host:port, and a host, which has any port, as it stands; "" for a file."""
+    at = urlsplit(named)
+    if "//" not in named or not at.hostname:
+        return "" if "//" in named else named
+    host = f"[{at.hostname}]" if ":" in at.hostname else at.hostname
+    return f"{host}:{at.port or (80 if at.scheme in ('http', 'ws') else 443)}"

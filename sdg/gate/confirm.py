@@ -1,0 +1,176 @@
+"""A guard that asks a person before anything that can't be undone: send, buy, delete, pay, or agree to it.
+
+What is final goes by words (`words.txt`, a list of them for each purpose) on what is pressed, around it, and in the
+names of its icon, in the languages that most pages are in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from itertools import pairwise
+from typing import cast
+from unicodedata import category, normalize
+
+from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
+from sdg.envs.ui.captions import at_point
+from sdg.envs.ui.parser.screen import ScreenElement
+from sdg.envs.ui.presses import Press
+from sdg.envs.world import Observation
+from sdg.gate.executor import CONFIRMATION, Command, Verdict
+from sdg.gate.phones import element_of
+
+_TEXT = (resources.files(__package__) / "words.txt").read_text("utf-8")
+WORDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in re.findall(r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _TEXT)
+}
+"""The lists of words.txt by name."""
+FINAL, NOUNS, YES, ENDING, OWNED = (WORDS[name] for name in ("final", "nouns", "yes", "ending", "owned"))
+STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
+PRESSING = ("Tap", "Long Press")
+"""A phone's actions that press something (`sdg.envs.phone.actions`)."""
+MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
+"""Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
+begins with a final one. Signs that make up a word where nothing parts words."""
+LONG = 600
+"""Letters of a dialog from which each of its lines is read by itself."""
+_MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
+"""Class names that a build tool made up, which say nothing about an icon."""
+
+
+class ConfirmGuard:
+    """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
+
+    Without `confirm` the answer is no. `asked` counts the questions. `presses` says what a command presses where more
+    is known than the picture shows: icons without words, Enter in a form.
+    """
+
+    source = CONFIRMATION
+    kind = "rules"
+
+    def __init__(
+        self, confirm: Callable[[str], bool] | None = None, presses: Callable[[Command], Press] | None = None
+    ) -> None:
+        self._confirm, self._presses, self.asked = confirm, presses, 0
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Refuses a final press unless `confirm` agrees."""
+        label = (final_press(self._presses(command)) if self._presses else "") or final_label(command, observation)
+        if not label:
+            return Verdict(True, "nothing final", source=self.source)
+        self.asked += 1
+        if self._confirm is not None and self._confirm(f"{command} presses {label}: go on?") is True:
+            return Verdict(True, f"{label} was confirmed", source=self.source)
+        return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=self.source)
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Passes; nobody is asked afterwards."""
+        return Verdict(True, "nothing to confirm", source=self.source)
+
+
+def final_label(command: Command, observation: Observation) -> str:
+    """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
+    elements = cast(tuple[ScreenElement, ...], observation.elements)
+    if command.name in PRESSING:
+        pressed = element_of(command, elements)
+        at = re.fullmatch(r"(\d+),(\d+)", command.argument)
+        there = pressed or (at_point((int(at[1]), int(at[2])), elements) if at else None)
+        labels = [cast(ScreenElement, there).text] if there else []
+    elif command.name in (CLICK, *POINTING):
+        phrase, found = asked_for({command.name}, command.argument, elements)
+        labels = [phrase.words, *([found[0].caption.words] if found else [])]
+    else:
+        return ""
+    for label in labels:
+        words = label.lower().replace("!", " ").replace(".", " ").split()
+        if len(words) <= MOST_LABEL_WORDS and _is_final(words):
+            return f"{label[:60]!r}"
+    return ""
+
+
+def final_press(press: Press) -> str:
+    """What a press would do for good, by the words or labels on it, by the dialog that it agrees to, or by its icon; ""
+    for nothing.
+
+    A picture without any words at all may be anything, and so may what nobody can see.
+    """
+    if press.unseen:
+        return "what nobody can see: a closed part of the page, or Enter where no button says what it sends"
+    for text in (press.words, *press.labels.split("\n")):
+        if _is_final_text(text, press.role):
+            return repr(text[:60])
+    words, hints = _words(press.words or press.labels), _words(press.hints)
+    if _agrees(words, hints, press.role) and _asks(press.dialog):
+        return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
+    told = set(_words(press.dialog)) if press.role == "slider" else set()
+    if told & WORDS["sliding"] and _is_final(list(told)):
+        return f"a slider beside {press.dialog[:60]!r}"
+    if _words(press.words):
+        return ""
+    if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
+        return f"an icon ({' '.join(hints)[:60]})"
+    names = [each for each in _words(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
+    named = any(len(each) > 2 or not each.isascii() for each in names) or press.role not in (
+        "button",
+        "control",
+        "drop",
+    )
+    return "a picture without words" if press.picture and not named else ""
+
+
+def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
+    """Whether a press says yes: by its first word, a link by all of its words, a picture by its name."""
+    if not words:
+        return bool(WORDS["agreeing"] & set(hints))
+    return set(words) <= YES or (role in ("button", "control") and words[0] in YES)
+
+
+def _is_final_text(text: str, role: str) -> bool:
+    """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
+    number on a button; those of an entry and beside a checkbox only where they begin so."""
+    words, joined = _words(text), "".join(text.split())
+    if role in ("option", "checkbox"):
+        short = role == "option" or len(words) <= MOST_TICK_WORDS
+        return short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
+    most = MOST_BUTTON_WORDS if role == "button" else MOST_LABEL_WORDS
+    if len(words) <= most and _is_final(words):
+        return True
+    if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
+        return True
+    if role == "button" and len(words) <= MOST_LABEL_WORDS:  # a word may be set in two blocks
+        words = [*words, *(one + other for one, other in pairwise(words))]
+    return (role == "button" and _is_final([each for each in words if each not in NOUNS])) or (
+        role == "control" and _begins_final(words, but=NOUNS)
+    )
+
+
+def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:
+    first = next((place for place, word in enumerate(words) if word not in YES), len(words))
+    begins = [each for each in words[first : first + 1] if each not in but]
+    return _is_final(begins) or (bool(ENDING & set(begins)) and bool(OWNED & set(words)))
+
+
+def _asks(dialog: str) -> bool:
+    """Whether a dialog's text begins a line with a final word, or asks about one ("Order 7", not "Order history")."""
+    lines = dialog.splitlines()
+    for part in [dialog] if len(dialog) < LONG else lines:
+        words, signs = _words(part), any(each in "".join(part.split()) for each in SIGNS)
+        if (signs or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
+            return True
+    return any(
+        _begins_final(_words(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
+        or "".join(line.split()).startswith(SIGNS)
+        for line in lines
+    )
+
+
+def _is_final(words: Sequence[str]) -> bool:
+    final = FINAL & set(words) or any(each.startswith(STEMS) for each in words)
+    return bool(final or (ENDING & set(words) and OWNED & set(words)))
+
+
+def _words(text: str) -> list[str]:
+    """Its words in small letters; invisible signs within them don't count."""
+    shown = "".join(each for each in normalize("NFKC", text) if category(each) != "Cf")
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shown).lower())
