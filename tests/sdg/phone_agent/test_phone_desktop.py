@@ -208,6 +208,49 @@ def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_t
         PrivateDevice(phone, protector).type_text("{nothing}")
 
 
+NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [button("walrus orchid pre...")],
+        [button("walrus orchid"), button("pretzel ninety", 60)],
+        [button("WALRUS-0RCHID pretzel")],
+        [button("walrus&#10;orchid&#160;pretzel&#10;ninety")],
+        [button("4929"), button("7317", 60), node("View", "[0,120][9,180]", desc="6052"), button("8804", 200)],
+        [node("Button", "[0,0][100,50]", res="walrus_orchid_pretzel", flags="clickable")],
+        [button("a").replace("index=", 'hint="walrus orchid pretzel ninety" index=')],
+        [button("a").replace("/node>", "/node>walrus orchid pretzel ninety")],
+    ],
+)
+def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
+    protector = Protector((), Memory({"note": NOTE, "card": CARD, "kind": "widget"}))
+    desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
+    seen = desktop.observe()
+    assert not any(
+        part in seen.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
+    )
+    assert [each.kind for each in seen.elements][-1] == "button"
+    hidden = [each.box for each in seen.elements if "{" in each.text]
+    assert all((seen.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
+    assert not (seen.image[700:750, 0:100] == 120).all()
+
+
+def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:
+    protector = Protector((), Memory({"code": "471108"}))
+    phone = PrivateDevice(ScriptedPhone(dump(FIELD.replace("secret", "471"), button("471"))), protector)
+    assert phone.dump().count('"471"') == 2
+    phone.type_text("{code}")
+    assert phone.dump().count('"471"') == 1
+
+
+def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
+    phone = ScriptedPhone(dump(button("hello \x01 secret")))
+    private = PrivateDevice(phone, Protector((), Memory({"code": "secret"})))
+    assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
+
+
 def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:
     private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Memory({"code": "secret"})))
     assert private.dump() == ""
