@@ -193,7 +193,9 @@ class PhoneDesktop:
             return True
         before = place_of(action, screen.tree, self.size)
         old, new = _patch(screen.image, before), _patch(picture_of(self._device.screenshot()), place)
-        return old.shape == new.shape and bool((np.abs(old - new) > CHANGED).any(axis=2).mean() <= MOST_CHANGED)
+        if old.shape != new.shape:
+            return False
+        return int((np.abs(old - new) > CHANGED).any(axis=2).sum()) <= MOST_CHANGED * old[..., 0].size
 
 
 def _read(xml: str) -> tuple[UiTree, str]:
