@@ -20,6 +20,8 @@ from browsergym.experiments.loop import AbstractAgentArgs
 from sdg.envs.phone.actions import Key, Point
 from sdg.envs.phone.tree import Bounds, write_dump
 from sdg.envs.ui.parser.screen import png_of
+from sdg.envs.ui.presses import Press
+from sdg.gate.executor import Command
 from sdg.gate.registry import gate_of
 from sdg.llm.model import LanguageModel
 from sdg.llm.provider import ModelSettings
@@ -58,9 +60,10 @@ class ScreenAgent(Agent):
 
     def __init__(self, model: LanguageModel, guards: tuple[str, ...], mode: str) -> None:
         self._model, self._mode = model, MODES[mode]
-        self._gate = gate_of(guards, usages={}, resolve=lambda *_: (), model=model)
+        self._gate = gate_of(guards, usages={}, resolve=lambda *_: (), model=model, presses=self._press_of)
         self._page = ObservedPage()
         self._work: Work | None = None
+        self._desktop: PhoneDesktop | None = None
 
     def obs_preprocessor(self, obs: dict[str, Any]) -> dict[str, Any]:
         """What is recorded, without the DOM, which is never read."""
@@ -70,11 +73,15 @@ class ScreenAgent(Agent):
         """The next action as a BrowserGym call, several as one per line; noop() where an answer had none."""
         self._page.look(obs)
         if self._work is None:
-            desktop = PhoneDesktop(self._page, str(obs["goal"]), finished=self._page.finish)
-            self._work = Work(desktop, self._gate, mode=self._mode)
+            self._desktop = PhoneDesktop(self._page, str(obs["goal"]), finished=self._page.finish)
+            self._work = Work(self._desktop, self._gate, mode=self._mode)
         goes_on = self._work.take_turn(self._model)
         calls = self._page.take() or ["noop()" if goes_on else f"report_infeasible({self._work.result().end!r})"]
         return "\n".join(calls), AgentInfo(think="", stats={"ended": int(not goes_on)})
+
+    def _press_of(self, command: Command) -> Press:
+        assert self._desktop is not None
+        return self._desktop.press_of(command)
 
 
 class ObservedPage:

@@ -5,6 +5,8 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
+from unicodedata import digit, normalize
 from urllib.parse import quote, unquote, urlsplit
 
 SHORTEST = 4
@@ -25,22 +27,41 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     """A function that replaces each secret by its own mark, in the same forms.
 
     Forms of fewer characters than `whole_below` are found only as whole words; with `numbers` a secret of at least
-    `DIGITS` digits is found with any blanks and signs between them.
+    `DIGITS` digits is found with any blanks and signs between them, a shorter one also beside letters and with single
+    blanks. Letters and digits of other kinds (full width, Arabic) count as the plain ones.
     """
     forms: dict[str, str] = {}
     for secret, mark in marks.items():
         for form in _forms(secret):
-            literal = re.escape(form)
+            literal = re.escape(form.translate(_plain_letters()))
             forms.setdefault(literal if len(form) >= whole_below else rf"(?<!\w){literal}(?!\w)", mark)
-        digits = re.findall(r"\d", secret)
-        if numbers and len(digits) >= DIGITS:
-            forms.setdefault(r"(?<!\d)" + r"[ ().-]{0,2}".join(digits) + r"(?!\d)", mark)
+        digits = [each for each in secret.translate(_plain_letters()) if each.isdecimal()]
+        if numbers and (len(digits) >= DIGITS or (len(digits) == len(secret) > 2)):
+            between = "[ ().-]{0,2}" if len(digits) >= DIGITS else " ?" if len(digits) >= SHORTEST else ""
+            forms.setdefault(r"(?<!\d)" + between.join(digits) + r"(?!\d)", mark)
     if not forms:
         return lambda text: text
     ordered = sorted(forms, key=len, reverse=True)
     # Only literals, except for a blank or two between digits, so that any text is searched in linear time.
     pattern = re.compile("|".join(f"({form})" for form in ordered), re.IGNORECASE)
-    return lambda text: pattern.sub(lambda found: forms[ordered[(found.lastindex or 1) - 1]], text)
+
+    def replace(text: str) -> str:
+        pieces, end = [], 0
+        for found in pattern.finditer(text.translate(_plain_letters())):
+            pieces += [text[end : found.start()], forms[ordered[(found.lastindex or 1) - 1]]]
+            end = found.end()
+        return "".join([*pieces, text[end:]])
+
+    return replace
+
+
+@lru_cache(maxsize=1)
+def _plain_letters() -> dict[int, str]:
+    """What single letters, digits and blanks of other kinds say in plain ones (NFKC), so that texts keep their length:
+    up to the last digits that Unicode has."""
+    plain = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
+    plain |= {code: str(digit(said)) for code, said in plain.items() if len(said) == 1 and said.isdecimal()}
+    return {code: said for code, said in plain.items() if len(said) == 1 and said != chr(code)}
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -20,14 +20,18 @@ from sdg.envs.phone.actions import (
 )
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
-from sdg.envs.ui.parser.screen import draw_marks, picture_of, png_of
+from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, picture_of, png_of
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
+from sdg.gate.phones import press_on, target_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
 
 MAX_TURNS = 25
 """AndroidLab's limit of turns an episode."""
+PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.1
+"""Pixels around a point that are compared, how much a colour may differ, and which share of them may differ more."""
 EMPTY = UiTree((), 0, (), ())
 _SAID = {
     "Tap": "press an element",
@@ -79,7 +83,7 @@ class PhoneDesktop:
     """A device and a task. `finished` says, given finish's message, whether the task is solved; without it, any message
     counts as solved. `looked` is called with each new screen; `heard` returns what the model said last, to record it.
 
-    Element numbers are looked up on the current screen: an element that has vanished since is refused.
+    An action is carried out on the screen that it was judged on: if what it reaches has changed since, it is refused.
     """
 
     prompt = "phone"
@@ -100,6 +104,7 @@ class PhoneDesktop:
         self._device, self._finished, self._looked, self._heard = device, finished, looked, heard
         self._seen: PhoneObservation | None = None
         self._ending: bool | None = None
+        self._told = -1
 
     @property
     def size(self) -> tuple[int, int]:
@@ -135,13 +140,16 @@ class PhoneDesktop:
                 xml, png, activity = self._device.dump(), self._device.screenshot(), self._device.activity()
             except DeviceLost as error:
                 raise BrokenDesktop(str(error)) from None
-            try:
-                tree, note = read_dump(xml), ""
-            except DumpError as error:
-                tree, note = EMPTY, f"(the elements of this screen can't be read: {error})"
+            tree, note = _read(xml)
             self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note)
-            self._looked(tree)
+            if self._told < len(self.steps):  # once a step, however often one is refused
+                self._told = len(self.steps)
+                self._looked(tree)
         return self._seen
+
+    def press_of(self, command: Command) -> Press:
+        """What a command presses on the screen that is judged."""
+        return press_on(read_command(command.name, command.argument), self.observe().tree)
 
     def list_marks(self) -> str:
         """The elements that have marks."""
@@ -164,13 +172,55 @@ class PhoneDesktop:
                 self.message = action.text
                 self._ending = self._finished(action.text)
                 return SkillResult(True, 0, 1)
-            now = read_dump(self._device.dump()) if action.element else screen.tree
+            reaches = action.element or action.at or action.name in ("Type", "Enter")
+            now = _read(self._device.dump())[0] if reaches else screen.tree
             place = place_of(action, now, self.size) if action.name in ("Tap", "Long Press", "Swipe") else None
+            if reaches and not self._is_same(action, screen, now, place):
+                self._seen = None
+                raise ActionError("what it reaches changed since it was looked at: look again")
             carry_out(self._device, action, now)
-        except (ActionError, DumpError) as error:
+        except ActionError as error:
             raise IllegalCommand(str(error)) from None
         except DeviceLost as error:
             raise BrokenDesktop(str(error)) from None
         self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
+
+    def _is_same(self, action: Action, screen: PhoneObservation, now: UiTree, place: Point | None) -> bool:
+        """Whether an action reaches what was judged, by the trees and by the pixels around its place, because a model
+        or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change."""
+        (then, said), (target, says) = (
+            (target_of(action, tree), press_on(action, tree)) for tree in (screen.tree, now)
+        )
+        if _known(then, said) != _known(target, says):
+            return False
+        if place is None or (target is not None and target.kind == "textbox"):
+            return True
+        before = place_of(action, screen.tree, self.size)
+        old, new = _patch(screen.image, before), _patch(picture_of(self._device.screenshot()), place)
+        if old.shape != new.shape:
+            return False
+        return int((np.abs(old - new) > CHANGED).any(axis=2).sum()) <= MOST_CHANGED * old[..., 0].size
+
+
+def _read(xml: str) -> tuple[UiTree, str]:
+    """The tree of a dump, or an empty one and a note that says why it can't be read."""
+    try:
+        return read_dump(xml), ""
+    except DumpError as error:
+        return EMPTY, f"(the elements of this screen can't be read: {error})"
+
+
+def _known(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
+    """What is compared of a target: it, but for its place and a field's content, and the letters of its dialog."""
+    if target is None:
+        return ()
+    words = "" if target.kind == "textbox" else target.text
+    dialog = [letter for letter in press.dialog if letter.isalpha()]  # numbers run, as on a stopwatch
+    return target.id, target.kind, target.look, words, press.hints, dialog
+
+
+def _patch(picture: np.ndarray, place: Point) -> np.ndarray:
+    x, y = place
+    return picture[max(y - PATCH, 0) : y + PATCH, max(x - PATCH, 0) : x + PATCH].astype(np.int16)

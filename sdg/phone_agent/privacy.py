@@ -7,10 +7,16 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 from xml.etree import ElementTree
 
 from sdg.envs.phone.actions import ActionError, Device, Key, Point
-from sdg.envs.phone.tree import DumpError, bounds_of, read_dump
+from sdg.envs.phone.tree import FLAGS, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
+from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import PrivacyError
+
+_NAMED = ("class", "package", "resource-id")
+"""Attributes that begin with fixed names, which are compared with whole values only."""
+_KEPT = {*FLAGS, *_NAMED[:2], "bounds", "index", "rotation"}
+"""Attributes of which no part is masked: apps can't write into them, or not while they run."""
 
 
 class PrivateDevice:
@@ -19,6 +25,7 @@ class PrivateDevice:
 
     def __init__(self, device: Device, protector: Protector) -> None:
         self._device, self._protector = device, protector
+        self._typed: set[str] = set()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -27,34 +34,40 @@ class PrivateDevice:
 
     def dump(self) -> str:
         """The tree with its texts masked; "" where it can't be read."""
-        top = self._tree()
-        if top is None:
+        try:
+            top = parse_dump(self._device.dump())
+        except DumpError:
             return ""
-        for node in top.iter():
-            for name in ("text", "content-desc"):
-                node.set(name, self._protector.mask(node.get(name, "")))
+        self._mask(top)
         return ElementTree.tostring(top, "unicode")
 
     def screenshot(self) -> bytes:
         """The picture, painted over wherever text is masked."""
-        picture, top = picture_of(self._device.screenshot()), self._tree()
-        if top is None:
+        picture = picture_of(self._device.screenshot())
+        try:
+            secret = self._mask(parse_dump(self._device.dump()))
+        except DumpError:
             return png_of(painted_over(picture, [(0, 0, *self.size)]))
-        secret = [bounds_of(node.get("bounds", "")) for node in top.iter() if self._is_secret(node)]
-        places = [place for place in secret if place is not None]
+        places = [place for node in secret if (place := bounds_of(node.get("bounds", ""))) is not None]
         return png_of(painted_over(picture, [[max(edge, 0) for edge in place] for place in places]))
 
-    def _tree(self) -> ElementTree.Element | None:
-        xml = self._device.dump()
-        try:
-            read_dump(xml)
-        except DumpError:
-            return None
-        return ElementTree.fromstring(xml)
-
-    def _is_secret(self, node: ElementTree.Element) -> bool:
-        texts = [node.get("text", ""), node.get("content-desc", "")]
-        return any(self._protector.mask(text) != text for text in texts)
+    def _mask(self, top: ElementTree.Element) -> list[ElementTree.Element]:
+        """Mask a tree, and say which nodes show something else now: labels as texts that stand side by side on the
+        screen, then each attribute by itself. Classes and packages are fixed: they are compared with whole values."""
+        nodes, memory = list(top.iter()), self._protector.memory
+        names = dict.fromkeys(name for node in nodes for name in node.attrib if name not in _KEPT)
+        places = [(node, "text" if node.get("text") else "content-desc") for node in nodes]
+        places += [(node, name) for name in names for node in nodes]
+        said = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
+        fields = [n for n, (node, name) in enumerate(places) if name == "text" and _is_field(node)]
+        masked = memory.mask_screen([each[2] for each in said], fields=fields, typed=self._typed)
+        changed = [n for n, each in enumerate(said) if each[2] != masked[n]]
+        for n in changed:
+            places[n][0].set(places[n][1], "".join(said[n][:2]) + masked[n])
+        for node in nodes:
+            node.text = node.tail = None
+            node.attrib.update({name: memory.mask(node.attrib[name]) for name in _NAMED if name in node.attrib})
+        return [places[n][0] for n in changed]
 
     def activity(self) -> str:
         """What is in front, masked."""
@@ -66,6 +79,7 @@ class PrivateDevice:
             filled = self._protector.fill(text)
         except PrivacyError as error:
             raise ActionError(str(error)) from None
+        self._typed.update(PLACEHOLDER.findall(text))
         self._device.type_text(filled)
 
     def tap(self, point: Point) -> None:
@@ -87,3 +101,7 @@ class PrivateDevice:
     def wait(self, seconds: int) -> None:
         """Let time pass."""
         self._device.wait(seconds)
+
+
+def _is_field(node: ElementTree.Element) -> bool:
+    return node.get("class", "").endswith("EditText")

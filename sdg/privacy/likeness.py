@@ -6,7 +6,8 @@ are compared by runs of letters and by edits, with case, accents, blanks, signs 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 SHORT = 6
 """Fewest letters of a value whose parts are looked for. Shorter values are found only as whole words, so "Ann" isn't
@@ -14,28 +15,36 @@ found in "announce"."""
 RUN, APART_RUN, TYPED_RUN = 5, 8, 3
 """Letters of a value that give it away: in a text, in texts that stand beside one another, in a field that it was
 typed into."""
+PIECE = 3
+"""Fewest letters of a piece of a value that is cut up and shown among other words."""
 MISREAD = 5
 """At most one of so many letters is misread."""
 OUTSIDE = "\0"
 """Stands in a text for what can't be a part of a value."""
 _LETTER = re.compile(rf"rn|vv|cl|[^\W_]|[|!()\[\]{{}}{OUTSIDE}]", re.IGNORECASE)
+_WORDS, _NUMBER = re.compile(r"\w+(?:\s+\w+)*"), re.compile(r"\d+")
 _ALIKE: Mapping[str, str] = {"rn": "m", "vv": "w", "cl": "d"} | {
     letter: said
     for said, letters in {"1": "iljı|!()[]{}", "0": "oq", "5": "s$", "2": "z", "8": "b", "9": "g", "v": "u"}.items()
     for letter in letters
 }
 """Letters that are taken for one another, by what stands for them."""
+_LOOKS = str.maketrans(
+    "аеорсухіјѕһԁԛԝӏкмтвнгпьАЕОРСУХІЈЅҺԀԚԜӀКМТВНαοεινκρτυχωβηΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡɩօոսհ",
+    "aeopcyxijshdqwlkmtbhrnbAEOPCYXIJSHDQWLKMTBHaoeivkptuxwbnABEZHIKMNOPTYXagionuh",
+)
+"""Letters of other alphabets that look like Latin ones."""
 
 
 def fold(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The letters and digits of a text with look-alikes folded, and where each stands: from, to."""
-    found = [(_folded(each[0]), each.span()) for each in _LETTER.finditer(text)]
+    found = [(_folded(each[0]), each.span()) for each in _LETTER.finditer(text.translate(_LOOKS))]
     return "".join(letter for letter, _ in found), [place for _, place in found]
 
 
 def _folded(letter: str) -> str:
     plain = letter.lower() if len(letter) > 1 else unicodedata.normalize("NFKD", letter)[0].lower()[0]
-    return _ALIKE.get(plain, plain)
+    return _ALIKE.get(plain, str(unicodedata.digit(plain, plain)) if len(plain) == 1 else plain)
 
 
 class Likeness:
@@ -45,7 +54,7 @@ class Likeness:
     def __init__(self, values: Mapping[str, str], run: int, *, shortest: int = SHORT) -> None:
         folded = {name: fold(value)[0] for name, value in values.items()}
         self._values = {name: letters for name, letters in folded.items() if len(letters) >= shortest}
-        self._runs: dict[str, str] = {}
+        self._run, self._runs = run, dict[str, str]()
         for name, letters in self._values.items():
             for start in range(max(len(letters) - run, 0) + 1):
                 self._runs.setdefault(letters[start : start + run], name)
@@ -62,6 +71,31 @@ class Likeness:
             owners[start:end] = [name] * (end - start)
         return owners
 
+    def owners_of_all(self, texts: Sequence[str]) -> list[list[str]]:
+        """As `owners`, of texts that stand beside one another: a value may go on from one text to the next, or stand in
+        pieces in order, whatever stands between them."""
+        every, found = iter(self.owners(" ".join(texts))), []
+        for text in texts:
+            found.append(list(islice(every, len(text))))
+            next(every, "")
+        for n, (start, end), name in self._spread(texts):
+            found[n][start:end] = [name] * (end - start)
+        return found
+
+    def _spread(self, texts: Sequence[str]) -> Iterator[tuple[int, tuple[int, int], str]]:
+        """Pieces of a value that make up a run together: the text's place, the piece's place in it, and the name."""
+        pieces = [(n, *each) for n, text in enumerate(texts) for each in _pieces(text)]
+        for name, value in self._values.items():
+            chains: dict[int, tuple[int, tuple[tuple[int, tuple[int, int]], ...]]] = {}  # by their end: begin, pieces
+            for n, place, piece in pieces:
+                starts = [at for at in range(len(value)) if value.startswith(piece, at)] if piece in value else []
+                for at, (begin, before) in [(at, chains.get(at, (at, ()))) for at in reversed(starts)]:
+                    chain = (*before, (n, place))
+                    if begin <= chains.get(at + len(piece), (begin, ()))[0]:
+                        chains[at + len(piece)] = begin, chain
+                    if at + len(piece) - begin >= min(self._run, len(value)):
+                        yield from ((*each, name) for each in chain)
+
     def _found(self, letters: str, misread: bool) -> Iterator[tuple[int, int, str]]:
         for size in {len(each) for each in self._runs}:
             for start in range(len(letters) - size + 1):
@@ -70,6 +104,12 @@ class Likeness:
         for name, value in self._values.items() if misread else ():
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
+
+
+def _pieces(text: str) -> Iterable[tuple[tuple[int, int], str]]:
+    """A text's numbers, and its words between signs: where they stand, and folded; short ones are left out."""
+    found = {(each.span(), fold(each[0])[0]) for what in (_WORDS, _NUMBER) for each in what.finditer(text)}
+    return sorted(each for each in found if len(each[1]) >= PIECE)
 
 
 def _ends(value: str, text: str, most: int) -> Iterator[int]:

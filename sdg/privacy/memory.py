@@ -74,9 +74,17 @@ class Memory:
 
     def mask_parts(self, text: str) -> str:
         """As `mask`, with parts of values hidden, too: for words that may quote a page."""
-        masked = self._mask(text)
-        pieces = groupby(zip(self._parts.owners(_outside(masked)), masked, strict=True), key=lambda each: each[0])
-        return "".join(f"{{{name}}}" if name else "".join(letter for _, letter in part) for name, part in pieces)
+        return self.mask_lines([text])[0]
+
+    def mask_lines(self, texts: Sequence[str]) -> list[str]:
+        """As `mask_parts`, of texts that are read together: a value may be spread over them."""
+        masked, found = [self._mask(text) for text in texts], []
+        outside = [_outside(text) for text in masked]
+        for text, seen, spread in zip(masked, outside, self._apart.owners_of_all(outside), strict=True):
+            owners = [one or other for one, other in zip(self._parts.owners(seen), spread, strict=True)]
+            pieces = groupby(zip(owners, text, strict=True), key=lambda each: each[0])
+            found.append("".join(f"{{{name}}}" if name else "".join(said for _, said in part) for name, part in pieces))
+        return found
 
     def mask_screen(
         self, texts: Sequence[str], *, fields: Collection[int] = (), typed: Collection[str] = ()
@@ -94,10 +102,8 @@ class Memory:
         for n in fields:
             owners = [name for name, at in zip(short.owners(outside[n]), outside[n], strict=True) if at.isalnum()]
             names[n] |= set(owners) if 2 * sum(map(bool, owners)) >= len(owners) else set()
-        apart, start = self._apart.owners(" ".join(outside)), 0
-        for n, text in enumerate(outside):
-            names[n] |= set(apart[start : start + len(text)])
-            start += len(text) + 1
+        for each, owners in zip(names, self._apart.owners_of_all(outside), strict=True):
+            each.update(owners)
         found = ["".join(f"{{{name}}}" for name in self._values if name in each) for each in names]
         return [whole or text for whole, text in zip(found, masked, strict=True)]
 

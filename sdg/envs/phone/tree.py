@@ -92,8 +92,9 @@ class UiTree:
         return "\n".join(f"{'  ' * depth}[{each.id}] {each}" for each, depth in rows) or "(an empty screen)"
 
 
-def read_dump(xml: str) -> UiTree:
-    """The compressed tree of a dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
+def parse_dump(xml: str) -> ElementTree.Element:
+    """A dump's own nodes, with each of their texts on one line and single blanks in it: what everybody reads who reads
+    a dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
     if not xml.strip():
         raise DumpError("the dump is empty")
     if len(xml) > MAX_DUMP_CHARS:
@@ -106,20 +107,31 @@ def read_dump(xml: str) -> UiTree:
         raise DumpError(f"the dump is no XML: {error}") from None
     if top.tag != "hierarchy":
         raise DumpError(f"the dump begins with <{top.tag:.40}>, not with <hierarchy>")
-    roots = tuple(found for each in top for found in _compressed(each, None, 0))
+    level = [top]
+    for _ in range(MAX_DEPTH + 2):
+        level = [inner for node in level for inner in node]
+    if level:
+        raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
+    for node in top.iter():
+        node.attrib.update({name: " ".join(said.split()) for name, said in node.items()})
+    return top
+
+
+def read_dump(xml: str) -> UiTree:
+    """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
+    top = parse_dump(xml)
+    roots = tuple(found for each in top for found in _compressed(each, None))
     rotation = top.get("rotation", "0")
     elements, depths = _elements(roots)
     return UiTree(roots, int(rotation) % 4 if rotation.isdecimal() else 0, elements, depths)
 
 
-def _compressed(node: ElementTree.Element, outer: Bounds | None, depth: int) -> tuple[Node, ...]:
+def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, ...]:
     """The node with what is left below it, or its children in its place, as AndroidLab does it."""
-    if depth > MAX_DEPTH:
-        raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
     box = bounds_of(node.get("bounds", ""))
-    children = tuple(found for each in node for found in _compressed(each, box or outer, depth + 1))
+    children = tuple(found for each in node for found in _compressed(each, box or outer))
     flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
-    text, description = (" ".join(node.get(name, "").split()) for name in ("text", "content-desc"))
+    text, description = node.get("text", ""), node.get("content-desc", "")
     if (
         box is None
         or (outer is not None and not _contains(outer, box))
@@ -205,27 +217,23 @@ def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
     more than 10 pixels from those; of several within 5 pixels the first."""
     by_box = {each.box: each for each in reversed(tree.elements)}
     nodes = [node for node in tree.walk() if node.box in by_box]
-    first = _apart([node for node in nodes if "clickable" in node.flags or node.label], 5)
-    second = _apart([node for node in nodes if "focusable" in node.flags], 5)
-    chosen = [*first, *(node for node in second if min((_distance(node, each) for each in first), default=99) > 10)]
-    return tuple(dict.fromkeys(by_box[node.box] for node in chosen))
+    first = _apart((node.box for node in nodes if "clickable" in node.flags or node.label), 5)
+    second = _apart((node.box for node in nodes if "focusable" in node.flags), 5)
+    chosen = [*first, *(box for box in second if min((_distance(box, each) for each in first), default=99) > 10)]
+    return tuple(by_box[box] for box in dict.fromkeys(chosen))
 
 
-def _apart(nodes: Sequence[Node], distance: int) -> list[Node]:
-    """The nodes whose middle is farther than `distance` pixels from those before them."""
-    chosen: list[Node] = []
-    for node in nodes:
-        if all(_distance(node, each) > distance for each in chosen):
-            chosen.append(node)
+def _apart(boxes: Iterable[Bounds], distance: int) -> list[Bounds]:
+    """The boxes whose middle is farther than `distance` pixels from those before them."""
+    chosen: list[Bounds] = []
+    for box in dict.fromkeys(boxes):  # each once, because a dump may have very many nodes in a few boxes
+        if all(_distance(box, each) > distance for each in chosen):
+            chosen.append(box)
     return chosen
 
 
-def _distance(one: Node, other: Node) -> float:
-    return math.dist(_middle(one.box), _middle(other.box))
-
-
-def _middle(box: Bounds) -> tuple[int, int]:
-    return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
+def _distance(one: Bounds, other: Bounds) -> float:
+    return math.dist(*(((x0 + x1) // 2, (y0 + y1) // 2) for x0, y0, x1, y1 in (one, other)))
 
 
 def write_dump(rows: Iterable[tuple[str, str, Bounds, Iterable[str]]]) -> str:

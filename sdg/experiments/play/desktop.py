@@ -197,7 +197,9 @@ class ProtectedDesktop:
         elements = cast(tuple[ScreenElement, ...], seen.elements)
         masked = self._masked(elements)
         lines = {str(each): str(shown) for each, shown in zip(elements, masked, strict=True)}
-        text = "\n".join(lines.get(line) or self._memory.mask_parts(line) for line in seen.text.split("\n"))
+        others = [line for line in seen.text.split("\n") if not lines.get(line)]  # notices, entries of a dropdown
+        lines |= dict(zip(others, self._memory.mask_lines(others), strict=True))
+        text = "\n".join(lines[line] for line in seen.text.split("\n"))
         hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
         return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
@@ -83,6 +84,14 @@ def test_marks_leave_out_what_lies_on_another() -> None:
                           node("TextView", "[1,0][101,50]", text="near"),
                           node("EditText", "[0,100][100,150]", flags="focusable")))  # fmt: skip
     assert [each.box for each in marks(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
+
+
+def test_many_nodes_in_the_same_boxes_are_compared_once() -> None:
+    boxes = [f"[{n * 20},0][{n * 20 + 9},9]" for n in range(300)] * 40
+    tree = read_dump(dump(*(node("Button", box, text="a", flags="clickable focusable") for box in boxes)))
+    began = time.process_time()
+    assert len(marks(tree)) == 300
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

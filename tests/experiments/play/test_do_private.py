@@ -38,7 +38,8 @@ class Fake:
 
     def observe(self) -> Observation:
         """The elements, with a notice."""
-        text = f"(Notice: the page said 'walrus or')\n\n{Screen(self.elements)}"
+        said = [f"(Notice: the page said '{each}')" for each in ("walrus or", "4711EUR")]
+        text = "\n".join([*said, "", str(Screen(self.elements))])
         return Observation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
 
     def perform(self, command: Command) -> SkillResult:
@@ -47,15 +48,16 @@ class Fake:
 
 
 def test_text_elements_and_picture_hide_the_same() -> None:
-    shown = ["Note", "alrus orchid pretzel nin", "a4711b"]
+    shown = ["Note", "alrus orchid pretzel nin", "a47l1b"]
     elements = [ScreenElement(n, "textbox", text, (50, 30 * n, 90, 30 * n + 10)) for n, text in enumerate(shown)]
     desktop: Any = ProtectedDesktop(Fake(*elements), Protector([], Memory()))  # type: ignore[arg-type]
-    for typed, texts in ((False, ["Note", "{note}", "a4711b"]), (True, ["Note", "{note}", "{pin}"])):
+    for typed, texts in ((False, ["Note", "{note}", "a47l1b"]), (True, ["Note", "{note}", "{pin}"])):
         if typed:
             desktop.perform(Command("TYPE_TEXT", "a{pin}b"))
         seen = desktop.observe()
         assert [each.text for each in seen.elements] == texts
-        assert seen.text == f"(Notice: the page said '{{note}}')\n\n{Screen(seen.elements)}"
+        said = [f"(Notice: the page said '{each}')" for each in ("{note}", "{pin}EUR")]
+        assert seen.text == "\n".join([*said, "", str(Screen(seen.elements))])
         assert desktop.list_marks() == "\n".join(f"[{each.id}] {each}" for each in seen.elements)
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem

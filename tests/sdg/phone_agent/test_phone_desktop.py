@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from sdg.envs.phone.actions import ActionError, DeviceLost, Point
-from sdg.envs.ui.parser.screen import picture_of
+from sdg.envs.phone.tree import read_dump
+from sdg.envs.ui.parser.screen import picture_of, png_of
 from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, GuardChain, IllegalCommand, OpenGate
 from sdg.gate.phones import PhoneGuard
@@ -93,6 +94,96 @@ def test_an_element_that_vanished_between_look_and_tap_is_refused() -> None:
     with pytest.raises(IllegalCommand, match="on the screen now"):
         desktop.perform(command)
     assert phone.done == []
+
+
+def labelled(text: str, res: str = "") -> str:
+    return node("Button", "[0,0][100,50]", text=text, res=res, flags="clickable")
+
+
+NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
+COLLIDES = next(
+    each for n in range(9999) if read_dump(each := dump(labelled(f"Delete {n}"))).elements[0].id
+    == read_dump(NEXT).elements[0].id
+)  # fmt: skip
+TAPS = [act("Tap", element=read_dump(NEXT).elements[0].id), act("Tap", coords=[50, 25])]
+FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for res in ("note", "chat"))
+
+
+@pytest.mark.parametrize(
+    ("written", "judged", "acted"),
+    [
+        *((tap, NEXT, COLLIDES) for tap in TAPS),
+        (act("Tap", coords=[50, 25]), NEXT, dump(labelled("Delete all"))),
+        (act("Tap", coords=[50, 25]), NEXT, dump(button("Next", 60))),
+        (act("Long Press", coords=[50, 25]), dump(labelled("Go", res="a")), dump(labelled("Go", res="b"))),
+        (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(labelled("Mail of Ann"))),
+        (act("Tap", coords=[50, 25]), dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Save?")),
+         dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Delete?"))),
+        (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
+        (act("Enter"), dump(FIRST), dump(SECOND)),
+    ],
+)  # fmt: skip
+def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judged: str, acted: str) -> None:
+    phone = ScriptedPhone(judged)
+    desktop = PhoneDesktop(phone, "x")
+    command = desktop.command(written)
+    phone.dumps = (acted,)
+    with pytest.raises(IllegalCommand, match="changed since it was looked at"):
+        desktop.perform(command)
+    assert phone.done == []
+    assert desktop.observe().xml == acted
+    phone.dumps = (judged,)
+    with pytest.raises(IllegalCommand):
+        desktop.perform(command)
+    desktop.observe()
+    desktop.perform(command)
+    assert len(phone.done) == len(desktop.steps) == 1
+
+
+def test_one_number_of_a_resource_doesn_t_stand_for_another_label() -> None:
+    phone = ScriptedPhone(dump(labelled("Next", "button1")))
+    desktop = PhoneDesktop(phone, "x")
+    command = desktop.command(act("Tap", element=number(desktop, "Next")))
+    phone.dumps = (dump(labelled("Delete all", "button1")),)
+    with pytest.raises(IllegalCommand, match="changed since"):
+        desktop.perform(command)
+
+
+def test_pixels_that_no_tree_explains_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = ScriptedPhone("not xml")
+    desktop = PhoneDesktop(phone, "x")
+    command = desktop.command(act("Tap", coords=[50, 25]))
+    red = png_of(np.full((800, 400, 3), (200, 0, 0), np.uint8))
+    monkeypatch.setattr(phone, "screenshot", lambda: red)
+    with pytest.raises(IllegalCommand, match="changed since"):
+        desktop.perform(command)
+    desktop.observe()
+    assert desktop.perform(command).reached
+
+
+def test_what_moved_or_runs_beside_a_button_is_no_other_button() -> None:
+    screens = [dump(button("Stop", y), node("TextView", "[0,200][90,230]", text=f"00:0{y}")) for y in (0, 5)]
+    phone = ScriptedPhone(screens[0])
+    desktop = PhoneDesktop(phone, "x")
+    command = desktop.command(act("Tap", element=number(desktop, "Stop")))
+    phone.dumps = (screens[1],)
+    assert desktop.perform(command).reached
+    assert phone.done == [("tap", (50, 30))]
+
+
+def test_a_screen_is_told_once_a_step_however_often_an_action_is_refused() -> None:
+    told: list[Any] = []
+    phone = ScriptedPhone(NEXT)
+    desktop = PhoneDesktop(phone, "x", looked=told.append)
+    command = desktop.command(TAPS[0])
+    phone.dumps = (COLLIDES,)
+    with pytest.raises(IllegalCommand):
+        desktop.perform(command)
+    desktop.observe()
+    assert len(told) == 1
+    desktop.perform(desktop.command(TAPS[1]))
+    desktop.observe()
+    assert len(told) == 2
 
 
 def test_numbers_and_points_that_are_nowhere_are_refused_when_they_are_written() -> None:
@@ -184,6 +275,36 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
     assert phone.done == []
 
 
+@pytest.mark.parametrize(
+    ("nodes", "written", "final"),
+    [
+        ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), labelled("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text="Keep it?"), labelled("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], False),
+        ([labelled("Delete all of my messages")], TAPS[1], True),
+        ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
+        ([node("ImageButton", "[0,0][100,50]", res="navigate_up", flags="clickable")], TAPS[1], False),
+        ([node("ImageButton", "[0,0][100,50]", res="send_mail", flags="clickable")], TAPS[1], True),
+        ([node("LinearLayout", "[0,0][100,50]", node("TextView", "[0,0][50,50]", text="Ann"),
+               node("TextView", "[50,0][90,50]", text="please send it today"), flags="clickable")], TAPS[1], False),
+        ([node("TextView", "[0,0][100,50]", text="Delete")], act("Swipe", direction="up"), False),
+        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
+        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
+        ([FIELD, labelled("Send")], act("Enter"), True),
+        ([FIELD, labelled("Cancel")], act("Enter"), False),
+        ([FIELD.replace("Phone", "Search mail"), labelled("Send")], act("Enter"), False),
+        ([FIELD, labelled("Send")], act("Type", text="hello"), False),
+        ([FIELD.replace("Phone", "Send a message")], act("Type", text="hello"), False),
+    ],
+)  # fmt: skip
+def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written: dict[str, Any], final: bool) -> None:
+    desktop = PhoneDesktop(ScriptedPhone(dump(*nodes)), "x")
+    asked: list[str] = []
+    guard = ConfirmGuard(lambda question: bool(asked.append(question)), desktop.press_of)
+    assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
+    assert len(asked) == final
+
+
 def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_typed() -> None:
     protector = Protector((), Memory({"code": "secret"}))
     phone = ScriptedPhone(dump(FIELD, button("Save")), dump(FIELD, button("Saved")))
@@ -203,6 +324,49 @@ def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_t
     assert desktop.steps[0].action.text == "{code}"
     with pytest.raises(ActionError, match="no value"):
         PrivateDevice(phone, protector).type_text("{nothing}")
+
+
+NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [button("walrus orchid pre...")],
+        [button("walrus orchid"), button("pretzel ninety", 60)],
+        [button("WALRUS-0RCHID pretzel")],
+        [button("walrus&#10;orchid&#160;pretzel&#10;ninety")],
+        [button("4929"), button("7317", 60), node("View", "[0,120][9,180]", desc="6052"), button("8804", 200)],
+        [node("Button", "[0,0][100,50]", res="walrus_orchid_pretzel", flags="clickable")],
+        [button("a").replace("index=", 'hint="walrus orchid pretzel ninety" index=')],
+        [button("a").replace("/node>", "/node>walrus orchid pretzel ninety")],
+    ],
+)
+def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
+    protector = Protector((), Memory({"note": NOTE, "card": CARD, "kind": "widget"}))
+    desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
+    seen = desktop.observe()
+    assert not any(
+        part in seen.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
+    )
+    assert [each.kind for each in seen.elements][-1] == "button"
+    hidden = [each.box for each in seen.elements if "{" in each.text]
+    assert all((seen.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
+    assert not (seen.image[700:750, 0:100] == 120).all()
+
+
+def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:
+    protector = Protector((), Memory({"code": "471108"}))
+    phone = PrivateDevice(ScriptedPhone(dump(FIELD.replace("secret", "471"), button("471"))), protector)
+    assert phone.dump().count('"471"') == 2
+    phone.type_text("{code}")
+    assert phone.dump().count('"471"') == 1
+
+
+def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
+    phone = ScriptedPhone(dump(button("hello \x01 secret")))
+    private = PrivateDevice(phone, Protector((), Memory({"code": "secret"})))
+    assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
 
 
 def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:

@@ -34,6 +34,9 @@ def shown(value: str, *texts: str, **more: object) -> list[str]:
         ("hunter", "humter"),
         ("Zürich-Wollishofen", "Zurich Wolli"),
         ("4111 1111 1111 1111", "x-11111"),
+        (NOTE, "wаlrus оrсhіd рrеtzеl nіnеty"),  # Cyrillic letters
+        (NOTE.upper(), "ΡRΕΤΖΕL"),  # Greek ones
+        ("4111 1111 1111 1111", "٤١١١ ١١١١"),
     ],
 )
 def test_a_part_and_a_misread_value_are_hidden_as_a_whole(value: str, text: str) -> None:
@@ -47,7 +50,7 @@ def test_a_part_and_a_misread_value_are_hidden_as_a_whole(value: str, text: str)
         (f"the phrase is {NOTE}", "This is the one"),
         (NOTE, "Send"),
         ("Ann Lee", "announcement"),
-        ("4711", "a4711b"),
+        ("4711", "a47110b"),
         ("hunter2-Canary", "hunt the canal"),
     ],
 )
@@ -59,11 +62,11 @@ def test_what_surrounds_a_whole_value_stays() -> None:
     assert shown(NOTE, f"Send {NOTE.upper()} now", "Send walrus orchid now") == ["Send {x} now", "{x}"]
 
 
-@pytest.mark.parametrize("text", ["a4711b", "471", "4711", "47l1"])
+@pytest.mark.parametrize("text", ["a47l1b", "471", "4711", "47l1"])
 def test_in_a_field_that_it_was_typed_into_a_few_letters_are_enough(text: str) -> None:
     assert shown("4711", "Code", text, fields=[0, 1], typed=["x"]) == ["Code", "{x}"]
-    assert shown("4711", "Code 4711 of 9", "no 4711b, but other words", fields=[1], typed=["x"]) == [
-        "Code {x} of 9", "no 4711b, but other words",
+    assert shown("4711", "Code 4711 of 9", "no 47l1b, but other words", fields=[1], typed=["x"]) == [
+        "Code {x} of 9", "no 47l1b, but other words",
     ]  # fmt: skip
 
 
@@ -71,6 +74,27 @@ def test_a_value_that_is_spread_over_fields_is_found() -> None:
     groups = ["Card", "4012", "8888", "8888", "1881", "Pay"]
     assert shown("4012 8888 8888 1881", *groups) == ["Card", *["{x}"] * 4, "Pay"]
     assert shown("471108", *"471108", "Next") == [*["{x}"] * 6, "Next"]
+
+
+CARD = "4929 7317 6052 8804"
+
+
+def test_a_value_in_pieces_among_other_words_is_found_in_order() -> None:
+    parts = [f"Part {n}: {group}" for n, group in enumerate(CARD.split(), 1)]
+    assert shown(CARD, "Card", *parts, "Pay 49 EUR") == ["Card", *["{x}"] * 4, "Pay 49 EUR"]
+    assert shown(CARD, *parts[1:3], "4 of 4929") == ["{x}", "{x}", "4 of 4929"]
+    assert shown(CARD, "first 6052, then 8804") == ["{x}"]
+    for others in (parts[:1], [parts[1], parts[0]], [parts[0], "Part 2: 73"], ["4", "9", "2", "9", "7", "3"]):
+        assert shown(CARD, *others) == others
+
+
+def test_lines_that_are_read_together_are_masked_together() -> None:
+    lines = [f"(Notice: the page said '{NOTE[n : n + 4]}')" for n in range(0, 28, 4)]
+    kept = ["(Notice: the page said 'go on')", ""]
+    masked = Memory({"x": NOTE}).mask_lines([*lines, *kept])
+    assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *kept]
+    entries = "; ".join(f"{n}) {NOTE[n : n + 4]}" for n in range(0, 28, 4))
+    assert Memory({"x": NOTE}).mask_parts(entries) == "0) {x}; 4) {x}; 8) {x}; 12) {x}; 16) {x}; 20) {x}; 24{x}"
 
 
 def test_words_lose_only_what_is_of_a_value() -> None:

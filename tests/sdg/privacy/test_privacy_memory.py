@@ -116,6 +116,12 @@ def test_values_don_t_travel() -> None:
         ("Ann", "Ann announces ANN's annual anniversary", "{x} announces {x}'s annual anniversary"),
         ("4711", "4711 47110 14711", "{x} 47110 14711"),
         ("7", "7 of 77", "7 of 77"),
+        ("4711", "4711EUR, No4711, a_4711_b, 4 7 1 1 or 47\u00a011", "{x}EUR, No{x}, a_{x}_b, {x} or {x}"),
+        ("4711", "４７１１, ٤٧١١ and ４７１１０, ٨", "{x}, {x} and ４７１１０, ٨"),
+        ("４７１１", "4711", "{x}"),
+        ("911", "911a 9 1 1", "{x}a 9 1 1"),
+        ("Ann", "Ａｎｎ’s", "{x}’s"),
+        ("a4711", "a 4 7 1 1, 4711", "a 4 7 1 1, 4711"),
     ],
 )
 def test_a_value_is_found_in_other_forms(value: str, text: str, masked: str) -> None:

@@ -8,7 +8,7 @@ Written from what its code reads (THUDM/Android-Lab at 373fc1d).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,16 @@ from sdg.storage import atomic_write
 _KEYS = {"Enter": "Press Enter", "Home": "Press Home", "Back": "Press Back"}
 
 
-def write_episode(folder: Path, task: PhoneTask, steps: Sequence[PhoneStep], size: tuple[int, int]) -> None:
-    """Write one episode over any earlier one in the folder. Equal episodes give equal lines."""
+def write_episode(
+    folder: Path,
+    task: PhoneTask,
+    steps: Sequence[PhoneStep],
+    size: tuple[int, int],
+    *,
+    mask: Callable[[str], str] = str,
+) -> None:
+    """Write one episode over any earlier one in the folder, each text of task, phone and model through `mask`; screens
+    are masked where they are seen. Equal episodes give equal lines."""
     for name in ("traces", "xml", "Screen"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     lines = []
@@ -31,23 +39,24 @@ def write_episode(folder: Path, task: PhoneTask, steps: Sequence[PhoneStep], siz
         image, xml = f"Screen/screenshot-{number}-before.png", f"xml/{number}.xml"
         atomic_write(folder / image, step.screen.png)
         atomic_write(folder / xml, step.screen.xml)
-        lines.append(
-            {
-                "trace_id": task.id,
-                "index": number,
-                "prompt": task.instruction if number == 0 else "** XML **",
-                "image": str(folder / image),
-                "xml": str(folder / xml),
-                "ac_xml": None,
-                "current_activity": step.screen.activity,
-                "window": list(size),
-                "target": task.instruction,
-                "parsed_action": parsed_action(step),
-                "current_response": step.said,
-            }
-        )
+        said = {
+            "prompt": task.instruction if number == 0 else "** XML **",
+            "current_activity": step.screen.activity,
+            "target": task.instruction,
+            "parsed_action": parsed_action(step),
+            "current_response": step.said,
+        }
+        known = {"trace_id": task.id, "index": number, "image": str(folder / image), "xml": str(folder / xml)}
+        lines.append({**known, "ac_xml": None, "window": list(size), **_masked(said, mask)})
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     atomic_write(folder / "traces" / "trace.jsonl", text)
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    """A value of JSON with its texts masked."""
+    if isinstance(value, dict):
+        return {key: _masked(each, mask) for key, each in value.items()}
+    return mask(value) if isinstance(value, str) else value
 
 
 def parsed_action(step: PhoneStep) -> dict[str, Any]:

@@ -97,14 +97,19 @@ class PhoneEpisode:
 
     def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> None:
         self.task, self.job, self.setting, self.phone = job.task, job, setting, phone
+        self.mask: Callable[[str], str] = str
         self.judge, self.said, self.began = Judge(job.task), "", time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
-        gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
+        gate = gate_of(
+            setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm,
+            presses=lambda command: self.desktop.press_of(command),
+        )  # fmt: skip
         device, instruction = phone, self.task.instruction
         if setting.masked:
             protector = Protector(recognisers_of(""), Memory())
             device, instruction = PrivateDevice(device, protector), protector.admit(instruction)
+            self.mask = protector.memory.mask_parts
         self.desktop = PhoneDesktop(
             device, instruction, finished=self._finish, looked=self._look, heard=lambda: self.said
         )
@@ -139,7 +144,7 @@ class PhoneEpisode:
         played = UIEpisode(self.task.instruction, "page", (), 0, detail=self.lost) if self.lost else self.work.result()
         if self.setting.traces is not None:
             folder = self.setting.traces / self.job.mode / self.task.id
-            write_episode(folder, self.task, self.desktop.steps, self.desktop.size)
+            write_episode(folder, self.task, self.desktop.steps, self.desktop.size, mask=self.mask)
         return self._row(self.desktop, played, time.monotonic() - self.began)
 
     def _confirm(self, question: str) -> bool:

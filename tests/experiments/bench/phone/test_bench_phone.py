@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sdg.console import UserError
-from sdg.envs.phone.actions import DeviceLost
+from sdg.envs.phone.actions import Action, DeviceLost
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import (
@@ -28,8 +28,9 @@ from sdg.envs.phone.tasks import (
 )
 from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.parser.screen import picture_of
 from sdg.experiments.bench.phone import episodes
-from sdg.experiments.bench.phone.androidlab import read_tasks
+from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
 from sdg.experiments.bench.phone.data import Transition, derive_tasks, explore, write_lines, write_minari
 from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
@@ -40,6 +41,7 @@ from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
+from sdg.phone_agent.desktop import PhoneObservation, PhoneStep
 from tests.envs.phone.test_phone_tree import ROW, dump
 from tests.shipping.phones import rows_of
 
@@ -108,6 +110,36 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
         assert line.keys() >= {"trace_id", "prompt", "ac_xml", "window", "target", "current_response"}
         assert (folder / "xml" / Path(line["xml"]).name).read_text().startswith("<?xml")
         assert (folder / "Screen" / Path(line["image"]).name).read_bytes().startswith(b"\x89PNG")
+
+
+@in_browser
+def test_traces_of_masked_episodes_hold_no_value_of_the_task(tmp_path: Path) -> None:
+    found = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
+                 out=tmp_path / "run")  # fmt: skip
+    files = [each.read_text("utf-8") for each in (tmp_path / "run").rglob("*") if each.suffix in (".jsonl", ".xml")]
+    assert found[0]["tasks"] == 2
+    assert "{phone_number}" in "".join(files)
+    for value in ("555 0420", "5550420", "4821"):
+        assert not any(value in text for text in files), value
+
+
+def test_each_text_of_an_episode_goes_through_one_door(tmp_path: Path) -> None:
+    tree = read_dump(dump(ROW))
+    step = PhoneStep(Action("finish", text="Secret"), PhoneObservation(tree, b"", activity="Secret"), said="Secret")
+    write_episode(
+        tmp_path, PhoneTask("a_1", "say Secret"), [step], (1, 1), mask=lambda text: text.replace("Secret", "x")
+    )
+    written = (tmp_path / "traces/trace.jsonl").read_text()
+    assert "Secret" not in written
+    assert json.loads(written)["parsed_action"]["kwargs"] == {"message": "x"}
+
+
+@in_browser
+def test_the_picture_of_the_embedded_phone_has_its_size() -> None:
+    with phone_browser() as browser:
+        phone = EmbeddedPhone(browser)
+        phone.reset(1)
+        assert picture_of(phone.screenshot()).shape[1::-1] == phone.size
 
 
 class LostPhone:
