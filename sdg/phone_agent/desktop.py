@@ -19,12 +19,12 @@ from sdg.envs.phone.actions import (
     read_command,
 )
 from sdg.envs.phone.affordances import SeenPhone
+from sdg.envs.phone.presses import press_on, target_of
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
-from sdg.gate.phones import press_on, target_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
 
