@@ -1,4 +1,4 @@
-"""What an action on a phone presses, as guards judge presses on pages: words, role, names of icons, the dialog around."""
+"""What an action on a phone presses, as guards judge presses on pages: words, role, icons, the dialog around."""
 
 import math
 from collections.abc import Sequence
