@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
+from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.world import UIWorld
 from sdg.gate.executor import IllegalCommand, SkillResult
 from sdg.gate.verdict import Command
@@ -147,6 +148,22 @@ class ScreenDesktop:
             self._stale = False
         return self._seen
 
+    def texts(self) -> list[Placed]:
+        """The texts on the screen with their places, as the page's browser lays them out; none where it is no Chromium,
+        or there is no page. Raises BrokenDesktop."""
+        page = getattr(self._world, "page", None)
+        if page is None:
+            return []
+        try:
+            with cast(Any, self._world)._watched("can't be read"):  # until the world of pages has a door for this
+                found = texts_of(page)
+        except PageError as error:
+            if "Chromium" in str(error):  # alone tells of its layout
+                return []
+            raise BrokenDesktop(str(error)) from None
+        wide, high = self.size
+        return [(text, box) for text, box in found if box[0] < min(box[2], wide) and box[1] < min(box[3], high)]
+
     def list_marks(self) -> str:
         """The elements with their numbers."""
         return numbered_lines(self.observe().elements)
@@ -172,7 +189,8 @@ class ProtectedDesktop:
     """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
     commands get the values on their way to it (ResponsibleTA's security protector).
 
-    What only looks like a value is hidden on screens, too (`Memory.mask_screen`).
+    What only looks like a value is hidden on screens, too (`Memory.mask_screen`), and in pictures what nobody can read
+    who looks at them, but the page says where it stands.
     """
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
@@ -204,6 +222,9 @@ class ProtectedDesktop:
         lines |= dict(zip(others, self._memory.mask_lines(others), strict=True))
         text = "\n".join(lines[line] for line in seen.text.split("\n"))
         hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
+        placed = getattr(self._desktop, "texts", list[Placed])()  # beside what is read, because faint letters aren't
+        told = self._memory.mask_screen([text for text, _ in placed])
+        hidden += [box for (text, box), shown in zip(placed, told, strict=True) if text != shown]
         return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
 
     def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
