@@ -199,9 +199,8 @@ class PhoneDesktop:
             return True
         before = place_of(action, screen.tree, self.size)
         old, new = _patch(screen.image, before), _patch(picture_of(self._device.screenshot()), place)
-        if old.shape != new.shape:
-            return False
-        return int((np.abs(old - new) > CHANGED).any(axis=2).sum()) <= MOST_CHANGED * old[..., 0].size
+        most = MOST_CHANGED * old[..., 0].size
+        return old.shape == new.shape and int((np.abs(old - new) > CHANGED).any(axis=2).sum()) <= most
 
 
 def _read(xml: str) -> tuple[UiTree, str]:

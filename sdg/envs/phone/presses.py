@@ -1,10 +1,9 @@
 """What an action on a phone presses, as guards judge presses on pages: words, role, icons, the dialog around."""
 
 import math
-from collections.abc import Sequence
 
 from sdg.envs.phone.actions import Action
-from sdg.envs.phone.tree import UiTree
+from sdg.envs.phone.tree import UiTree, contains
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -22,7 +21,7 @@ def target_of(action: Action, tree: UiTree) -> ScreenElement | None:
     elif action.element:
         found = [each for each in tree.elements if each.id == action.element]
     else:
-        found = [each for each in tree.elements if action.at and _is_in((*action.at, *action.at), each.box)]
+        found = [each for each in tree.elements if action.at and contains(each.box, (*action.at, *action.at))]
     return found[-1] if found else None
 
 
@@ -39,7 +38,7 @@ def press_on(action: Action, tree: UiTree) -> Press:
         or target.kind in ("text", "list", "textbox")
     ):
         return Press()
-    inside = [each for each in tree.walk() if _is_in(each.box, target.box)]
+    inside = [each for each in tree.walk() if contains(target.box, each.box)]
     words = target.text if any(each.label for each in inside) else ""
     around = "\n".join(each.text for each in tree.elements if each.kind == "text")
     return Press(
@@ -54,10 +53,6 @@ def press_on(action: Action, tree: UiTree) -> Press:
 
 def _names_in(target: ScreenElement, tree: UiTree) -> str:
     """What an element is called by its app and, if it is a field, by its label, in words."""
-    inside = [each for each in tree.walk() if _is_in(each.box, target.box)]
+    inside = [each for each in tree.walk() if contains(target.box, each.box)]
     names = [f"{each.resource} {each.description if target.kind == 'textbox' else ''}" for each in inside]
     return " ".join(names).replace("_", " ").lower()
-
-
-def _is_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
-    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]

@@ -132,11 +132,7 @@ def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, 
     children = tuple(found for each in node for found in _compressed(each, box or outer))
     flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
     text, description = node.get("text", ""), node.get("content-desc", "")
-    if (
-        box is None
-        or (outer is not None and not _contains(outer, box))
-        or not (flags & _KEEPING or text or description)
-    ):
+    if box is None or (outer is not None and not contains(outer, box)) or not (flags & _KEEPING or text or description):
         return children
     kind = node.get("class", "").rpartition(".")[2]
     resource = node.get("resource-id", "").partition(":id/")[2]
@@ -153,7 +149,8 @@ def bounds_of(bounds: str) -> Bounds | None:
     return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
 
 
-def _contains(outer: Bounds, inner: Bounds) -> bool:
+def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
+    """Whether a box lies in another one."""
     return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
 
 

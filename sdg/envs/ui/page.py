@@ -32,6 +32,7 @@ from sdg.envs.ui.presses import (
     Press,
     pressed_on,
 )  # fmt: skip
+from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.watch import Watch
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
@@ -153,6 +154,11 @@ class PageWorld:
         clip = {"x": seen["pageX"], "y": seen["pageY"], "width": seen["clientWidth"], "height": seen["clientHeight"],
                 "scale": 1 / self._ask("() => devicePixelRatio")}  # fmt: skip
         return base64.b64decode(self._session.send("Page.captureScreenshot", {"clip": clip})["data"])
+
+    def texts(self) -> list[Placed]:
+        """The texts on the page with their places, as Chromium lays them out. Raises PageError."""
+        with self._watched("can't be read"):
+            return texts_of(self.page)
 
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""

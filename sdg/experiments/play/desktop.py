@@ -20,6 +20,7 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
+from sdg.envs.ui.texts import Placed
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
@@ -144,6 +145,18 @@ class ScreenDesktop:
             self._stale = False
         return self._seen
 
+    def texts(self) -> list[Placed]:
+        """The texts on the screen with their places, as the page's browser lays them out; none where it is no Chromium,
+        or there is no page. Raises BrokenDesktop."""
+        try:
+            found = getattr(self._world, "texts", list[Placed])()
+        except PageError as error:
+            if "Chromium" in str(error):  # alone tells of its layout
+                return []
+            raise BrokenDesktop(str(error)) from None
+        wide, high = self.size
+        return [(text, box) for text, box in found if box[0] < min(box[2], wide) and box[1] < min(box[3], high)]
+
     def list_marks(self) -> str:
         """The elements with their numbers."""
         return numbered_lines(self.observe().elements)
@@ -169,7 +182,8 @@ class ProtectedDesktop:
     """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
     commands get the values on their way to it (ResponsibleTA's security protector).
 
-    What only looks like a value is hidden on screens, too (`Memory.mask_screen`).
+    What only looks like a value is hidden on screens, too (`Memory.mask_screen`), and in pictures what nobody can read
+    who looks at them, but the page says where it stands.
     """
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
@@ -201,6 +215,9 @@ class ProtectedDesktop:
         lines |= dict(zip(others, self._memory.mask_lines(others), strict=True))
         text = "\n".join(lines[line] for line in seen.text.split("\n"))
         hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
+        placed = getattr(self._desktop, "texts", list[Placed])()  # beside what is read, because faint letters aren't
+        told = self._memory.mask_screen([text for text, _ in placed])
+        hidden += [box for (text, box), shown in zip(placed, told, strict=True) if text != shown]
         return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
 
     def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:

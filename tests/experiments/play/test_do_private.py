@@ -13,10 +13,11 @@ from PIL import Image
 
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop
-from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
+from sdg.experiments.play.pages import PageDesktop, TaskPlayed, do_task, open_page
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.privacy.memory import Memory
@@ -115,6 +116,35 @@ def test_parts_of_a_value_reach_no_question_and_no_file(tmp_path: Path, agrees: 
         frame = np.asarray(film.convert("RGB")).astype(int)
     for rows in (slice(16, 46), slice(78, 105)):  # the field and the button
         assert (np.abs(frame[rows, 80:250] - PAINT).max(axis=2) < 60).all()
+
+
+HIDDEN = {
+    "faint": "color:#e4e4e4;left:40px;top:40px",
+    "turned": "font-size:16px;transform:rotate(90deg);left:100px;top:140px;width:200px",
+    "mirrored": "transform:scaleX(-1);left:40px;top:40px",
+}
+
+
+@browser
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the parser's, of lines that stand on end
+@pytest.mark.parametrize("style", HIDDEN.values(), ids=HIDDEN)
+@pytest.mark.parametrize("around", ["{}", "<iframe srcdoc=\"{}\" style='width:460px;height:280px;border:0'></iframe>"])
+def test_a_value_that_nobody_can_read_is_painted_over_where_the_page_says_it_stands(
+    tmp_path: Path, style: str, around: str
+) -> None:
+    body = f"<div style='position:absolute;font:26px Arial;white-space:nowrap;{style}'>%s</div>"
+    (tmp_path / "page.html").write_text(f"<!doctype html><body style='margin:0'>{around.format(body % NOTE)}")
+    access = Access((tmp_path / "page.html").as_uri())
+    with open_page(access) as page:
+        page.set_viewport_size({"width": 500, "height": 300})
+        with PageWorld(page, f"write {{note={NOTE}}}", access=access, owned=True) as world:
+            world.open(access.start)
+            private = ProtectedDesktop(PageDesktop(world), Protector([], Memory()))
+            picture = picture_of(private.picture(marks=False)).astype(int)
+            inked = np.abs(picture - 255).max(axis=2) > 15
+            painted = np.abs(picture - PAINT).max(axis=2) < 3
+            assert (painted == inked).all()
+            assert painted.sum() > 3000
 
 
 @browser
