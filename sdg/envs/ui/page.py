@@ -115,7 +115,7 @@ class PageWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(self.error):  # it may be gone already
+        with contextlib.suppress(PageError), self._watched("can't be left"):  # it may be gone already
             for event, listener in self._listeners.items():
                 self.page.remove_listener(event, listener)
             if self._access is not None:

@@ -148,8 +148,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   if (way === 'choose' || keys && node.matches('select') &&
       (way === 'type' && typed.trim() || way === 'enter' && node.matches(':open'))) {{
     const texts = chosen(node, way, typed).map(each => clean(radio ? labelled(each) : each.text));
-    const role = radio ? 'checkbox' : 'option';
-    return {{role, words: texts[0] || '', labels: texts.slice(1).join('\n'), field: types}};
+    return {{role: radio ? 'checkbox' : 'option', words: texts[0] || '', field: types,
+      labels: texts.slice(1).join('\n')}};
   }}
   if (keys && (way === 'type' && !codes(node) || way === 'space' ||
       way === 'break' && (node.matches('textarea') || writes(node))) && types)
@@ -171,9 +171,9 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const inner = [node, ...node.querySelectorAll('*')].slice(0, 40);
   const text = each => each.matches('input') ? each.value : each.innerText ?? each.textContent;
   const shown = clean(box ? labelled(node) : fills || node.matches('input') && !button ? '' : text(node));
-  const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' :
-    node.matches('option, [role=option]') ? 'option' :
-    control ? 'control' : way === 'drop' && !fills ? 'drop' : node.tagName.toLowerCase();
+  const entry = node.matches('option, [role=option]');
+  const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
+    way === 'drop' && !fills ? 'drop' : node.tagName.toLowerCase();
   const asks = slides || (button || control ? shown.length < 60 : node.matches('a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
   return {{role, words: shown, field: types,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 HANGS_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 30.0, 3.0, 0.25
@@ -50,17 +50,26 @@ class Watch:
             left -= 0 if self._stopped else LOOK_SECONDS
             if left <= 0:
                 self.fired, left, tries = True, AGAIN_SECONDS, tries + 1
-                with contextlib.suppress(Exception):  # what can't be asked, or is gone, can't be ended that way
-                    self._end(last=tries >= TRIES)
+                if tries >= TRIES and self._browser:
+                    _kill(self._known, "browser")
+                else:  # nobody but the waiting thread may ask, in the loop that it waits in
+                    fiber = type(self._session._dispatcher_fiber)
+                    self._session._loop.call_soon_threadsafe(_begin, fiber, partial(self._end, tries))
 
-    def _end(self, *, last: bool) -> None:
-        if self._browser is None:
-            self._send(self._session, "Page.crash" if last else "Runtime.terminateExecution")
-            return
-        for each in self._known if last else self._send(self._browser, "SystemInfo.getProcessInfo")["processInfo"]:
-            if each["type"] == ("browser" if last else "renderer"):
+    def _end(self, tries: int) -> None:
+        with contextlib.suppress(Exception):  # what can't be asked any more is asked again
+            if self._browser:
+                _kill(self._browser.send("SystemInfo.getProcessInfo")["processInfo"], "renderer")
+            else:
+                self._session.send("Runtime.terminateExecution" if tries < TRIES else "Page.crash")
+
+
+def _begin(fiber: Any, act: Callable[[], None]) -> None:
+    fiber(act).switch()
+
+
+def _kill(processes: Sequence[Mapping[str, Any]], kind: str) -> None:
+    for each in processes:
+        if each["type"] == kind:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(each["id"], signal.SIGKILL)
-
-    def _send(self, session: Any, method: str) -> Any:
-        """Ask from this thread what the page's own, which waits in the session's loop, can't ask."""
-        return asyncio.run_coroutine_threadsafe(session._impl_obj.send(method), session._loop).result(AGAIN_SECONDS)

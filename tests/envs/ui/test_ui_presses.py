@@ -20,6 +20,9 @@ pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {w
 AT = "style='position:absolute;left:20px;top:20px;width:200px;height:60px'"
 SENDS = "<form><input id=i><button>Send</button></form><script>i.focus()</script>"
 HOST = "<div id=h></div><script>const r=h.attachShadow({mode:'closed'});r.innerHTML='<button>x</button>';"
+FOCUS, CLICK = "<script>i.focus()</script>", ("CLICK_COORDS", "60,40")
+WRITTEN = "<div id=i contenteditable aria-label=Message>hello</div>"
+ACTIONS = "<select id=i><option>Actions<option>Delete all mail<option>Archive</select>"
 ASKED = {
     "long": (f"<button {AT}>Delete my account and all of my data now</button>", "CLICK_COORDS", "60,40"),
     "a part that is pressed": (f"<div onclick=1 {AT}>Delete all of my mails</div>", "CLICK_COORDS", "60,40"),
@@ -32,6 +35,55 @@ ASKED = {
     "Enter in another origin": (f'<iframe sandbox=allow-scripts srcdoc="{SENDS}"></iframe>', "PRESS_KEY", "<Enter>"),
     "Space in a closed root": (HOST + "r.firstChild.focus()</script>", "PRESS_KEY", "<Space>"),
     "a line break": (SENDS, "TYPE_TEXT", "hello\n"),
+    "the second button": (
+        f"<div><div><button>Emoji</button>{WRITTEN}<button>Send</button></div></div>{FOCUS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "no button": (f"<form><input id=i placeholder='Your message'></form>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "no form": (f"{WRITTEN}{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "an entry by an arrow": (f"{ACTIONS}{FOCUS}", "PRESS_KEY", "<Down>"),
+    "an entry by letters": (f"{ACTIONS}{FOCUS}", "TYPE_TEXT", "del"),
+    "a radio button": (
+        f"<label><input type=radio name=a id=i checked>Keep</label><label><input type=radio name=a>Delete"
+        f"</label>{FOCUS}",
+        "PRESS_KEY",
+        "<Down>",
+    ),
+    "a checkbox": (f"<label><input type=checkbox id=i>Publish</label>{FOCUS}", "PRESS_KEY", "<Space>"),
+    "a label's button": (f"<label for=b {AT}>Continue</label><button id=b>Delete account</button>", *CLICK),
+    "the last digit": (f"<form><input id=i maxlength=4><button>Pay now</button></form>{FOCUS}", "TYPE_TEXT", "4711"),
+    "a slider": (f"<input type=range {AT}><p>Slide to pay 20 EUR", "MOUSEDOWN_COORDS", "60,40"),
+    "cut": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "C-x"),
+    "a link that agrees": (f"<p>Delete your account?<a href='?yes' {AT}>Yes</a>", *CLICK),
+    "a long yes": (f"<p>Delete your account?<button {AT}>Yes, I really want to go on</button>", *CLICK),
+    "far below": (f"<p>Delete your account?<p>{'All of it is gone. ' * 30}<button {AT}>Yes</button>", *CLICK),
+    "a long dialog": (
+        f"<div role=dialog><p>{'Please read it. ' * 60}<p>Delete it?<button {AT}>Yes</button></div>",
+        *CLICK,
+    ),
+    "a heading": (f"<h2>Transfer 500 EUR to Ann</h2><button {AT}>Submit</button>", *CLICK),
+    "a word at the end": (f"<button {AT}>I accept the terms and buy it now</button>", *CLICK),
+    "two blocks": (
+        "<button id=i><div>De</div><div>lete</div></button><script>i.focus()</script>",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "made-up classes": (f"<button class=css-1x2y3z {AT}><svg class=css-abq></svg></button>", *CLICK),
+    "a picture": (f"<img onclick=1 src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' {AT}>", *CLICK),
+    "an icon's address": (f"<a href='?delete=7' {AT}><svg></svg></a>", *CLICK),
+    "patched": (
+        "<script>Object.defineProperty(HTMLElement.prototype,'innerText',{get(){return 'Next'}});"
+        f"Document.prototype.querySelectorAll=()=>[]</script>{SENDS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "a field in a shadow root": (
+        "<form><div id=h></div><button>Send</button></form><script>const r=h.attachShadow({mode:"
+        "'open'});r.innerHTML='<input>';r.firstChild.focus()</script>",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
     "Delete on a row": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "<Delete>"),
 }
 NOT_ASKED = {
@@ -40,6 +92,15 @@ NOT_ASKED = {
     "Delete in a field": (SENDS, "PRESS_KEY", "<Delete>"),
     "lines": ("<form><textarea id=i></textarea><button>Send</button></form><script>i.focus()</script>",
               "TYPE_TEXT", "a\nb"),
+    "a search": (f"<input id=i type=search><button>Delete all</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "a search form": (f"<form><input id=i name=q><button>Go</button></form>{FOCUS}", "TYPE_TEXT", "lamp\n"),
+    "a harmless entry": (f"{ACTIONS}{FOCUS}", "TYPE_TEXT", "arch"),
+    "an entry that is a name": (f"<select id=i><option>Sort<option>Order day</select>{FOCUS}", "PRESS_KEY", "<Down>"),
+    "a tick": (f"<label {AT}><input type=checkbox>Send me a copy</label>", *CLICK),
+    "agreeing to terms": (f"<p>Delete an account: see help.<label {AT}><input type=checkbox>I agree</label>", *CLICK),
+    "a banner": (f"<p>We use cookies.<button {AT}>OK</button><p>{'More of it. ' * 30}<p>See how to send it.", *CLICK),
+    "a digit of many": (f"<form><input><input id=i maxlength=4><button>Pay</button></form>{FOCUS}", "TYPE_TEXT", "4711"),
+    "a price": (f"<input type=range {AT}><p>Prices to buy at", "MOUSEDOWN_COORDS", "60,40"),
     "prose": (f"<a href=/x {AT}>Delete an account: how it is done</a>", "CLICK_COORDS", "60,30"),
 }  # fmt: skip
 
@@ -60,19 +121,78 @@ def test_what_is_final_is_found_where_it_hides(page: Any, name: str) -> None:
     assert bool(final_press(PageWorld(page, "").press_of(command, argument))) is (name in ASKED)
 
 
-@pytest.mark.parametrize(
-    ("event", "command"), [("onmouseover", "CLICK_COORDS"), ("onmousedown", "DBLCLICK_COORDS")], ids=["over", "double"]
-)
-def test_what_changes_under_the_mouse_is_not_pressed(page: Any, event: str, command: str) -> None:
+SWAPS = "textContent='Delete'"
+DELETED = "if(textContent=='Delete')document.title='gone'"
+GONE = "if(textContent=='Delete'&&event.detail!=1)document.title='gone'"
+CHANGES = {
+    "over": (f"<button {AT} onclick=\"{DELETED}\" onmouseover=\"{SWAPS}\">Next</button>", *CLICK),
+    "down": (f"<button {AT} onclick=\"{DELETED}\" onmousedown=\"{SWAPS}\">Next</button>", *CLICK),
+    "double": (f"<button {AT} onclick=\"{GONE};{SWAPS}\">Next</button>", "DBLCLICK_COORDS", "60,40"),
+    "a key moves the focus": (
+        "<button id=a onkeydown='b.focus()'>Next</button><button id=b onclick=\"document.title='gone'\">Erase</button>"
+        "<script>a.focus()</script>", "PRESS_KEY", "<Enter>"),
+    "a letter moves the focus": (
+        "<input id=a oninput='b.focus()'><button id=b onclick=\"document.title='gone'\">Erase</button>"
+        "<script>a.focus()</script>", "TYPE_TEXT", "a b c"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_under_a_hand_is_not_pressed(page: Any, name: str) -> None:
+    html, command, argument = CHANGES[name]
     page.mouse.move(300, 300)
-    page.set_content(
-        f"<button {AT} onclick=\"if(textContent=='Delete'&&event.detail!=1)document.title='gone'\""
-        f" {event}=\"textContent='Delete'\">Next</button>"
-    )
+    page.set_content(html)
     world = PageWorld(page, "")
-    world.step(command, "60,40")
+    world.step(command, argument)
     assert "look again" in world.notices[0]
     assert page.title() != "gone"
+
+
+@pytest.mark.parametrize(("command", "argument"), [("CLICK_COORDS", "60,40"), ("PRESS_KEY", "<Enter>")])
+def test_what_changes_after_it_was_judged_is_not_pressed(page: Any, command: str, argument: str) -> None:
+    page.set_content(
+        f"<button id=b {AT} onclick=\"document.title='gone'\">Delete draft</button><script>b.focus()</script>"
+    )
+    world = PageWorld(page, "")
+    judged = world.press_of(command, argument)
+    page.evaluate("b.textContent = 'Delete account'")
+    world.step(command, argument, judged)
+    assert (page.title(), "look again" in world.notices[0]) == ("", True)
+    world.step(command, argument, world.press_of(command, argument))
+    assert page.title() == "gone"
+
+
+def test_a_drag_ends_where_it_was_judged_to_end(page: Any) -> None:
+    page.set_content(
+        "<div draggable=true style='position:absolute;top:150px;width:80px;height:40px'>Mail</div>"
+        f"<div id=z {AT}>Inbox</div><script>z.ondragover=e=>{{e.preventDefault();z.textContent='Delete forever'}};"
+        "z.ondrop=()=>document.title='gone'</script>"
+    )
+    world = PageWorld(page, "")
+    world.step("MOUSEDOWN_COORDS", "40,170")
+    world.step("MOUSEUP_COORDS", "60,40")
+    assert "look again" in world.notices[0]
+    assert page.title() != "gone"
+    assert final_press(world.press_of("MOUSEUP_COORDS", "60,40"))
+    page.mouse.move(300, 300)
+    page.mouse.up()
+
+
+def test_common_keys_do_what_they_do_by_hand(page: Any) -> None:
+    page.set_content('<form onsubmit="document.title=i.value;return false"><input id=i name=q></form>' + FOCUS)
+    world = PageWorld(page, "")
+    world.step("TYPE_TEXT", "lamp")
+    world.step("PRESS_KEY", "<Enter>")
+    assert (page.title(), world.notices) == ("lamp", [])
+    page.set_content(
+        "<input id=i maxlength=1 oninput='j.focus()'><input id=j maxlength=1>"
+        "<input type=checkbox id=k onchange=\"document.title='ticked'\">" + FOCUS
+    )
+    world.step("TYPE_TEXT", "47")
+    assert (page.input_value("#i"), page.input_value("#j")) == ("4", "7")
+    page.focus("#k")
+    world.step("PRESS_KEY", "<Space>")
+    assert (page.title(), world.notices) == ("ticked", [])
 
 
 def test_a_line_break_in_a_field_of_many_lines_is_no_key(page: Any) -> None:
