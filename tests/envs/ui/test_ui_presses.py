@@ -101,7 +101,7 @@ NOT_ASKED = {
     "a banner": (f"<p>We use cookies.<button {AT}>OK</button><p>{'More of it. ' * 30}<p>See how to send it.", *CLICK),
     "a digit of many": (f"<form><input><input id=i maxlength=4><button>Pay</button></form>{FOCUS}", "TYPE_TEXT", "4711"),
     "a price": (f"<input type=range {AT}><p>Prices to buy at", "MOUSEDOWN_COORDS", "60,40"),
-    "prose": (f"<a href=/x {AT}>Delete an account: how it is done</a>", "CLICK_COORDS", "60,30"),
+    "prose": (f"<a href=/x {AT}>Delete an account: how it works</a>", "CLICK_COORDS", "60,30"),
 }  # fmt: skip
 
 
