@@ -134,7 +134,8 @@ def _is_final_text(text: str, role: str) -> bool:
         short = role == "option" or len(words) <= MOST_TICK_WORDS
         return short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
     most = MOST_BUTTON_WORDS if role == "button" else MOST_LABEL_WORDS
-    if len(words) <= most and _is_final(words):
+    seals = role == "button" and len(words) > 1 and words[0] in WORDS["sealing"]
+    if len(words) <= most and (seals or _is_final(words)):
         return True
     if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
         return True

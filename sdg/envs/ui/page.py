@@ -316,10 +316,12 @@ class PageWorld:
         """What only tells is read; what asks is answered with no, unless the user agrees."""
         told = " ".join(str(dialog.message).split())[:300] or "whether to leave it"
         self._questions += dialog.type != "alert"
-        with self._begin_watch().pause():
-            yes = dialog.type == "alert" or (
-                self._questions <= MOST_QUESTIONS and self._agrees(f"the page asks {told!r}: answer yes?") is True
-            )
+        watch = self._begin_watch()
+        watch.stopped = True
+        yes = dialog.type == "alert" or (
+            self._questions <= MOST_QUESTIONS and self._agrees(f"the page asks {told!r}: answer yes?") is True
+        )
+        watch.stopped = False
         with contextlib.suppress(self.error):
             dialog.accept() if yes else dialog.dismiss()
         said = "" if dialog.type == "alert" else f" and was answered {'yes' if yes else 'no'}"
@@ -353,22 +355,18 @@ class PageWorld:
     @contextlib.contextmanager
     def _watched(self, what: str) -> Iterator[None]:
         """Playwright's errors as PageError; a page that hangs is ended (`Watch`)."""
-        watch = self._begin_watch()
         try:
-            with watch.limit():
+            with (watch := self._begin_watch()).limit():
                 yield
         except self.error as error:
-            hung = ": it hung" if watch.fired else ""
+            hung = ": it hung" if self._watch and self._watch.fired else ""
             raise PageError(f"the page {what}{hung}: {str(error).splitlines()[0]:.200}") from None
         if watch.fired:
             self._note("the page hung, and what it did was broken off")
 
     def _begin_watch(self) -> Watch:
         if self._watch is None:
-            try:
-                self._session = self.page.context.new_cdp_session(self.page)
-                browser = self.page.context.browser.new_browser_cdp_session() if self._owned else None
-                self._watch = Watch(self._session, browser)
-            except self.error as error:
-                raise PageError(f"the page can't be watched: {str(error).splitlines()[0]:.200}") from None
+            self._session = self.page.context.new_cdp_session(self.page)
+            browser = self.page.context.browser.new_browser_cdp_session() if self._owned else None
+            self._watch = Watch(self._session, browser)
         return self._watch

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,12 @@ TRIES = 3
 
 class Watch:
     """Ends what hangs within `limit`: in a browser that was begun here all pages, in another's the page's script, at
-    last the page."""
+    last the page. It is `stopped` while a person is asked, who takes as long as it takes."""
 
     def __init__(self, session: Any, browser: Any = None) -> None:
-        self._session, self._browser = session, browser
+        self._session, self._browser, self._fiber = session, browser, type(session._dispatcher_fiber)
         self._known = browser.send("SystemInfo.getProcessInfo")["processInfo"] if browser else []
-        self._stopped = self.fired = False
+        self.stopped = self.fired = False
 
     @contextlib.contextmanager
     def limit(self) -> Iterator[None]:
@@ -35,26 +35,18 @@ class Watch:
         finally:
             over.set()
 
-    @contextlib.contextmanager
-    def pause(self) -> Iterator[None]:
-        """Stop the watch, because a person is asked, who takes as long as it takes."""
-        self._stopped = True
-        try:
-            yield
-        finally:
-            self._stopped = False
-
     def _look(self, over: threading.Event) -> None:
         left, tries = HANGS_SECONDS, 0
         while not over.wait(LOOK_SECONDS):
-            left -= 0 if self._stopped else LOOK_SECONDS
+            left -= 0 if self.stopped else LOOK_SECONDS
             if left <= 0:
                 self.fired, left, tries = True, AGAIN_SECONDS, tries + 1
                 if tries >= TRIES and self._browser:
                     _kill(self._known, "browser")
                 else:  # nobody but the waiting thread may ask, in the loop that it waits in
-                    fiber = type(self._session._dispatcher_fiber)
-                    self._session._loop.call_soon_threadsafe(_begin, fiber, partial(self._end, tries))
+                    self._session._loop.call_soon_threadsafe(
+                        lambda act=partial(self._end, tries): self._fiber(act).switch()
+                    )
 
     def _end(self, tries: int) -> None:
         with contextlib.suppress(Exception):  # what can't be asked any more is asked again
@@ -62,10 +54,6 @@ class Watch:
                 _kill(self._browser.send("SystemInfo.getProcessInfo")["processInfo"], "renderer")
             else:
                 self._session.send("Runtime.terminateExecution" if tries < TRIES else "Page.crash")
-
-
-def _begin(fiber: Any, act: Callable[[], None]) -> None:
-    fiber(act).switch()
 
 
 def _kill(processes: Sequence[Mapping[str, Any]], kind: str) -> None:

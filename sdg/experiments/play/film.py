@@ -249,6 +249,14 @@ def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
     return out.getvalue()
 
 
+def animate_pictures(pictures: Sequence[np.ndarray], durations: Sequence[int]) -> bytes:
+    """The same of pictures as RGB u8 (h, w, 3), those of the first one's size."""
+    from PIL import Image
+
+    same = [Image.fromarray(each) for each in pictures if each.shape == pictures[0].shape]
+    return animate(same, durations[-len(same) :])
+
+
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
     """Some of the pictures and a stripe of each panel colour, because colours outside the palette come out wrong."""
     from PIL import Image

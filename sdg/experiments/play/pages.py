@@ -19,12 +19,12 @@ from urllib.parse import unquote_plus
 
 import numpy as np
 
-from sdg.envs.ui.access import Access, flags_for
+from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
-from sdg.envs.ui.parser.screen import draw_caption, picture_of
+from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
@@ -56,6 +56,8 @@ _SAID: Mapping[str, str] = {
 }
 PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
 """Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
+MOST_FRAMES, WIDEST, MOST_ADDRESS = 200, 1024, 4000
+"""Frames of a film, their longest side in pixels, letters of an address: pages may be huge."""
 END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
@@ -154,7 +156,7 @@ class _Filmed:
 
     def __init__(self, desktop: Any) -> None:
         self._desktop = desktop
-        self.frames: list[Any] = []
+        self.frames: list[bytes] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._desktop, name)
@@ -169,7 +171,10 @@ class _Filmed:
         """Another frame."""
         with contextlib.suppress(BrokenDesktop):
             picture = picture_of(self._desktop.picture(marks=False))
-            self.frames.append(draw_caption(picture, words, cast(Any, point) or None))
+            frame = draw_caption(picture, words, cast(Any, point) or None)
+            frame.thumbnail((WIDEST, WIDEST))
+            self.frames[MOST_FRAMES - 1 :] = []  # the last is always kept
+            self.frames.append(png_of(np.asarray(frame), compression=1))
 
 
 class _Told:
@@ -286,7 +291,8 @@ def _readable(reply: Completion) -> Completion:
 
 
 def _told_address(address: str, tell: Callable[[str], str]) -> str:
-    """The address with its values hidden; it is decoded where it holds one only when decoded."""
+    """The address with its values hidden, of a long one its origin; decoded where it holds one only when decoded."""
+    address = address if len(address) <= MOST_ADDRESS else origin_of(address)
     plain = unquote_plus(address)
     return tell(address) if tell(plain) == _writable(plain) else tell(plain)
 
@@ -308,9 +314,9 @@ def _summed(played: UIEpisode, said: str, address: str, asked: Sequence[str], te
     )
 
 
-def _write_trace(found: TaskPlayed, frames: Sequence[Any], folder: Path, *, seconds: float) -> TaskPlayed:
+def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
     """Write film.gif, trace.txt and trace.json to the folder."""
-    from sdg.experiments.play.film import animate
+    from sdg.experiments.play.film import animate_pictures
 
     found = replace(found, folder=str(folder))
     lines = [f"Task: {found.task}", *(f"Asked: {each}" for each in found.asked), ""]
@@ -323,8 +329,8 @@ def _write_trace(found: TaskPlayed, frames: Sequence[Any], folder: Path, *, seco
     atomic_write(folder / "trace.txt", "\n".join(lines) + "\n")
     atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
-        same = [each for each in frames if each.size == frames[0].size]
-        atomic_write(folder / "film.gif", animate(same, [1200] * (len(same) - 1) + [3000]))
+        durations = [1200] * (len(frames) - 1) + [3000]
+        atomic_write(folder / "film.gif", animate_pictures(list(map(picture_of, frames)), durations))
     return found
 
 

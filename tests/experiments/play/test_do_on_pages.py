@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import sdg
 from sdg.envs.ui import watch
@@ -264,6 +265,18 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
 
     found, _ = played(site, "<p>hello", Slow([]))
     assert (found.end, found.detail) == ("model", "no answer in 600 s")
+
+
+def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
+    site: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_FRAMES", 2)
+    body = "<script>history.replaceState(0,'','#'+'ab1 '.repeat(2e5))</script><p>hello"
+    move = ("MOVE_COORDS", {"coords": [5, 5]})
+    found, _ = played(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
+    assert (found.done, found.address) == (True, site[0])
+    with Image.open(tmp_path / "film.gif") as film:
+        assert film.n_frames <= 2
 
 
 def test_refusals_end_a_task_with_what_was_done(site: tuple[str, Path]) -> None:
