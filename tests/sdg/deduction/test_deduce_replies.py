@@ -80,7 +80,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
         (HELPER, "define a function named program; there are: helper"),
         (MAIN.format("a ball").replace("\n```", "\n\nget_steps()\n```"), "leave this line out, or put it"),
         ("```python\ndiscover('a ball')\n```", "defines no function; give one code block"),
-        ("", "define def program():"),
+        ("", "put the code into def program():"),
         (MAIN.format("a ball").replace("discover", "find_it"), "the name 'find_it' is not known; the functions are: "),
         (MAIN.format("a ball").replace("discover", "robot.discover"), "call it without `robot.`"),
         (MAIN.format("the shiny thing"), "describes nothing: say [a|the] [red|"),

@@ -170,7 +170,7 @@ def test_a_ledger_pays_nothing_back(entry: str, tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     ledger.write_text(f'{entry}\n{{"tokens": 120, "money": 3.5}}\n')
     model = Budgeted(Scripted("one"), BudgetLimits(tokens=110, money=1.0), prices=Prices(), ledger=ledger)
-    assert (model.spent.tokens, model.spent.money) == (120, 3.5)
+    assert (model.spending.tokens, model.spending.money) == (120, 3.5)
     with pytest.raises(BudgetExceeded):
         ask(model)
 

@@ -90,6 +90,6 @@ def test_what_unseen_means_is_tested() -> None:
 
 
 def test_perception_can_not_reach_a_world() -> None:
-    """Nothing that perception is made of imports a world, an engine or the levels."""
+    """Nothing that perception is made of imports a world, an engine or the levels; `world` holds protocols alone."""
     found = {path.stem for path in kernels._closure(Path(perceptions.__file__))} - {"__init__"}
-    assert found == {"snapshot", "perception", "columns", "description", "memory", "tracking", "kernels", "cells"}
+    assert found == {"snapshot", "world", "columns", "description", "memory", "tracking", "kernels", "cells"}
