@@ -313,7 +313,7 @@ class Library(Meter):
                 itertools.zip_longest(*map(self._counted, items), fillvalue=fillvalue), len(items)
             ),
             ".x_itertools.starmap": lambda function, rows: self.lazy(
-                function(*self.bulk(row)) for row in self.lazy(rows)
+                itertools.starmap(function, map(self.bulk, self.lazy(rows))), 1
             ),
         }
 

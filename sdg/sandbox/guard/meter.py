@@ -215,7 +215,7 @@ class Lazy:
         walk = iter(meter.ordered(items))
         self._meter = meter
         self._next = meter.counted(2 + width + (4 if type(items) is str else 0), walk.__next__)
-        meter.tick(20 + 6 * width + (walk.__sizeof__() >> 4))
+        meter.tick(14 + 6 * width + (walk.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
