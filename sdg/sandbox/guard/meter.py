@@ -65,7 +65,7 @@ class Meter:
         return True
 
     def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the code, or what gives an iterator's next item: each call costs `units` and counts as nested.
+        """A function of the code: each call costs `units` and counts as nested.
 
         It doesn't call `tick`, because every call of every function of the code passes here.
         """
@@ -208,22 +208,29 @@ class Lazy:
     Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
     """
 
-    __slots__ = ("_meter", "_next")
+    __slots__ = ("_items", "_meter", "_units")
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes an element from for each item."""
-        walk = iter(meter.ordered(items))
-        self._meter = meter
-        self._next = meter.counted(2 + width + (4 if type(items) is str else 0), walk.__next__)
-        meter.tick(14 + 6 * width + (walk.__sizeof__() >> 4))
+        self._items, self._meter = iter(meter.ordered(items)), meter
+        self._units = 2 + width + (4 if type(items) is str else 0)
+        meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __iter__(self) -> Lazy:
         return self
 
     def __next__(self) -> Any:
-        item = self._next()
+        meter = self._meter
+        meter.tick(self._units)
+        if (depth := meter.depth) >= MAX_CALL_DEPTH:
+            raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
+        meter.depth = depth + 1
+        try:
+            item = next(self._items)
+        finally:
+            meter.depth = depth
         if type(item) is tuple:  # as wide as C code was asked for
-            self._meter.tick(len(item))
+            meter.tick(len(item))
         return item
 
 
