@@ -111,12 +111,9 @@ def final_press(press: Press) -> str:
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
     names = [each for each in _words(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
-    named = any(len(each) > 2 or not each.isascii() for each in names) or press.role not in (
-        "button",
-        "control",
-        "drop",
-    )
-    return "a picture without words" if press.picture and not named else ""
+    named = any(len(each) > 2 or not each.isascii() for each in names)
+    acts = press.role in ("button", "control", "drop")
+    return "a picture without words" if press.picture and acts and not named else ""
 
 
 def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:

@@ -69,7 +69,7 @@ def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) ->
     """Whether they are called the same, and lie in the same place: `least` is the share that both boxes cover."""
     (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
     common = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
-    return _key(one) == _key(other) and common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0))
+    return common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0)) and _key(one) == _key(other)
 
 
 def _named(found: Sequence[ScreenElement]) -> str:

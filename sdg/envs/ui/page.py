@@ -1,11 +1,11 @@
 """A page of a user's own as a world of screens: what is seen is its viewport, what is done is done as by a hand.
 
-    with opened(*flags_for(access)) as browser, PageWorld(browser.new_page(), "find the price", access=access) as world:
+    with open_browser(*flags_for(access)) as browser, PageWorld(browser.new_page(), "find it", access=access) as world:
         world.step("CLICK_COORDS", "120,44")
 
 A page does as it likes: it may never rest, lead elsewhere, open dialogs, windows and downloads, hang or die. What it
-did beside showing something is in `notices`, words of the page among them: data. A page that hangs or goes away is a
-`PageError` within `HANGS_SECONDS`, where its browser was begun here.
+did beside showing something is in `notices`, words of the page among them: data. A page that hangs is
+ended or broken off by `sdg.envs.ui.watch.Watch`, and one that goes away is a `PageError`.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class PageWorld:
             try:
                 return bytes(self.page.screenshot(scale="css", timeout=SEEN_MS // 2))
             except self.error as error:
-                if not (quick := "Timeout" in str(error)):
+                if "Timeout" not in str(error):
                     raise
-                self._hasty = quick
+                self._hasty = True
         seen = self._session.send("Page.getLayoutMetrics")["cssVisualViewport"]
         clip = {"x": seen["pageX"], "y": seen["pageY"], "width": seen["clientWidth"], "height": seen["clientHeight"],
                 "scale": 1 / self._ask("() => devicePixelRatio")}  # fmt: skip

@@ -37,6 +37,7 @@ MAX_MESSAGE_CHARACTERS = 500
 STACK = 5000
 """Least limit of the interpreter's stack: 60 calls of generated code with all their loops stay far below it, wherever
 they begin, so that no answer depends on the caller's depth."""
+sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
 _ADDRESS = " at 0x"
 """Begins a memory address in an error about a function; addresses differ from run to run."""
 
@@ -101,9 +102,6 @@ class Guard:
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
         return Guarded(self, source=source, entry=found, code=code, is_static=static)
-
-
-sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
 
 
 class Guarded(Border):

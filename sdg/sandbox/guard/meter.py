@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import chain, islice
 from sys import getsizeof
 from types import GeneratorType
@@ -205,7 +206,8 @@ class Meter:
 class Lazy:
     """The only iterator that generated code can hold: it counts each item, and how deeply iterators are nested.
 
-    Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
+    Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing. It counts by
+    itself what `counted` does, because a closure for each iterator takes four times the memory.
     """
 
     __slots__ = ("_items", "_meter", "_units")
@@ -236,16 +238,23 @@ class Lazy:
 
 def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
-    kind = type(value)
+    kind, inside = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
     if kind in SETS and value:
-        inner = f"{{{', '.join(sorted(_plain_text(item) for item in value))}}}"
+        inner = f"{{{', '.join(sorted(map(inside, value)))}}}"
         return inner if kind is set else f"frozenset({inner})"
-    if kind is list or kind is tuple:
-        inner = ", ".join(map(_plain_text, value)) + ("," if kind is tuple and len(value) == 1 else "")
-        return f"[{inner}]" if kind is list else f"({inner})"
+    if kind is tuple:
+        return f"({', '.join(map(inside, value))}{',' * (len(value) == 1)})"
+    if kind is list:
+        return f"[{', '.join(map(inside, value))}]"
     if kind is dict:
-        return f"{{{', '.join(f'{_plain_text(key)}: {_plain_text(held)}' for key, held in value.items())}}}"
-    return write(value)
+        return f"{{{', '.join(f'{inside(key)}: {inside(held)}' for key, held in value.items())}}}"
+    if kind is Counter and value:
+        return f"Counter({inside(dict(value.most_common()))})"
+    if kind is deque:
+        return f"deque({inside(list(value))}{'' if value.maxlen is None else f', maxlen={value.maxlen}'})"
+    if kind in HASHED - TABLES:
+        return f"{kind.__name__}({inside(list(value))})"
+    return f"{kind.__name__}({', '.join(map(inside, value.args))})" if isinstance(value, Exception) else write(value)
 
 
 def _has_nan(value: Any) -> bool:

@@ -55,11 +55,11 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequenc
 
 
 def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
-    """Whether a box has edges along three of its sides at least, or stands out from its ground above and below."""
-    edges = _edges(picture)
+    """Whether a box has edges along three of its sides at least."""
     x0, y0, x1, y1 = box
-    rows = edges[max(y0 - NEAR, 0) : y1 + NEAR, x0:x1].mean(axis=1)
-    columns = edges[y0:y1, max(x0 - NEAR, 0) : x1 + NEAR].mean(axis=0)
+    left, top = max(x0 - NEAR, 0), max(y0 - NEAR, 0)
+    edges = _edges(picture[top : y1 + NEAR, left : x1 + NEAR])
+    rows, columns = edges[:, x0 - left : x1 - left].mean(axis=1), edges[y0 - top : y1 - top].mean(axis=0)
     sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
     return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
 
@@ -85,6 +85,6 @@ def _is_letters(box: Sequence[int]) -> bool:
 
 
 def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether a box is a frame around the other, whose middle lies in it and not in the frame's own."""
+    """Whether the middle of another box lies in a box."""
     x, y = (inner[0] + inner[2]) // 2, (inner[1] + inner[3]) // 2
     return outer != inner and outer[0] <= x < outer[2] and outer[1] <= y < outer[3]

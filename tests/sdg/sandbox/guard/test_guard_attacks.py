@@ -228,6 +228,17 @@ def test_nothing_of_one_call_is_there_in_the_next(what: str) -> None:
         ("return repr({'k': {2, 1}})", "{'k': {1, 2}}"),
         ("return str({(1,): {'b', 'a'}})", "{(1,): {'a', 'b'}}"),
         ("return repr(frozenset({'b', 'a'}))", "frozenset({'a', 'b'})"),
+        ("return f'{[chr(228), {chr(228)}]!a}'", r"['\xe4', {'\xe4'}]"),
+        ("from collections import deque\nreturn str(deque([{'b', 'a'}], 3))", "deque([{'a', 'b'}], maxlen=3)"),
+        (
+            "from collections import Counter\nreturn str(Counter([frozenset('ba')]))",
+            "Counter({frozenset({'a', 'b'}): 1})",
+        ),
+        ("return str({1: {'b', 'a'}}.items())", "dict_items([(1, {'a', 'b'})])"),
+        (
+            "try:\n    return {}[frozenset('ba')]\nexcept KeyError as e:\n    return str([e])",
+            "[KeyError(frozenset({'a', 'b'}))]",
+        ),
     ],
 )
 def test_sets_in_sets_and_texts_have_one_order(body: str, text: Any) -> None:
@@ -263,6 +274,19 @@ def test_a_chain_of_comparisons_counts_wherever_its_caller_is() -> None:
 
     assert at(0) == at(300) == at(700)
     assert "calls inside one another" in at(0)
+
+
+def test_loops_in_calls_end_alike_wherever_their_caller_is() -> None:
+    """Each comprehension takes room on the interpreter's stack, and isn't counted as a call."""
+    loops = "f(n - 1)"
+    for _ in range(12):
+        loops = f"[{loops} for i in [1]]"
+    check = Guard({}, returns=bool).load(f"def f(n):\n    return n and {loops}\ndef check():\n    return f(50) != 0\n")
+
+    def at(depth: int) -> bool:
+        return bool(at(depth - 1) if depth else check({}))
+
+    assert (at(0), at(700)) == (True, True)
 
 
 @pytest.mark.parametrize("handler", ["except RecursionError:", "except Exception:", "except:"])
