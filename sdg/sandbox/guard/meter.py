@@ -254,7 +254,9 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
         return f"deque({inside(list(value))}{'' if value.maxlen is None else f', maxlen={value.maxlen}'})"
     if kind in HASHED - TABLES:
         return f"{kind.__name__}({inside(list(value))})"
-    return f"{kind.__name__}({', '.join(map(inside, value.args))})" if isinstance(value, Exception) else write(value)
+    if isinstance(value, Exception) and write is not str:
+        return f"{kind.__name__}({', '.join(map(inside, value.args))})"
+    return write(value)
 
 
 def _has_nan(value: Any) -> bool:
