@@ -33,6 +33,7 @@ def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Obs
         (seen(SAVE, FIND), seen(SAVE, FIND, inked=(FIND,)), "repainted 'Find' button"),
         (seen(SAVE), seen(SAVE, FIND), "nothing"),
         (seen(), seen(inked=(SAVE,)), "something without words"),
+        (seen(SAVE), seen(SAVE, FIND, inked=(SAVE,)), "repainted 'Save' button"),
     ],
 )
 def test_what_changed_is_named(before: Observation, after: Observation, said: str) -> None:

@@ -132,6 +132,18 @@ def test_what_surrounds_a_body_may_not_last_longer_than_a_reply(server: Server, 
     assert time.monotonic() - began < 10
 
 
+def test_a_silence_that_outlasts_the_reply_s_time_ends_with_it(server: Server) -> None:
+    def drip(handler: Handler, _: dict[str, Any]) -> None:
+        server.released.wait(0.5)
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-A: ")
+        server.released.wait(20)
+
+    began = time.monotonic()
+    error, _ = ask(server, drip, timeout_seconds=1.0, reply_seconds=1.0, retries=0)
+    assert "did not finish within 1 s" in str(error)
+    assert time.monotonic() - began < 10
+
+
 def test_half_letters_of_a_reply_are_no_fault_of_the_next_question(server: Server) -> None:
     body = b'{"choices": [{"message": {"content": "a\\ud800b"}, "finish_reason": "stop"}]}'
     completion, _ = ask(server, sends(body))
