@@ -1,6 +1,6 @@
 """A film of a recorded episode: a model's reply is played again, without the model.
 
-python -m examples.film_recording docs/models/boss-93-composed 1867930005 docs/figures/bosslevel.gif
+python -m examples.film_recording recordings/models/boss-93-composed 1867930005 docs/figures/bosslevel.gif
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sdg.gate.executor import Command, Verdict
 from sdg.gate.rules import Usage
 
 SHIPPED = Path(__file__).parent / "shipped" / "guards.json"
-"""The guards that come with the package; `python -m tests.shipping.skills` trains them again."""
+"""The guards that come with the package; `python -m training.skills` trains them again."""
 
 FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 REFUSE_BELOW: Mapping[str, float] = {FEASIBILITY: 0.3, COMPLETENESS: 0.5}

@@ -18,7 +18,7 @@ from sdg.gate.learned import SHIPPED, LearnedGuard
 from sdg.gate.rules import Usage
 
 PLACE = SHIPPED.parent / "phone.json"
-"""The learned guards that come with the package; `python -m tests.shipping.phones` makes them again."""
+"""The learned guards that come with the package; `python -m training.phones` makes them again."""
 JUDGED = ("Tap", "Long Press", "Type", "Swipe")
 """Actions that the learned guards judge; others pass."""
 ELEMENT = re.compile(r"element (\d{1,4})\b")

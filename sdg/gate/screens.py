@@ -28,7 +28,7 @@ from sdg.gate.learned import SHIPPED, LearnedGuard
 from sdg.gate.rules import Usage
 
 PLACE = SHIPPED.parent / "screens.json"
-"""The guards that come with the package; `python -m tests.shipping.screens` trains them again."""
+"""The guards that come with the package; `python -m training.screens` trains them again."""
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that the learned guards judge; others pass."""
 CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")

@@ -2,7 +2,7 @@
 
 Rules know forms and miss what the next author writes. Here their findings are only one kind of fact about a word;
 others are its neighbours, its shape, how common it is and whether it is a known name. A logistic regression weighs all
-of them together (`python -m tests.shipping.text`). A fact is hashed to a weight, so that no word of the training sets
+of them together (`python -m training.text`). A fact is hashed to a weight, so that no word of the training sets
 is kept.
 
     "Tell Bo I'm late"  ->  words (0, 4) (5, 7) (8, 11) (12, 16)
@@ -24,7 +24,7 @@ from sdg.privacy.rules import context
 from sdg.privacy.words import commonness, lists_of, names, normalise_word
 
 SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
-"""The weights that come with the package; `python -m tests.shipping.text` makes them again."""
+"""The weights that come with the package; `python -m training.text` makes them again."""
 SIZE = 2**17
 """How many weights: one for each hash of a fact."""
 LEAST_CHANCE = 0.3

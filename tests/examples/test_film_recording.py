@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_recorded_episode_is_filmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(ROOT / "docs/models/boss-93-composed", 1867930000, tmp_path / "film.gif")
+    main(ROOT / "recordings/models/boss-93-composed", 1867930000, tmp_path / "film.gif")
     printed = capsys.readouterr().out
     assert "solved" in printed
     assert 'open_up("door on your right")' in printed

@@ -15,7 +15,7 @@ import typer
 from sdg.experiments.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("sdg", "examples", "tests", "docs")
+FOLDERS = ("sdg", "examples", "tests", "training", "recordings", "docs")
 LINKS = ("envs", "skills", "experiments", "configs")
 """Of the top level: each leads to the folder of its name in `sdg`, and pages may name files by either."""
 
@@ -27,7 +27,7 @@ USERS = re.compile(r"my_\w+\.py$")
 """Files of a user's own in examples."""
 
 PATH = re.compile(r"(?<![\w./<-])((?:[\w.*-]+/)*[\w*-]+\.(?:py|md)|(?:[\w-]+/)+)(?![\w/])(?:::(\w+))?")
-COMMAND = re.compile(r"python -m ((?:sdg|examples)(?:\.\w+)+)")
+COMMAND = re.compile(r"python -m ((?:sdg|examples|training)(?:\.\w+)+)")
 SDG = re.compile(r"(?:`|^ {4}(?:\$ )?|^\$ )sdg ([a-z][^`\n]*)", re.MULTILINE)
 DOTTED = re.compile(r"(?<![\w./])((?:sdg|envs|skills|experiments|examples)(?:\.[A-Za-z_]\w*)+)(?::(\w+))?")
 

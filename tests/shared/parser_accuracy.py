@@ -24,8 +24,8 @@ from sdg.envs.ui.captions import alike, likeness
 from sdg.envs.ui.parser.detector import Detection, detect, overlap
 from sdg.envs.ui.parser.screen import FIELDS, Screen, ScreenElement, parse
 from sdg.envs.ui.tasks import SEEN, UNSEEN
-from tests.screen_parser.kits import fetch
-from tests.screen_parser.training import gather, kind_of
+from training.parser.detector import gather, kind_of
+from training.parser.kits import fetch
 
 FIRST_SEED = 1_300_000
 ENOUGH, READ = 0.5, 0.8

@@ -8,7 +8,7 @@ Held out: layouts of the evaluation split and programs of a real model from whic
 (feasibility, completeness) and kind has a row; both labels are drawn equally often, *infeasible* and *incomplete* are
 the positive ones. `low` and `high` are the ends of the accuracy's 95 % interval over rollouts, `ahead_low` and
 `ahead_high` those of its lead over the rules, in points. LLM-based guards' rows use recorded answers, 60 items a guard
-(`python -m tests.shipping.draw` asks a model).
+(`python -m training.draw` asks a model).
 
 World `ui`: guards of screens on frozen pages, of kinds of tasks that they never learned from (`screens.py`); their lead
 is over `text match`, the plain reference. `miou` measures where commands' targets are found, `ms` is a verdict's CPU

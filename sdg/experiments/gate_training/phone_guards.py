@@ -1,6 +1,6 @@
 """The learned guards of phones, measured on walks over the embedded phone that they never saw.
 
-    python -m tests.shipping.phones     walks, trains and writes the guards
+    python -m training.phones     walks, trains and writes the guards
     sdg bench gate --world phone             agreement of the shipped judge with the phone's state
 
 Feasibility is learned from whether the screen changed. Completeness is learned from true pairs of screens, and from

@@ -1,6 +1,6 @@
 """How well private values are masked in instructions that the tagger didn't learn from.
 
-    python -m tests.shipping.text     learns the weights again
+    python -m training.text     learns the weights again
     sdg bench gate --world text
 
 `instructions.jsonl.gz` has instructions with the places of their values: sets made from templates ("development",

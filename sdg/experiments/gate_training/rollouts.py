@@ -1,5 +1,5 @@
 """Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on
-(`python -m tests.shipping.skills`).
+(`python -m training.skills`).
 
 A program by babylang or by a real model is played, with mistakes between its calls: another thing, one that was never
 seen, another skill, the wrong order, full hands. A command's outcome is what the robot perceived: whether the skill's

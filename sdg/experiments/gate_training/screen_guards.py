@@ -1,6 +1,6 @@
 """The guards for screens, measured on frozen pages of kinds of tasks that they never saw.
 
-python -m tests.shipping.screens     learns again: gathers pages in a browser, parses, trains
+python -m training.screens     learns again: gathers pages in a browser, parses, trains
 sdg bench gate --world ui                 figures of the shipped guards
 """
 

@@ -36,7 +36,7 @@ HELD_OUT: tuple[str, ...] = tuple(
 """Kinds of tasks, with all their variants, that no guard learns from."""
 LEARNED: tuple[str, ...] = tuple(task for task in SEEN if task not in HELD_OUT)
 PLACE = Path(__file__).parent / "screens.jsonl.gz"
-"""Pages of the held-out kinds, frozen by `python -m tests.shipping.pages`."""
+"""Pages of the held-out kinds, frozen by `python -m training.pages`."""
 MADE_UP = "made up"
 COMMANDS = 4
 WORDS = [

@@ -9,8 +9,8 @@ from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.detector import Detection, decode, overlap
 from sdg.envs.ui.parser.ocr import TextLine
 from sdg.envs.ui.parser.screen import colour_of, merge
-from tests.screen_parser.pages import made_up_page
-from tests.screen_parser.training import targets
+from training.parser.detector import targets
+from training.parser.pages import made_up_page
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
 

@@ -107,7 +107,7 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
     """The expert's rules stand in for a model that can read mail: what is tested is the confirmation."""
-    setting = Setting(ModelSettings("tests.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
+    setting = Setting(ModelSettings("training.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
     ((row, _),) = play([Job("email-inbox-nl-turk", 40)], setting)
     assert "delete" in row.instruction
     assert row.success, row

@@ -17,7 +17,7 @@ from sdg.induction.skill_requests import collect_requests, skill_requests, start
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import perturb_starts
 from sdg.skills.subgoal import CheckFunction
-from tests.shipping.library import measure_skills
+from training.library import measure_skills
 
 NEVER_TRUE = CheckFunction("reached", "def reached():\n    return False\n")
 ACTIONS = (2, 1, 2, 2, 0, 2, 5, 2, 2, 1, 2, 3, 4, 0, 2, 2)

@@ -12,7 +12,7 @@ from sdg.experiments.gate_training.privacy import Instruction, masking, read_set
 from sdg.privacy import tagger
 from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens
-from tests.shipping.text import vary_values
+from training.text import vary_values
 
 TEXTS = [each.text for each in read_sets()["first"][:40]]
 

@@ -1,7 +1,7 @@
 """A view read from its picture, as a robot with a camera has it: the preset `pixels`.
 
 A small network reads each tile of minigrid's partial view. It was learned from pictures of made-up views
-(`python -m tests.shipping.pixels`), and what it reads wrongly the memory believes. The heading is still a compass's.
+(`python -m training.pixels`), and what it reads wrongly the memory believes. The heading is still a compass's.
 """
 
 from functools import cache

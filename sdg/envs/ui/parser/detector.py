@@ -146,7 +146,7 @@ def _trained() -> Any:
     place = files(__package__) / WEIGHTS
     if not place.is_file():
         raise RuntimeError(
-            "the detector isn't trained yet: `python -m tests.screen_parser.training OUT` makes detector.safetensors, "
+            "the detector isn't trained yet: `python -m training.parser.detector OUT` makes detector.safetensors, "
             "which belongs beside detector.py"
         )
     with as_file(place) as path:

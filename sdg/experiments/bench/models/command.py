@@ -1,6 +1,6 @@
 """A language model behind four interfaces: success, tokens and steps of recorded episodes.
 
-    sdg bench models                                  the table of the draws in docs/models
+    sdg bench models                                  the table of the draws in recordings/models
     sdg bench models --replay                         the same, played again without a model; it must be the same
     sdg bench models --llm openai:NAME --set model.base_url=URL --levels BossLevel --instructions 12 --seed 777
 
@@ -8,7 +8,7 @@ Interfaces: skills+composed, skills, primitive (programs over them), turn (one a
 pixels.
 --llm records episodes: all interfaces on the same layouts, up to model.concurrency questions at once, within
 budget.tokens, budget.money and budget.minutes; an interrupted run is resumed. The recorded run is kept in OUT/kept
-(--keep: elsewhere, such as docs/models/NAME). An episode that was begun but not finished counts as not solved.
+(--keep: elsewhere, such as recordings/models/NAME). An episode that was begun but not finished counts as not solved.
 Where a recorded run names who answered each request, intervals come from a bootstrap over these names and are never
 narrower than Wilson's. Steps are divided by those of minigrid's bot; a failure counts with the step limit.
 """
@@ -41,7 +41,7 @@ from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import settings_of
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
-KEPT = Path(sdg.__file__).resolve().parent.parent / "docs/models"
+KEPT = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
 """The folder of the table's recorded runs."""
 
 CONFIG = "models"

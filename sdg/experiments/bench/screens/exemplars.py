@@ -1,7 +1,7 @@
 """One worked example for each task used in development, as in the paper; other tasks get the one nearest in words.
 
-`python -m tests.screen_expert.exemplars` makes them again: scripts play seeds that are never evaluated, and the first
-episode that is solved is kept with the reason for its commands.
+`python -m training.screen_expert.exemplars` makes them again: scripts play seeds that are never evaluated, and the
+first episode that is solved is kept with the reason for its commands.
 """
 
 import json

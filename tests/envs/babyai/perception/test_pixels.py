@@ -9,7 +9,7 @@ from sdg.envs.babyai.cells import encode
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.babyai.perception import pixels
 from sdg.envs.babyai.perception.pixels import PixelWorld, read
-from tests.shipping.pixels import made_up, picture_of
+from training.pixels import made_up, picture_of
 
 MOSTLY = (0.15, 0.15, 0.35, 0.15, 0.1, 0.1)
 

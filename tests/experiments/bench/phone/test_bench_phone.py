@@ -43,7 +43,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from sdg.phone_agent.desktop import PhoneObservation, PhoneStep
 from tests.envs.phone.test_phone_tree import ROW, dump
-from tests.shipping.phones import rows_of
+from training.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
 SETTING = PhoneSetting(ModelSettings("phonerules"))

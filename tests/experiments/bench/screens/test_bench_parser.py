@@ -13,8 +13,8 @@ from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.detector import CARD, Detection, detect
 from sdg.envs.ui.parser.screen import Screen, ScreenElement
 from sdg.envs.ui.tasks import SEEN, UNSEEN
-from tests.screen_parser.training import augment, keep, load_labelled
 from tests.shared.parser_accuracy import Tally, matched, mean_average_precision, read
+from training.parser.detector import augment, keep, load_labelled
 
 ROOT = Path(__file__).resolve().parents[4]
 WHITE = np.full((320, 320, 3), 255, np.uint8)

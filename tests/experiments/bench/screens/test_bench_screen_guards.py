@@ -25,7 +25,7 @@ from sdg.experiments.gate_training.screens import (
     name_in_words,
 )
 from tests.shared.parser_accuracy import matched
-from tests.shipping.pages import as_screen, named_of, save
+from training.pages import as_screen, named_of, save
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
 

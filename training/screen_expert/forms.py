@@ -15,7 +15,7 @@ from sdg.llm.webrules.rules import (
 )
 from sdg.llm.webrules.rules import submit_form as ended
 from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, plain
-from tests.screen_expert.acts import at, press, write
+from training.screen_expert.acts import at, press, write
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
           "november", "december")  # fmt: skip

@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.screen_parser.pages import text
+from training.parser.pages import text
 
 KITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bootstrap@5.3.9": ("dist/css/bootstrap.min.css", {

@@ -1,4 +1,4 @@
-"""Worked examples of screen tasks, made anew: `python -m tests.screen_expert.exemplars`."""
+"""Worked examples of screen tasks, made anew: `python -m training.screen_expert.exemplars`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ScreenDesktop
 from sdg.gate.executor import OpenGate
 from sdg.screen_agent.agent import Work, read_answer
-from tests.screen_expert.scripts import Scripted
+from training.screen_expert.scripts import Scripted
 
 FIRST_SEED = 900_000
 """Seeds of examples begin here; evaluated ones are small numbers."""

@@ -13,7 +13,7 @@ from sdg.experiments.bench.phone.data import Transition, read_seen, walk_all
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.gate.phones import PLACE
 from sdg.storage import atomic_write
-from tests.shipping.skills import fit_network
+from training.skills import fit_network
 
 TRAINING_SEEDS = 1000
 """First seeds of the walks to learn from; tasks have others."""
@@ -44,7 +44,7 @@ def train(*, to: Path | None = None, seed: int = 0, walks: int = 240) -> Path:
     networks = {verb: fit_network(parts, verb, seed=seed, **LEARNING) for verb in (FEASIBILITY, COMPLETENESS)}
     card = {
         "about": "Feasibility and completeness of actions on phones, from UI trees. "
-        "Made by `python -m tests.shipping.phones`.",
+        "Made by `python -m training.phones`.",
         "walks": walks,
         "seed": seed,
         "samples": {verb: sum(row["verb"] == verb for part in parts for row in part) for verb in networks},

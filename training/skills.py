@@ -1,6 +1,6 @@
 """The shipped guards of skill calls, two small networks, calibrated on rollouts of their own.
 
-python -m tests.shipping.skills [LIBRARY [FILE]]     five minutes on two cores
+python -m training.skills [LIBRARY [FILE]]     five minutes on two cores
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def train(*, library: str = "", rollouts: int = 240, seed: int = 0, to: Path | N
     fitted = {verb: fit_network(parts, verb, seed=seed) for verb in (FEASIBILITY, COMPLETENESS)}
     card = {
         "about": "Feasibility and completeness of skill calls, from perceived facts. "
-        "Made by `python -m tests.shipping.skills`.",
+        "Made by `python -m training.skills`.",
         "library": library_checksum(place),
         "rollouts": len(parts),
         "seed": seed,

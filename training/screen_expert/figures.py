@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sdg.llm.webrules.rules import Plan, Written, click, fill
 from sdg.llm.webrules.situation import FIELDS, Seen, Situation, plain
-from tests.screen_expert.acts import at, drag, scroll
-from tests.screen_expert.forms import ended, ordinal
+from training.screen_expert.acts import at, drag, scroll
+from training.screen_expert.forms import ended, ordinal
 
 COLOURS = {
     "red": "ff0000", "green": "008000", "blue": "0000ff", "yellow": "ffff00", "purple": "800080", "pink": "ffc0cb",

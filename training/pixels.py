@@ -1,6 +1,6 @@
 """Learn to read pictures of views, from made-up views alone (half a minute): the weights of the preset `pixels`.
 
-    python -m tests.shipping.pixels
+    python -m training.pixels
 
 The reader never sees a level: each made-up view has things of any kind and colour anywhere, and what may be in the hand
 in the robot's own cell. Pictures are made brighter or darker and noisy, so that it learns shapes and hues.

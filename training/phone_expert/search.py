@@ -1,6 +1,6 @@
 """Lengths of shortest paths, by a search over the phone's own states, then walked on the screen with its scrolling.
 
-    python -m tests.phone_expert.search     writes them into the tasks' file
+    python -m training.phone_expert.search     writes them into the tasks' file
 
 Neither the expert's scripts nor anything else that is scored has a part in it. What may be typed are the values that
 the task's words and conditions name.
@@ -19,7 +19,7 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import FILE, PhoneTask, embedded_tasks
 from sdg.envs.phone.tree import UiTree, read_dump
-from tests.phone_expert.scripts import Step, actions_for
+from training.phone_expert.scripts import Step, actions_for
 
 LIMIT = 100_000
 """States that are looked at before a search is given up."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from sdg.llm.webrules.rules import Plan, click, clicked_in_order, fill, icon, only_button
 from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, likeness, plain, within
-from tests.screen_expert.acts import press, scroll, write
-from tests.screen_expert.forms import ended, lines, ordinal
+from training.screen_expert.acts import press, scroll, write
+from training.screen_expert.forms import ended, lines, ordinal
 
 WIDGETS = {"text": "textbox", "textarea": "text area", "checkbox": "checkbox", "radio": "radio", "button": "button",
            "dropdown": "dropdown", "link": "link", "icon": "icon"}  # fmt: skip

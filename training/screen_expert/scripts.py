@@ -17,9 +17,9 @@ from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
 from sdg.llm.webrules.rules import Plan, click, label_right, wanted_names
 from sdg.llm.webrules.situation import Seen, Situation, read_situation
-from tests.screen_expert import figures, forms, pages
-from tests.screen_expert.acts import at
-from tests.screen_expert.forms import ended
+from training.screen_expert import figures, forms, pages
+from training.screen_expert.acts import at
+from training.screen_expert.forms import ended
 
 LIKE = (
     "big large huge enormous gigantic", "small tiny little mini petite", "red scarlet crimson vermillion",

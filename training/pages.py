@@ -31,8 +31,8 @@ from sdg.experiments.gate_training.screens import (
     _key,
     name_in_words,
 )
-from tests.screen_parser.lively import LIVELY
-from tests.screen_parser.pages import made_up_page
+from training.parser.lively import LIVELY
+from training.parser.pages import made_up_page
 
 TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
 

@@ -1,6 +1,6 @@
 """Asking a real model about frozen items, 60 a guard, and keeping what it says.
 
-python -m tests.shipping.draw openai:NAME [BASE_URL]
+python -m training.draw openai:NAME [BASE_URL]
 """
 
 from __future__ import annotations

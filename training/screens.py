@@ -20,9 +20,9 @@ from sdg.experiments.gate_training.screen_guards import Parsed, features
 from sdg.experiments.gate_training.screens import HELD_OUT, LEARNED, MADE_UP, Page, family, items
 from sdg.gate.screens import PLACE as SHIPPED
 from sdg.storage import atomic_write
-from tests.shipping.attribution import Case, attributing
-from tests.shipping.pages import PAGES, TRAINING_SEED, gather
-from tests.shipping.skills import fit_network
+from training.attribution import Case, attributing
+from training.pages import PAGES, TRAINING_SEED, gather
+from training.skills import fit_network
 
 MADE_UP_PAGES = 450
 
@@ -76,7 +76,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
     networks = {FEASIBILITY: feasibility, COMPLETENESS: attributing(seen, seed=seed)}
     card = {
         "about": "Feasibility and completeness of commands on screens, from pixels and parsed elements. "
-        "Made by `python -m tests.shipping.screens`.",
+        "Made by `python -m training.screens`.",
         "pages": len(pages),
         "tasks": sorted({page.task for page in pages}),
         "held_out": list(HELD_OUT),

@@ -13,15 +13,15 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import Judge, PhoneTask, embedded_tasks, held_out, is_right, side_effects
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.ui.browser import what_is_missing
-from tests.phone_expert.scripts import SCRIPTS, actions_for, steps_of
-from tests.phone_expert.search import shortest_path
+from training.phone_expert.scripts import SCRIPTS, actions_for, steps_of
+from training.phone_expert.search import shortest_path
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(bool(what_is_missing("playwright")), reason=f"no browser: {what_is_missing('playwright')}"),
 ]
 SEARCHED = ("clock_5", "files_2", "contacts_3", "files_3", "music_4", "notes_5", "settings_8")
-"""Searched again in each test run; the others' searches take minutes (`python -m tests.phone_expert.search`)."""
+"""Searched again in each test run; the others' searches take minutes (`python -m training.phone_expert.search`)."""
 
 
 @pytest.fixture(scope="module")

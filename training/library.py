@@ -1,6 +1,6 @@
 """The library that is shipped: trained, measured, and put with its card where it is looked for.
 
-    python -m tests.shipping.library [RUN]
+    python -m training.library [RUN]
 
 Planners play with it on layouts that no stage has seen, and the success of each skill from the states in which it was
 asked for becomes the library's own figure.

@@ -1,7 +1,7 @@
 """Training the detector: screenshots of the 59 tasks, of further and of made-up pages, labelled from the DOM, half an
 hour on a core; an accelerator is taken where updates take less time on it.
 
-`python -m tests.screen_parser.training OUT` gathers, trains and writes the two files that belong beside `detector.py`:
+`python -m training.parser.detector OUT` gathers, trains and writes the two files that belong beside `detector.py`:
 `detector.safetensors` and its card, `detector.json`. With `kits` behind it pages of UI kits' components, which npm
 brings, are among them (`kits.py`). With `devices` it only says how long a hundred updates take on each device, and how
 far the weights are then apart. Nothing at run time imports this.
@@ -29,8 +29,8 @@ from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
 from sdg.experiments.bench.scale.accelerator import distance
 from sdg.skills.learning.sb3 import devices
-from tests.screen_parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
-from tests.screen_parser.pages import made_up_page
+from training.parser.kits import HELD_OUT, ICON_FONTS, KITS, fetch, kit_page
+from training.parser.pages import made_up_page
 
 FIRST_SEED = 1_000_000
 """Seeds of training begin here; evaluated ones are small numbers."""
@@ -263,7 +263,7 @@ def card(data: Sequence[Labelled]) -> dict[str, Any]:
     counts = Counter(kind_of(each) or each.kind for _, elements in data for each in elements)
     return {
         "about": "Finds elements on screenshots of 320 by 320 pixels. Figures: docs/results.md.",
-        "command": "python -m tests.screen_parser.training OUT",
+        "command": "python -m training.parser.detector OUT",
         "tasks": list(SEEN),
         "further_pages": "those of the package that are no task of the 74, variants of unseen tasks left out",
         "screenshots": {"tasks": len(data) - MADE_UP, "made-up pages": MADE_UP},
