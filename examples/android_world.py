@@ -15,7 +15,7 @@ from android_world.env.json_action import JSONAction
 from sdg.envs.phone.actions import ActionError, Key, Point
 from sdg.envs.phone.tree import write_dump
 from sdg.envs.ui.parser.screen import png_of
-from sdg.gate.executor import Gate
+from sdg.gate.executor import GateGuard
 from sdg.llm.model import LanguageModel
 from sdg.phone_agent.desktop import MAX_TURNS, PhoneDesktop
 from sdg.screen_agent.agent import Work
@@ -29,7 +29,7 @@ class ScreenAgent(EnvironmentInteractingAgent):
     """Works on AndroidWorld's phone, behind a gate; `mode` is one of `sdg.screen_agent.modes.MODES`."""
 
     def __init__(
-        self, env: Any, model: LanguageModel, gate: Gate, *, mode: Mode = MODES["xml-react"], name: str = "sdg"
+        self, env: Any, model: LanguageModel, gate: GateGuard, *, mode: Mode = MODES["xml-react"], name: str = "sdg"
     ) -> None:
         super().__init__(env, name)
         self._model, self._gate, self._mode = model, gate, mode

@@ -121,13 +121,13 @@ class Lines:
             return
         due = time.monotonic() + self._seconds
 
-        def now_and_then(meter: Meter) -> None:
+        def now_and_then(meter: ProgressMeter) -> None:
             nonlocal due
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 self.note(meter.text())
 
-        meter = Meter(name, now_and_then, total=total, unit=unit, done=done)
+        meter = ProgressMeter(name, now_and_then, total=total, unit=unit, done=done)
         try:
             yield meter
         finally:
@@ -137,11 +137,11 @@ class Lines:
         print(readable(text), file=sys.stderr, flush=True)
 
 
-class Meter:
+class ProgressMeter:
     """Counts units and steps; gives the rates and the time left. Each advance calls `show`."""
 
     def __init__(
-        self, name: str, show: Callable[[Meter], None], *, total: int | None, unit: str, done: int = 0
+        self, name: str, show: Callable[[ProgressMeter], None], *, total: int | None, unit: str, done: int = 0
     ) -> None:
         self._show = show
         self.name, self.total, self.unit = name, total, unit
@@ -201,7 +201,7 @@ class Bars:
         )
         with RichProgress(*columns, console=self._console, redirect_stdout=False, redirect_stderr=False) as bars:
             task = bars.add_task(name, total=total, completed=done, rates="")
-            yield Meter(
+            yield ProgressMeter(
                 name,
                 lambda meter: bars.update(task, completed=meter.done, rates=meter.rates()),
                 total=total,

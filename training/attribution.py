@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.gate.learned import Network
+from sdg.gate.learned import GuardNetwork
 
 HIDDEN, EPOCHS, BATCH, RATE = 48, 12, 32, 2e-3
 DROPPED, DECAY = 0.15, 1e-2
@@ -31,7 +31,7 @@ class Case:
     weight: float = 1.0
 
 
-def attributing(cases: Sequence[Case], *, seed: int = 0) -> Network:
+def attributing(cases: Sequence[Case], *, seed: int = 0) -> GuardNetwork:
     """A network that tells which element was acted on. ValueError for no cases."""
     import torch
     from torch import nn
@@ -63,7 +63,7 @@ def attributing(cases: Sequence[Case], *, seed: int = 0) -> Network:
             optimiser.step()
             schedule.step()
     stored = tuple((each.weight.detach().numpy().T, each.bias.detach().numpy()) for each in layers)
-    return Network(mean, scale, stored, rivals=RIVALS)
+    return GuardNetwork(mean, scale, stored, rivals=RIVALS)
 
 
 def _padded(cases: Sequence[Case], mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
-from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
 from sdg.experiments.gate_training.screens import (
@@ -27,7 +27,7 @@ from sdg.experiments.gate_training.screens import (
     WORDS,
     Named,
     Page,
-    Transition,
+    ScreenTransition,
     _key,
     name_in_words,
 )
@@ -106,7 +106,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
     named = named_of(elements, picture)
     order = sorted(rng.permutation(len(named)), key=lambda i: named[i].kind == "text")
     words = str(rng.choice(WORDS))
-    found: dict[Any, Transition] = {}
+    found: dict[Any, ScreenTransition] = {}
     for each in [named[i] for i in order[:TRIES]]:
         _open_page(browser, task, seed, lead)
         types = each.kind in FIELDS[:2] and rng.random() < 0.7
@@ -120,7 +120,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
         if came in found:  # a label does what its tick does: neither can be told to be incomplete
             continue
         told = parsed_like(then, picture_of(after)) if task == MADE_UP else ()
-        found[came] = Transition(verb, argument, each.box, after, told)
+        found[came] = ScreenTransition(verb, argument, each.box, after, told)
         if len(found) == TRANSITIONS:
             break
     told = parsed_like(elements, picture) if task == MADE_UP else ()
@@ -166,9 +166,9 @@ def _is_over(browser: Browser, task: str) -> bool:
 
 def _act(browser: Browser, on: Named, words: str) -> None:
     x0, y0, x1, y1 = on.box
-    browser.perform(Command("CLICK_COORDS", (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+    browser.perform(ScreenCommand("CLICK_COORDS", (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
     if words:
-        browser.perform(Command("TYPE_TEXT", words))
+        browser.perform(ScreenCommand("TYPE_TEXT", words))
 
 
 def _shows(before: np.ndarray, after: np.ndarray, box: Sequence[int]) -> bool:

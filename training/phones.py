@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.affordances import PhoneAffordances
-from sdg.experiments.bench.phone.data import Transition, read_seen, walk_all
+from sdg.experiments.bench.phone.data import PhoneTransition, read_seen, walk_all
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.gate.phones import PLACE
 from sdg.storage import atomic_write
@@ -22,7 +22,7 @@ TRAINING_SEEDS = 1000
 LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 1000}
 
 
-def rows_of(walk: Sequence[Transition], rng: random.Random) -> Iterator[dict[str, Any]]:
+def rows_of(walk: Sequence[PhoneTransition], rng: random.Random) -> Iterator[dict[str, Any]]:
     """What is learned from a walk: features and labels of both guards."""
     facts = PhoneAffordances().features
     for each in walk:

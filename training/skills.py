@@ -16,7 +16,7 @@ import numpy as np
 
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library, library_checksum
-from sdg.gate.learned import SHIPPED, Network
+from sdg.gate.learned import SHIPPED, GuardNetwork
 from sdg.storage import atomic_write
 
 HELD_BACK = 5
@@ -55,7 +55,7 @@ def _samples(parts: Sequence[Sequence[Mapping[str, Any]]], verb: str) -> dict[st
 
 def fit_network(
     parts: Sequence[Sequence[Mapping[str, Any]]], verb: str, *, seed: int, hidden: tuple[int, ...] = HIDDEN, **how: Any
-) -> Network:
+) -> GuardNetwork:
     """A network on four rollouts of five, its temperature on the fifth; both labels weigh the same. `how` is said to
     scikit-learn in place of what suits thousands of samples."""
     from sklearn.neural_network import MLPClassifier
@@ -67,9 +67,9 @@ def fit_network(
     network = MLPClassifier(hidden, random_state=seed, **how)
     network.fit((x - mean) / scale, y)
     layers = tuple(zip(network.coefs_, network.intercepts_, strict=True))
-    raw = Network(mean, scale, layers)
+    raw = GuardNetwork(mean, scale, layers)
     x, y = _arrays([row for number, part in enumerate(rows) if number % HELD_BACK == 0 for row in part], seed=seed)
-    return Network(mean, scale, layers, _temperature(np.array([raw.chance(each) for each in x]), y))
+    return GuardNetwork(mean, scale, layers, _temperature(np.array([raw.chance(each) for each in x]), y))
 
 
 def _arrays(rows: Sequence[Mapping[str, Any]], *, seed: int) -> tuple[np.ndarray, np.ndarray]:

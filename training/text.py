@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sdg.experiments.gate_training.privacy import HELD_OUT, Instruction, read_sets
+from sdg.experiments.gate_training.privacy import HELD_OUT, LabelledText, read_sets
 from sdg.experiments.results.comparison import cores
 from sdg.privacy.recognisers import Span
 from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hash_facts, tokens
@@ -27,7 +27,7 @@ KINDS = {
 """What kinds of the generated sets are called in the others."""
 
 
-def fit(chosen: Mapping[str, Sequence[Instruction]], *, seed: int, processes: int) -> np.ndarray:
+def fit(chosen: Mapping[str, Sequence[LabelledText]], *, seed: int, processes: int) -> np.ndarray:
     """Weights f32 (SIZE,) that tell parts of values from other words in the chosen sets."""
     from scipy.sparse import csr_array
     from sklearn.linear_model import LogisticRegression
@@ -45,7 +45,7 @@ def fit(chosen: Mapping[str, Sequence[Instruction]], *, seed: int, processes: in
     return weights
 
 
-def examples(instruction: Instruction) -> list[tuple[list[int], bool]]:
+def examples(instruction: LabelledText) -> list[tuple[list[int], bool]]:
     """The hashed facts of each word, and whether it is a part of a value."""
     words = tokens(instruction.text)
     known = facts(instruction.text, words, evidence(instruction.text))
@@ -53,7 +53,7 @@ def examples(instruction: Instruction) -> list[tuple[list[int], bool]]:
     return [(hash_facts(row), label) for row, label in zip(known, inside, strict=True)]
 
 
-def vary_values(texts: Sequence[Instruction], *, rng: random.Random) -> list[Instruction]:
+def vary_values(texts: Sequence[LabelledText], *, rng: random.Random) -> list[LabelledText]:
     """COPIES of each text that holds values, with others of their kinds in their places."""
     pools: dict[str, list[str]] = {}
     for each in texts:
@@ -62,7 +62,7 @@ def vary_values(texts: Sequence[Instruction], *, rng: random.Random) -> list[Ins
     return [_with_others(each, pools, rng) for each in texts if each.values for _ in range(COPIES)]
 
 
-def _with_others(instruction: Instruction, pools: Mapping[str, Sequence[str]], rng: random.Random) -> Instruction:
+def _with_others(instruction: LabelledText, pools: Mapping[str, Sequence[str]], rng: random.Random) -> LabelledText:
     text, at, spans, changed = "", 0, [], dict[str, str]()
     for span in sorted(instruction.values, key=lambda each: each.start):
         said = instruction.text[span.start : span.end]
@@ -73,7 +73,7 @@ def _with_others(instruction: Instruction, pools: Mapping[str, Sequence[str]], r
         text += instruction.text[at : span.start]
         spans.append(Span(len(text), len(text) + len(value), span.kind))
         text, at = text + value, span.end
-    return Instruction(text + instruction.text[at:], tuple(spans))
+    return LabelledText(text + instruction.text[at:], tuple(spans))
 
 
 def train(*, to: Path | None = None, seed: int = 0, processes: int = 0) -> str:

@@ -18,11 +18,11 @@ from sdg.deduction.episode import (
     UnjudgedWorld,
     is_judged,
 )
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import CalledSkill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
-from sdg.gate.executor import Gate, GuardChain
+from sdg.gate.executor import GateGuard, GuardChain
 from sdg.gate.rules import RulesGuard
 from sdg.skills.library.composed import ComposedSkill
 
@@ -113,7 +113,7 @@ def begin(world: World, task: Task) -> None:
         world.set_instruction(task.instruction)
 
 
-def rules_gate(skills: Mapping[str, Skill], domain: Domain) -> Gate:
+def rules_gate(skills: Mapping[str, CalledSkill], domain: Domain) -> GateGuard:
     """A gate of plain rules for these skills, as a chain that learned and model guards can be added to."""
     usages = {name: skill.usage for name, skill in skills.items()}
     return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve, affordances=domain.affordances)])
@@ -125,8 +125,8 @@ class PlannerAgent:
 
     name: str
     planner_of: Callable[[int], Planner]
-    skills: Mapping[str, Skill]
-    gate_of: Callable[[Mapping[str, Skill], Domain], Gate] = rules_gate
+    skills: Mapping[str, CalledSkill]
+    gate_of: Callable[[Mapping[str, CalledSkill], Domain], GateGuard] = rules_gate
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     restarts: bool = False
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)

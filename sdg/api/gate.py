@@ -11,7 +11,7 @@ from sdg.gate.executor import Command, GatedExecutor, GuardChain, Outcome, Skill
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import GUARDS, KINDS
 from sdg.llm.registry import as_model
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, Protector
 from sdg.privacy.recognisers import recognisers_of
 
@@ -46,7 +46,7 @@ class Gate:
         about: str = "",
     ) -> None:
         self._executor, self._commands, self._reads, self._said = executor, commands, reads, ""
-        self._protector = Protector(recognisers_of(""), Memory())
+        self._protector = Protector(recognisers_of(""), Placeholders())
         made = [GUARDS.get(each)() if isinstance(each, str) else each for each in guards]  # type: ignore[operator]
         made = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *made]
         made += [LlmGuard(as_model(model), about)] if model is not None else []

@@ -212,11 +212,11 @@ def _wrapper(name: str, parameters: Sequence[Parameter]) -> str:
             *(f"    {REQUIRE}({each.name}, {name!r}, {each.kind!r})" for each in parameters),
             f"    {BEGIN}({name!r}, {CHECK}{name}({given}))",
             "    try:",
-            f"        said = {name}_{name}({given})",
+            f"        said, after = {name}_{name}({given}), {CHECK}{name}({given})",
             "    except Exception:",
             f"        {RESULT}({name!r}, None, False)",
             "        raise",
-            f"    return {RESULT}({name!r}, said, {CHECK}{name}({given}))",
+            f"    return {RESULT}({name!r}, said, after)",
         ]
     )
 

@@ -76,18 +76,26 @@ class ComposedCalls:
                 raise refused(f"{name}: {problem}")
             return True
 
-        return {REQUIRE: require, BEGIN: self._begin, RESULT: self._note} if self._skills else {}
+        def note(name: object, said: object, after: object) -> bool:
+            if not self._ended(name, said if isinstance(said, bool) else None, after is True):
+                raise refused(f"{name} ends, but never began")
+            return after is True
+
+        return {REQUIRE: require, BEGIN: self._begin, RESULT: note} if self._skills else {}
 
     def _begin(self, name: object, before: object) -> bool:
         self._under_way.append((str(name), before is True))
         return True
 
-    def _note(self, name: object, said: object, after: object) -> bool:
-        begun, before = self._under_way.pop()
-        if begun != name:
-            raise AssertionError(f"{name} ends where {begun} began")
-        self._log.append(ComposedCall(begun, before, said if isinstance(said, bool) else None, after is True))
-        return after is True
+    def _ended(self, name: object, said: bool | None, after: bool) -> bool:
+        """Log a call's result, and those of calls within it that ended without one; False where it never began."""
+        while self._under_way:
+            begun, before = self._under_way.pop()
+            is_own = begun == name
+            self._log.append(ComposedCall(begun, before, said if is_own else None, after and is_own))
+            if is_own:
+                return True
+        return False
 
     def _fault(self, value: object, kind: str) -> str:
         """Why a value is no valid argument of a kind; "" where it is."""

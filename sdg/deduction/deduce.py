@@ -15,11 +15,11 @@ import numpy as np
 
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
 from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramResult, Scope, run_program
-from sdg.deduction.protocols import Documented, Skill
+from sdg.deduction.protocols import CalledSkill, Documented
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
-from sdg.gate.executor import Gate, GatedExecutor
+from sdg.gate.executor import GatedExecutor, GateGuard
 from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
 from sdg.prompts.replies import cut_off, extract_code, tidy
 from sdg.prompts.sources import amend_source
@@ -89,8 +89,8 @@ class Toolkit:
     """What a planner's robot acts with in a domain: skills by name and the gate before them."""
 
     domain: Domain
-    skills: Mapping[str, Skill]
-    gate: Gate
+    skills: Mapping[str, CalledSkill]
+    gate: GateGuard
     composed: Mapping[str, ComposedSkill] = field(default_factory=dict)
 
 

@@ -40,7 +40,7 @@ class Conditions:
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A skill of a library with its policy, in the form of `sdg.deduction.protocols.Skill`."""
+    """A skill of a library with its policy, in the form of `sdg.deduction.protocols.CalledSkill`."""
 
     stored: StoredSkill
     policy: Policy

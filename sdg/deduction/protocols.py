@@ -43,7 +43,7 @@ class Documented(Protocol):
         ...
 
 
-class Skill(Documented, Protocol):
+class CalledSkill(Documented, Protocol):
     """An option (Sutton, Precup, Singh 1999): a policy, when it ends and what it is called."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
 from sdg.envs.world import Element, Observation, Perception, Shown, World
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
@@ -52,7 +52,7 @@ class Robot:
     def __init__(
         self,
         world: World,
-        skills: Mapping[str, Skill],
+        skills: Mapping[str, CalledSkill],
         *,
         domain: Domain,
         rng: np.random.Generator,
@@ -149,7 +149,7 @@ class Robot:
             return None
 
     def _attempt(
-        self, skill: Skill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]
+        self, skill: CalledSkill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]
     ) -> Iterator[Any]:
         """The actions of one attempt, at most the skill's horizon; it ends early where nothing is left to look for.
 
@@ -169,7 +169,7 @@ class Robot:
             if idle >= PATIENCE and not self._is_seen(command):
                 return
 
-    def _action(self, skill: Skill, target: np.ndarray, taken: Counter[bytes]) -> Any:
+    def _action(self, skill: CalledSkill, target: np.ndarray, taken: Counter[bytes]) -> Any:
         """Of several sampled actions the one that was taken least often in this state; of equals, the one sampled most
         often. So the robot doesn't repeat actions that led back to this state."""
         often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
@@ -199,7 +199,7 @@ class Robot:
         """Whether the command's argument fits anything seen so far; a command without one needs nothing."""
         return not command.argument or self._sense.is_known(self.perception(), command.argument)
 
-    def _skill(self, command: Command) -> Skill:
+    def _skill(self, command: Command) -> CalledSkill:
         skill = self.skills.get(command.name)
         if skill is None:
             raise IllegalCommand(
@@ -209,7 +209,7 @@ class Robot:
             raise IllegalCommand(f"{command.name} takes {'one argument' if skill.takes_argument else 'no argument'}")
         return skill
 
-    def _check(self, skill: Skill, command: Command) -> Callable[[Perception], bool]:
+    def _check(self, skill: CalledSkill, command: Command) -> Callable[[Perception], bool]:
         if command not in self._checks:
             try:
                 check = skill.check(command.argument)

@@ -40,7 +40,7 @@ class Verdict:
     source: str = "rules"
 
 
-class Gate(Protocol):
+class GateGuard(Protocol):
     """The feasibility predictor and the completeness verifier; it knows no kind of world."""
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
@@ -61,7 +61,7 @@ class FailClosed:
     A spent budget is no judgement: `BudgetExceeded` is passed on and ends the run.
     """
 
-    def __init__(self, guard: Gate, *, source: str = "") -> None:
+    def __init__(self, guard: GateGuard, *, source: str = "") -> None:
         self.guard = guard
         self.source = source or str(getattr(guard, "source", type(guard).__name__))
 
@@ -108,7 +108,9 @@ class GuardChain:
 
     source = "chain"
 
-    def __init__(self, *, rules: Sequence[Gate] = (), learned: Sequence[Gate] = (), llm: Sequence[Gate] = ()) -> None:
+    def __init__(
+        self, *, rules: Sequence[GateGuard] = (), learned: Sequence[GateGuard] = (), llm: Sequence[GateGuard] = ()
+    ) -> None:
         self.guards = tuple(FailClosed(guard) for guard in (*rules, *learned, *llm))
         if not self.guards:
             raise ValueError("a chain needs at least one guard; use OpenGate to let every command through")
@@ -189,7 +191,7 @@ class Outcome:
 class GatedExecutor:
     """Executes commands on a body behind a gate; a gate that fails refuses."""
 
-    def __init__(self, body: Body, gate: Gate) -> None:
+    def __init__(self, body: Body, gate: GateGuard) -> None:
         self._body = body
         self._gate = FailClosed(gate)
 

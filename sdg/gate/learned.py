@@ -26,7 +26,7 @@ _UNKNOWN = Verdict(True, "no check says what it is for, so nothing was learned o
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class GuardNetwork:
     """A calibrated network over features: `layers` are weights (in, out) and biases (out,), hidden ones rectified.
 
     `rivals`, for features of several candidates: how many others compete with the first, all equally likely beforehand.
@@ -60,7 +60,7 @@ class Network:
         return np.asarray(x[..., 0] / self.temperature)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, object]) -> Network:
+    def from_json(cls, stored: Mapping[str, object]) -> GuardNetwork:
         """What `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
         layers = tuple((_numbers(each["weights"]), _numbers(each["biases"])) for each in stored["layers"])  # type: ignore[attr-defined]
         mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
@@ -86,11 +86,11 @@ def _numbers(stored: object) -> np.ndarray:
     return found
 
 
-def load(place: Path = SHIPPED) -> dict[str, Network]:
+def load(place: Path = SHIPPED) -> dict[str, GuardNetwork]:
     """The networks of a file by the verb that they answer. Raises ValueError, naming the file, for one without them."""
     try:
         stored = json.loads(place.read_text(encoding="utf-8"))
-        return {verb: Network.from_json(stored[verb]) for verb in (FEASIBILITY, COMPLETENESS)}
+        return {verb: GuardNetwork.from_json(stored[verb]) for verb in (FEASIBILITY, COMPLETENESS)}
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{place.name} holds no guards ({error}): install sdg again") from error
 
@@ -105,7 +105,7 @@ class LearnedGuard:
         self.usages, self.affordances, self._place = dict(usages), affordances, place
 
     @cached_property
-    def networks(self) -> Mapping[str, Network]:
+    def networks(self) -> Mapping[str, GuardNetwork]:
         """The two networks, read on first use."""
         return load(self._place)
 

@@ -81,7 +81,7 @@ def _same(before: Observation, after: Observation) -> bool:
     return isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image)  # type: ignore[arg-type]
 
 
-class _Usages(dict[str, Usage]):
+class _PhoneUsages(dict[str, Usage]):
     def __missing__(self, name: str) -> Usage:
         return Usage(asks=frozenset({name}) if name in JUDGED else frozenset())
 
@@ -93,4 +93,4 @@ class LearnedPhoneGuard(LearnedGuard):
 
     def __init__(self, *, place: Path = PLACE) -> None:
         super().__init__({}, PhoneAffordances(), place=place)
-        self.usages = _Usages()
+        self.usages = _PhoneUsages()

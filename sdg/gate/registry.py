@@ -6,7 +6,7 @@ from typing import cast
 
 from sdg.envs.domain import Affordances
 from sdg.envs.registry import Registry, RegistryError
-from sdg.gate.executor import Command, Gate, GuardChain
+from sdg.gate.executor import Command, GateGuard, GuardChain
 from sdg.gate.rules import Resolver, Usage
 from sdg.llm.model import LanguageModel
 
@@ -62,7 +62,7 @@ def gate_of(
         "confirm": confirm,
         "presses": presses,
     }
-    by_kind: dict[str, list[Gate]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[GateGuard]] = {kind: [] for kind in KINDS}
     for name in names:
         guard = _make(name, known)
         kind = getattr(guard, "kind", "learned")
@@ -72,13 +72,13 @@ def gate_of(
     return GuardChain(**by_kind)
 
 
-def _make(name: str, known: Mapping[str, object]) -> Gate:
+def _make(name: str, known: Mapping[str, object]) -> GateGuard:
     found = GUARDS.get(name, needs=VERBS)
     if not isinstance(found, type):
-        return cast(Gate, found)
+        return cast(GateGuard, found)
     try:
         taken = inspect.signature(found).parameters
-        return cast(Gate, found(**{key: value for key, value in known.items() if key in taken}))
+        return cast(GateGuard, found(**{key: value for key, value in known.items() if key in taken}))
     except Exception as error:
         said = " ".join(str(error).split())
         raise RegistryError(f"making the guard {name!r} raises {type(error).__name__}: {said:.200}") from error

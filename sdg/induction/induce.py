@@ -23,7 +23,7 @@ from sdg.skills.clustering.review import Review, review
 from sdg.skills.learning.train import (
     TrainSettings,
 )
-from sdg.skills.practice.fresh_starts import Member, Stage
+from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import Experience, SkillCall
 
@@ -169,11 +169,11 @@ def discover(
         clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
-    stages: dict[tuple[str, int], list[Stage]] = {}
+    stages: dict[tuple[str, int], list[ChainStep]] = {}
     for i in sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index)):
         experience, call = chosen[i]
         before = stages.setdefault((experience.level, experience.seed), [])
-        stage = Stage(reviewed.labels[i], call.argument, experience.subgoal.check)
+        stage = ChainStep(reviewed.labels[i], call.argument, experience.subgoal.check)
         if stage.skill >= 0:
             members.setdefault(stage.skill, []).append(
                 Member(

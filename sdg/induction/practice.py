@@ -45,7 +45,7 @@ LEAST_HORIZON = 8
 
 
 @dataclass(frozen=True)
-class Practice:
+class PracticeJob:
     """One skill to be learned in one round: all that a worker needs."""
 
     label: int
@@ -74,7 +74,7 @@ class Practice:
         return f"worker lost: {reason}"
 
 
-def practise(job: Practice, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
+def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
     """Learn one skill; None when its check is true at every start already."""
     spent: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
@@ -127,7 +127,7 @@ def horizon_of(best: Point, settings: TrainSettings) -> int:
     return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
 
 
-def _halves(judged: Starts, judged_on: str, job: Practice) -> tuple[Starts, Starts | None]:
+def _halves(judged: Starts, judged_on: str, job: PracticeJob) -> tuple[Starts, Starts | None]:
     """Starts that choose the policy and its horizon, and others that then measure it; None where there are too few."""
     order = np.random.default_rng(job.seed).permutation(len(judged))
     most, half = job.settings.train.validation_starts, len(judged) // 2
@@ -136,7 +136,7 @@ def _halves(judged: Starts, judged_on: str, job: Practice) -> tuple[Starts, Star
     return judged.take(order[:half][:most]), judged.take(order[half:][:most])
 
 
-def _in_its_place(job: Practice) -> TrainSettings:
+def _in_its_place(job: PracticeJob) -> TrainSettings:
     """Settings of practice: a skill without argument keeps to its place if it did so when it was grounded.
 
     Its check speaks of the place ("nothing unseen here") and is soon true elsewhere, which isn't its purpose.
@@ -154,7 +154,7 @@ def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) ->
     return _open([*others, asked, *near])
 
 
-def _judges(others: Starts | None, job: Practice) -> Starts | None:
+def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
     """Held-out starts: where planners asked for the skill, and others where those are too few.
 
     Few starts are played several times each, because actions are sampled and one lucky evaluation must not decide.

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdg.deduction.episode import Played
 from sdg.deduction.library_skills import Option, options_of
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
 from sdg.gate.executor import Command
@@ -58,7 +58,7 @@ def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
     return join(parts) if parts else None
 
 
-def requests_of_skill(rows: Sequence[EpisodeRow], skill: Skill) -> list[SkillRequest]:
+def requests_of_skill(rows: Sequence[EpisodeRow], skill: CalledSkill) -> list[SkillRequest]:
     """One skill's commands, each with the check that this skill has for its argument."""
 
     @cache

@@ -14,6 +14,8 @@ from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampli
 _TABLE = "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 _QUERY = "SELECT reply FROM replies WHERE key = ? AND length(reply) <= ?"
 _OURS = (("table", "replies", _TABLE), ("index", "sqlite_autoindex_replies_1", None))
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+"""Ends a journal of sqlite that names another file (https://www.sqlite.org/fileformat.html#the_rollback_journal)."""
 _BUSY_SECONDS = 30.0
 _MOST_STEPS = 10_000_000
 """Instructions of sqlite that one connection may take: a look-up takes some dozens."""
@@ -31,6 +33,7 @@ class Cached:
         self._model, self._path = model, path
         try:
             os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
+            _refuse_strange_journals(path)
             with contextlib.closing(self._connect()) as connection, connection:
                 connection.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS"))
                 _refuse_strange(connection)
@@ -72,6 +75,16 @@ class Cached:
     def _remember(self, key: str, reply: str) -> None:
         with contextlib.closing(self._connect()) as connection, connection:
             connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+
+
+def _refuse_strange_journals(path: Path) -> None:
+    """Raises OSError for files beside the cache that aren't plain, and sqlite3.DatabaseError for a journal that names
+    another one, because sqlite deletes that one once it has rolled its own back. Transactions of ours name none."""
+    for side in (path.with_name(f"{path.name}-{end}") for end in ("journal", "wal", "shm")):
+        with contextlib.suppress(FileNotFoundError), open(open_regular(side, os.O_RDONLY), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_NAMES_ANOTHER)))
+            if file.read() == _NAMES_ANOTHER:
+                raise sqlite3.DatabaseError(f"{side.name} names another file")
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:

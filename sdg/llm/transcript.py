@@ -182,7 +182,8 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         _reply(entry)
         texts = [text for each in entry["messages"] for text in (each["role"], each["content"])]
         known = entry["schema"] == SCHEMA and all(isinstance(text, str) for text in (entry["key"], *texts))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        hash((entry["stage"], entry["sampling"].get("seed")))  # by which answers in turn are found
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return entry if known else None
 

@@ -8,10 +8,10 @@ import numpy as np
 from sdg.envs.phone import tree as trees
 from sdg.envs.phone.actions import (
     FORMS,
-    Action,
     ActionError,
     Device,
     DeviceLost,
+    PhoneAction,
     Point,
     carry_out,
     place_of,
@@ -72,7 +72,7 @@ class PhoneObservation(Observation):
 class PhoneStep:
     """An action that was carried out, the screen on which it was decided, its place, and the model's words for it."""
 
-    action: Action
+    action: PhoneAction
     screen: PhoneObservation
     place: Point | None = None
     bounds: tuple[int, int, int, int] | None = None
@@ -187,7 +187,7 @@ class PhoneDesktop:
         self._seen = None
         return SkillResult(True, 1, 1)
 
-    def _is_same(self, action: Action, screen: PhoneObservation, now: UiTree, place: Point | None) -> bool:
+    def _is_same(self, action: PhoneAction, screen: PhoneObservation, now: UiTree, place: Point | None) -> bool:
         """Whether an action reaches what was judged, by the trees and by the pixels around its place, because a model
         or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change."""
         (then, said), (target, says) = (

@@ -13,7 +13,7 @@ from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, discover
 from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
 from sdg.induction.library_builder import library, templates, without_a_skill
-from sdg.induction.practice import Practice, horizon_of, practise
+from sdg.induction.practice import PracticeJob, horizon_of, practise
 from sdg.induction.skill_requests import Rehearsed, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records
@@ -154,10 +154,10 @@ class Learning:
 
     def _practice(
         self, number: int, label: int, *, found: Discovery, earlier: Mapping[int, Policy], known: InheritedSkill | None
-    ) -> Practice:
+    ) -> PracticeJob:
         levels = sorted({member.level for member in found.members[label]}) if number > 1 else []
         settings = self.plan.induce.of_round(number)
-        return Practice(
+        return PracticeJob(
             label=label,
             members=found.members[label],
             settings=settings if known is None else with_short_patience(settings),
@@ -245,7 +245,7 @@ def _with_order(learned: SkillLibrary, found: Discovery, *, labels: Sequence[int
     return replace(learned, provenance={**learned.provenance, FOLLOWS: plain})
 
 
-def _add_rehearsed(job: Practice, asked: Rehearsed) -> Practice:
+def _add_rehearsed(job: PracticeJob, asked: Rehearsed) -> PracticeJob:
     """The job with the starts that planners asked for; a skill that does well enough on them is left as it is."""
     enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=asked.practised, asked_held_out=asked.judged, good_enough=enough)

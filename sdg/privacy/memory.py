@@ -23,7 +23,7 @@ _SERVICE = "sdg"
 _KEY_NAME = "memory-key"
 
 
-class Memory:
+class Placeholders:
     """Values by the names of their placeholders. A value never leaks by repr, pickle or error."""
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
@@ -125,7 +125,7 @@ class Memory:
             raise PrivacyError(f"the memory {path} can't be written: {error.strerror or error}") from None
 
     @classmethod
-    def load(cls, path: Path) -> Memory:
+    def load(cls, path: Path) -> Placeholders:
         """The memory in a file; an empty one where there is no file.
 
         Raises PrivacyError for a file that others may read, that is damaged, or whose key is gone.

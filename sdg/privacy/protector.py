@@ -18,7 +18,7 @@ from typing import Any
 from sdg.envs.world import Observation
 from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
-from sdg.privacy.memory import PLACEHOLDER, Memory
+from sdg.privacy.memory import PLACEHOLDER, Placeholders
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
 
 OFF, ON = "off", "on"
@@ -32,7 +32,7 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 class Protector:
     """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
 
-    def __init__(self, recognisers: Sequence[Recogniser], memory: Memory, *, path: Path | None = None) -> None:
+    def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
         self.memory = memory
         self._recognisers, self._path = tuple(recognisers), path
 
@@ -188,4 +188,4 @@ def protector_of(privacy: str) -> Protector | None:
     if privacy == OFF:
         return None
     path = memory_path()
-    return Protector(recognisers_of("" if privacy == ON else privacy), Memory.load(path), path=path)
+    return Protector(recognisers_of("" if privacy == ON else privacy), Placeholders.load(path), path=path)

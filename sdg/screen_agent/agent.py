@@ -13,11 +13,11 @@ from typing import Any, Literal, Protocol
 
 from sdg.envs.world import Element, Observation
 from sdg.errors import SDGError
-from sdg.gate.executor import CONFIRMATION, Body, Command, Gate, GatedExecutor, IllegalCommand, Verdict
+from sdg.gate.executor import CONFIRMATION, Body, Command, GatedExecutor, GateGuard, IllegalCommand, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
-from sdg.screen_agent.modes import TEXT, Mode, Shown
+from sdg.screen_agent.modes import TEXT, Mode, ShownScreen
 
 MOST_COMMANDS = 30
 """Commands of an answer that are carried out."""
@@ -176,7 +176,7 @@ class Work:
     def __init__(
         self,
         desktop: ScreenBody,
-        gate: Gate,
+        gate: GateGuard,
         *,
         exemplar: str = "",
         mode: Mode = TEXT,
@@ -289,7 +289,9 @@ class Work:
         numbered = self._desktop.list_marks() if self._mode.marks else ""
         picture = self._desktop.picture(marks=False) if self._mode.sees and not self._mode.marks else b""
         marked = self._desktop.picture(marks=True) if self._mode.marks else b""
-        shown = Shown(values, self._change + seen.text, self._change + numbered, picture, marked, self._desktop.prompt)
+        shown = ShownScreen(
+            values, self._change + seen.text, self._change + numbered, picture, marked, self._desktop.prompt
+        )
         return self._mode.first(shown) if self._described is None else self._mode.second(shown, self._described)
 
     def _compare(self, seen: Observation) -> None:

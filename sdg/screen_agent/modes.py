@@ -21,7 +21,7 @@ _PLAIN = "The screenshot is attached."
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownScreen:
     """What a question is made of: the prompt's texts, the observation, and its picture (PNG), plain and marked.
 
     `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
@@ -44,15 +44,15 @@ class Mode:
     marks: bool = False
     describes: bool = False
 
-    def first(self, shown: Shown) -> tuple[Message, ...]:
+    def first(self, shown: ShownScreen) -> tuple[Message, ...]:
         """The first question of a turn."""
         return self._request(f"{shown.prompt}_describe" if self.describes else shown.prompt, shown, "")
 
-    def second(self, shown: Shown, described: str) -> tuple[Message, ...]:
+    def second(self, shown: ShownScreen, described: str) -> tuple[Message, ...]:
         """The second question of a turn that began with a description."""
         return self._request(shown.prompt, shown, f"You decided on this, now give its commands:\n{fence(described)}")
 
-    def _request(self, prompt: str, shown: Shown, decided: str) -> tuple[Message, ...]:
+    def _request(self, prompt: str, shown: ShownScreen, decided: str) -> tuple[Message, ...]:
         look = _MARKS if self.marks else _PLAIN if self.sees else ""
         text = shown.numbered if self.marks else shown.observation
         values = {**shown.values, "look": look, "observation": fence(text)}

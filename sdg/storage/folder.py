@@ -26,6 +26,9 @@ OTHERS = ("banned.json", "metrics.jsonl", "spent.json", "transcript.jsonl")
 LARGE_BYTES = 1 << 20
 """A transcript that has grown larger is compressed when its run ends."""
 
+KINDS = {"config": dict, "seed": int, "versions": dict, "command": list, "resumed": list}
+"""What `run.json` holds, beside what is only shown."""
+
 MAY_CHANGE = ("budget",)
 """Top-level config keys that may differ in a resumed run: one that stopped at its budget needs a larger one."""
 
@@ -84,8 +87,11 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """Go on with a run as it is. Raises as `start` does, and when there is no run in `path`."""
         description = read_description(path)
-        config_text = read_file(path / "config.yaml").decode() if (path / "config.yaml").exists() else ""
-        settings = RunSettings(description["config"], config_text, description["seed"], description.get("command", ()))
+        with explaining(path / "config.yaml"):
+            config_text = read_file(path / "config.yaml") if (path / "config.yaml").exists() else b""
+        settings = RunSettings(
+            description["config"], config_text.decode(errors="replace"), description["seed"], description["command"]
+        )
         return cls.start(path, settings)
 
     def journal(self, name: str) -> Journal:
@@ -183,8 +189,9 @@ def read_description(path: Path) -> dict[str, Any]:
     if not (path / "run.json").exists():
         raise RunFolderError(f"{path} holds no run (no run.json in it). Name the folder that a run was written to.")
     description = read_artefact(path / "run.json")
-    if not isinstance(description.get("config"), dict) or not isinstance(description.get("seed"), int):
-        raise RunFolderError(f"{path / 'run.json'} lacks its config or seed. Restore it from a copy, or start anew.")
+    for name, kind in KINDS.items():
+        if not isinstance(description.get(name), kind):
+            raise RunFolderError(f"{path / 'run.json'} lacks its {name}. Restore it from a copy, or start a new run.")
     return description
 
 

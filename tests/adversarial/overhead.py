@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.experiments.bench.hostile import DATA, read_json
-from sdg.experiments.bench.hostile_world import World, load
+from sdg.experiments.bench.hostile_world import SnippetWorld, load
 from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import GuardError
 
@@ -46,7 +46,7 @@ def _share(values: Sequence[float], share: float) -> float:
 
 
 def _one(snippet: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    functions = World(data).perception()
+    functions = SnippetWorld(data).perception()
     loads = []
     for _ in range(3):
         began = time.perf_counter()

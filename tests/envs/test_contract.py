@@ -13,7 +13,7 @@ from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER, BABYAI_PIXELS
 from sdg.envs.contract import DomainContract
 from sdg.envs.domains import DOMAINS, domain
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.domain import UI
 from sdg.envs.ui.parser import detector
 from tests.envs.corridor import CORRIDOR, Corridor, CorridorDomain
@@ -62,9 +62,9 @@ class TestUI(DomainContract):
     domain = UI
     steps = 3
 
-    def draw(self, rng: np.random.Generator) -> Command:
+    def draw(self, rng: np.random.Generator) -> ScreenCommand:
         x, y = (int(value) for value in rng.integers(SCREEN, size=2))
-        return Command("MOVE_COORDS", (x, y))
+        return ScreenCommand("MOVE_COORDS", (x, y))
 
 
 def test_every_registered_domain_is_tested() -> None:

@@ -11,7 +11,7 @@ import mujoco
 
 from sdg.envs.instructions import seeds
 from sdg.envs.table.domain import TABLE
-from sdg.envs.table.language import COLOURS, THINGS, Action, actions_of, is_held_out
+from sdg.envs.table.language import COLOURS, THINGS, TableGoal, actions_of, is_held_out
 from sdg.envs.table.world import AWAY, BESIDE, ON, Table
 
 STILL = np.zeros(7, np.float32)
@@ -36,17 +36,20 @@ def put(world: Table, block: int, x: float, y: float) -> bool:
 @pytest.mark.parametrize(
     ("text", "actions"),
     [
-        ("touch the red block", (Action("touch", 0),)),
-        ("push the red block to the red spot", (Action("to", 0, 4),)),
-        ("Push the green block next to the blue block", (Action("next", 1, 2),)),
-        ("push the blue block away from the red block", (Action("away", 2, 0),)),
-        ("touch the red block, then touch the blue block", (Action("touch", 0), Action("touch", 2))),
-        ("touch the red block after you push the blue block to the red spot", (Action("to", 2, 4), Action("touch", 0))),
+        ("touch the red block", (TableGoal("touch", 0),)),
+        ("push the red block to the red spot", (TableGoal("to", 0, 4),)),
+        ("Push the green block next to the blue block", (TableGoal("next", 1, 2),)),
+        ("push the blue block away from the red block", (TableGoal("away", 2, 0),)),
+        ("touch the red block, then touch the blue block", (TableGoal("touch", 0), TableGoal("touch", 2))),
+        (
+            "touch the red block after you push the blue block to the red spot",
+            (TableGoal("to", 2, 4), TableGoal("touch", 0)),
+        ),
         ("push the red block next to the red block", ()),
         ("touch the red block, then dance", ()),
     ],
 )
-def test_instructions_are_actions_in_their_order(text: str, actions: tuple[Action, ...]) -> None:
+def test_instructions_are_actions_in_their_order(text: str, actions: tuple[TableGoal, ...]) -> None:
     assert actions_of(text) == actions
     assert all(actions_of(action.text) == (action,) for action in actions)
 

@@ -165,3 +165,18 @@ def test_the_measures_measure() -> None:
     assert long_functions(ast.parse(f"def f():\n{body}"), limit=5) == ["f (line 1) has 6 lines, 5 is the most"]
     assert not long_functions(ast.parse(f'def f():\n    """a\n\n    b"""\n{body}'), limit=6)
     assert prints(ast.parse("x = 1\nprint(x)")) == [2]
+
+
+MEANT_ALIKE = {"Thing", "World"}
+"""Class names that two modules share, because they mean the same: things of two worlds, and the world as an interface
+and as a user's."""
+
+
+def test_a_class_name_means_one_thing() -> None:
+    names = Counter(
+        node.name
+        for path in FILES
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert not {name for name, count in names.items() if count > 1} - MEANT_ALIKE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sdg.deduction.protocols import ActingPolicy, Skill
+from sdg.deduction.protocols import ActingPolicy, CalledSkill
 from sdg.envs.babyai.cells import DOOR_CLOSED, KIND_MASK
 from sdg.envs.babyai.perception.description import matches
 from sdg.envs.babyai.perception.memory import FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory, ahead, is_passable
@@ -117,7 +117,7 @@ class ScriptedSkill:
         return CheckFunction("check", f"def check():\n    {CHECKS[self.name].format(argument)}\n")
 
 
-def scripted_skills(horizon: int = 60) -> dict[str, Skill]:
+def scripted_skills(horizon: int = 60) -> dict[str, CalledSkill]:
     """discover, go_next_to, pick and open_door."""
     return {
         "discover": ScriptedSkill("discover", Walker(None), horizon),

@@ -23,7 +23,7 @@ from PIL import Image
 
 from sdg.envs.ui.boxes import TrueElement, true_elements
 from sdg.envs.ui.browser import Browser, PageError
-from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.parser.detector import CARD, KINDS, STRIDE, WEIGHTS, as_input, network
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN
@@ -85,11 +85,11 @@ def _seen(browser: Browser) -> Labelled:
 def _do_something(browser: Browser, rng: np.random.Generator) -> None:
     found = true_elements(browser)
     if not found or rng.random() < 0.2:
-        browser.perform(Command("TYPE_TEXT", "abc " * int(rng.integers(1, 4))))
+        browser.perform(ScreenCommand("TYPE_TEXT", "abc " * int(rng.integers(1, 4))))
         return
     x0, y0, x1, y1 = found[int(rng.integers(len(found)))].box
     name = str(rng.choice(["CLICK_COORDS", "CLICK_COORDS", "CLICK_COORDS", "MOVE_COORDS", "SCROLL_DOWN_COORDS"]))
-    browser.perform(Command(name, (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+    browser.perform(ScreenCommand(name, (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
 
 
 def kind_of(element: TrueElement) -> str | None:

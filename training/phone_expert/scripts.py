@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sdg.envs.phone.actions import Action
+from sdg.envs.phone.actions import PhoneAction
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 
@@ -137,16 +137,16 @@ def steps_of(script: str) -> list[Step]:
     return found
 
 
-def actions_for(steps: list[Step], trees: Iterator[UiTree]) -> Iterator[Action]:
+def actions_for(steps: list[Step], trees: Iterator[UiTree]) -> Iterator[PhoneAction]:
     """The actions that walk some steps; `trees` gives the screen before each action."""
     for what, how in steps:
         if how in ("Enter", "Back"):
             next(trees)
-            yield Action(how)
+            yield PhoneAction(how)
             continue
         if how in ("Wait", "Type"):
             next(trees)
-            yield Action("Type", text=what) if how == "Type" else Action("Wait", seconds=int(what))
+            yield PhoneAction("Type", text=what) if how == "Type" else PhoneAction("Wait", seconds=int(what))
             continue
         last = None
         direction = "up"
@@ -154,13 +154,13 @@ def actions_for(steps: list[Step], trees: Iterator[UiTree]) -> Iterator[Action]:
             tree = next(trees)
             found = find(tree, what)
             if found is not None:
-                yield Action(how, element=found.id)
+                yield PhoneAction(how, element=found.id)
                 break
             if str(tree) == last:
                 assert direction == "up", f"{what!r} is nowhere on\n{tree}"
                 direction = "down"
             last = str(tree)
-            yield Action("Swipe", direction=direction, distance="medium")
+            yield PhoneAction("Swipe", direction=direction, distance="medium")
 
 
 def find(tree: UiTree, what: str) -> ScreenElement | None:

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from sdg.llm.webrules.rules import Plan, Written, click, fill
-from sdg.llm.webrules.situation import FIELDS, Seen, Situation, plain
+from sdg.llm.webrules.rules import RuleAnswer, Written, click, fill
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, plain
 from training.screen_expert.acts import at, drag, scroll
 from training.screen_expert.forms import ended, ordinal
 
@@ -24,17 +24,17 @@ SAME = {"aqua": "cyan", "fuchsia": "magenta", "gray": "grey"}
 FORMS = ("circle", "rectangle", "square", "triangle", "letter", "digit", "number", "line")
 
 
-def shapes(now: Situation) -> list[Seen]:
+def shapes(now: Situation) -> list[SeenElement]:
     """What is drawn."""
     return now.of_kind("shape")
 
 
-def size(thing: Seen) -> int:
+def size(thing: SeenElement) -> int:
     """Area in pixels."""
     return (thing.place[2] - thing.place[0]) * thing.height
 
 
-def colour_code(now: Situation) -> Plan | None:
+def colour_code(now: Situation) -> RuleAnswer | None:
     """Select a colour with a picker: its code stands in the field."""
     if not re.search(r"\bcolou?r (?:picker|wheel)\b", now.lower):
         return None
@@ -43,11 +43,11 @@ def colour_code(now: Situation) -> Plan | None:
     if not fields or name is None:
         return None
     if fields[0].text.lstrip("#").lower() != COLOURS[name]:
-        return Plan(fill(fields[0], COLOURS[name].upper()), "wrote its code")
+        return RuleAnswer(fill(fields[0], COLOURS[name].upper()), "wrote its code")
     return ended(now, [at("CLICK_COORDS", (160, 312))], "closed the picker")
 
 
-def coloured(now: Situation) -> Plan | None:
+def coloured(now: Situation) -> RuleAnswer | None:
     """Click what has a colour, or all that have it."""
     drawn = shapes(now)
     match = re.search(rf"\b({'|'.join(COLOURS)})\b", now.lower)
@@ -59,10 +59,10 @@ def coloured(now: Situation) -> Plan | None:
     if not re.search(r"\b(colou?red|shade)\b", now.lower):
         return None
     fits = [each for each in drawn if colour in each.look.split()]
-    return Plan([click(max(fits, key=size))], "clicked") if fits else None
+    return RuleAnswer([click(max(fits, key=size))], "clicked") if fits else None
 
 
-def described(now: Situation) -> Plan | None:
+def described(now: Situation) -> RuleAnswer | None:
     """Click on a large blue rectangle, a small 6, a letter."""
     match = re.search(r"\bclick on an? (.+)$", now.lower)
     drawn = shapes(now) or [each for each in now.of_kind("text") if len(each.text) == 1]
@@ -71,7 +71,7 @@ def described(now: Situation) -> Plan | None:
     things = [*shapes(now), *(each for each in now.of_kind("text") if len(each.text) <= 2)]
     words = [SAME.get(word, word) for word in plain(match[1]).split()]
     exact = re.search(r"(\S+)$", now.task.strip(" ."))
-    fits: list[Seen] = []
+    fits: list[SeenElement] = []
     for each in things:
         look = each.look.split()
         wrong = [word for word in words if word in COLOURS and word not in look]
@@ -92,17 +92,17 @@ def described(now: Situation) -> Plan | None:
     border = (min(map(size, things)) + max(map(size, things))) / 2
     if "large" in words:
         fits = [each for each in fits if _is_large(each, border)] or fits
-        return Plan([click(max(fits, key=lambda each: each.height))], "clicked")
+        return RuleAnswer([click(max(fits, key=lambda each: each.height))], "clicked")
     if "small" in words:
-        return Plan([click(min(fits, key=lambda each: each.height))], "clicked")
-    return Plan([click(fits[0])], "clicked")
+        return RuleAnswer([click(min(fits, key=lambda each: each.height))], "clicked")
+    return RuleAnswer([click(fits[0])], "clicked")
 
 
-def _is_large(thing: Seen, border: float) -> bool:
+def _is_large(thing: SeenElement, border: float) -> bool:
     return size(thing) > border or thing.height > 34
 
 
-def middle(now: Situation) -> Plan | None:
+def middle(now: Situation) -> RuleAnswer | None:
     """Click the middle of a circle, of two points; draw the line that halves an angle."""
     drawn = shapes(now)
     if "center of the circle" in now.lower or "centre of the circle" in now.lower:
@@ -124,7 +124,7 @@ def middle(now: Situation) -> Plan | None:
     return None
 
 
-def _between(tip: Seen, ends: Sequence[Seen]) -> tuple[int, int]:
+def _between(tip: SeenElement, ends: Sequence[SeenElement]) -> tuple[int, int]:
     """The point, of those that a page tells apart, that lies nearest to the line that halves the angle at `tip`."""
     x = y = 0.0
     for end in ends:
@@ -142,7 +142,7 @@ def _between(tip: Seen, ends: Sequence[Seen]) -> tuple[int, int]:
     return min(found, default=(0.0, tip.middle))[1]
 
 
-def dragged(now: Situation) -> Plan | None:
+def dragged(now: Situation) -> RuleAnswer | None:
     """Drag something somewhere."""
     if not re.match(r"drag\b", now.lower):
         return None
@@ -153,7 +153,7 @@ def dragged(now: Situation) -> Plan | None:
     return None
 
 
-def _into(now: Situation) -> Plan | None:
+def _into(now: Situation) -> RuleAnswer | None:
     """Drag all circles into the black one."""
     match = re.match(r"drag all (\w+) into the", now.lower)
     if match is None:
@@ -171,7 +171,7 @@ def _into(now: Situation) -> Plan | None:
     return ended(now, commands)
 
 
-def _inside(now: Situation) -> Plan | None:
+def _inside(now: Situation) -> RuleAnswer | None:
     """Drag the smaller one into the larger."""
     if "smaller" not in now.lower or "inside" not in now.lower:
         return None
@@ -179,7 +179,7 @@ def _inside(now: Situation) -> Plan | None:
     return ended(now, drag(drawn[0].middle, drawn[-1].middle)) if len(drawn) >= 2 else None
 
 
-def _along(now: Situation) -> Plan | None:
+def _along(now: Situation) -> RuleAnswer | None:
     """Drag a shape up, down, left or right."""
     match = re.search(r"\bdrag the (\w+) (left|right|up|down)\b", now.lower)
     drawn = shapes(now)
@@ -190,7 +190,7 @@ def _along(now: Situation) -> Plan | None:
     return ended(now, drag((x, y), (x + dx, y + dy)))
 
 
-def _in_list(now: Situation) -> Plan | None:
+def _in_list(now: Situation) -> RuleAnswer | None:
     """Drag an entry of a list to another position."""
     match = re.match(r"drag (\w+) (?:to|down|up)\b", now.lower)
     entries = now.of_kind("text")
@@ -202,7 +202,7 @@ def _in_list(now: Situation) -> Plan | None:
     goal = _position(now.lower, index, len(entries))
     pitch = (entries[-1].y - entries[0].y) / (len(entries) - 1)
     beyond = 0.35 * pitch * (1 if goal > index else -1)
-    return Plan(drag(entries[index].middle, (entries[index].x, round(entries[goal].y + beyond))), "dragged")
+    return RuleAnswer(drag(entries[index].middle, (entries[index].x, round(entries[goal].y + beyond))), "dragged")
 
 
 def _position(task: str, index: int, count: int) -> int:
@@ -219,7 +219,7 @@ def _position(task: str, index: int, count: int) -> int:
     return max(0, min(count - 1, goal))
 
 
-def resized(now: Situation) -> Plan | None:
+def resized(now: Situation) -> RuleAnswer | None:
     """Make a text area wider, narrower, higher or lower by its corner."""
     match = re.search(r"\bresize\b.*\b(width|height) is (smaller|larger)\b", now.lower)
     areas = now.of_kind("text area")
@@ -233,10 +233,10 @@ def resized(now: Situation) -> Plan | None:
     button = now.submit()
     if now.done:
         return ended(now, [])
-    return Plan(drag(corner, goal), "resized") if button else None
+    return RuleAnswer(drag(corner, goal), "resized") if button else None
 
 
-def scrolled(now: Situation) -> Plan | None:
+def scrolled(now: Situation) -> RuleAnswer | None:
     """Scroll a text to one of its ends, then send."""
     match = re.match(r"scroll\b.*\b(top|bottom)\b", now.lower)
     areas = now.of_kind("text area") or now.of_kind("textbox")
@@ -245,11 +245,11 @@ def scrolled(now: Situation) -> Plan | None:
     point = areas[0].middle if areas else (160, 120)
     rounds = sum("SCROLL" in each for each in now.done)
     if rounds < 50:
-        return Plan(scroll(point, down=match[1] == "bottom", times=25), "scrolled")
+        return RuleAnswer(scroll(point, down=match[1] == "bottom", times=25), "scrolled")
     return ended(now, [])
 
 
-def counted(now: Situation) -> Plan | None:
+def counted(now: Situation) -> RuleAnswer | None:
     """Type how many blocks there are."""
     fields = now.of_kind(*FIELDS)
     if not fields or not re.search(r"\b(total number|how many|count)\b", now.lower):
@@ -262,7 +262,7 @@ def counted(now: Situation) -> Plan | None:
     return ended(now, fill(fields[0], str(number)))
 
 
-def figure_named(now: Situation) -> Plan | None:
+def figure_named(now: Situation) -> RuleAnswer | None:
     """Click the button that says what the figure is."""
     if not re.search(r"\bbest describes\b", now.lower):
         return None
@@ -278,11 +278,11 @@ def figure_named(now: Situation) -> Plan | None:
             form = "letter"
         found = next((button for button in buttons if plain(button.text) == form), None)
         if found:
-            return Plan([click(found)], "named")
+            return RuleAnswer([click(found)], "named")
     return None
 
 
-def sides_counted(now: Situation) -> Plan | None:
+def sides_counted(now: Situation) -> RuleAnswer | None:
     """Press the button with the number of sides."""
     if "how many sides" not in now.lower:
         return None
@@ -290,7 +290,7 @@ def sides_counted(now: Situation) -> Plan | None:
         sides = re.search(r"\b(\d+) sides\b", each.look)
         found = now.find_named(sides[1], "button") if sides else None
         if found:
-            return Plan([click(found)], "counted")
+            return RuleAnswer([click(found)], "counted")
     return None
 
 

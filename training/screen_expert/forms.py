@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from sdg.llm.webrules.rules import (
-    Plan,
+    RuleAnswer,
     click,
     fill,
     labelled_fields,
     tick,
 )
 from sdg.llm.webrules.rules import submit_form as ended
-from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, plain
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, plain
 from training.screen_expert.acts import at, press, write
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -30,7 +30,7 @@ def wanted_values(task: str) -> list[tuple[str, str]]:
     return found
 
 
-def entered_text(now: Situation) -> Plan | None:
+def entered_text(now: Situation) -> RuleAnswer | None:
     """Type what is quoted into the one field."""
     fields = now.of_kind(*FIELDS)
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
@@ -45,12 +45,12 @@ def entered_text(now: Situation) -> Plan | None:
     return ended(now, fill(fields[0], text))
 
 
-def focused_field(now: Situation) -> Plan | None:
+def focused_field(now: Situation) -> RuleAnswer | None:
     """Focus into the 2nd textbox."""
     fields = sorted(now.of_kind(*FIELDS), key=lambda each: (each.y, each.x))
     if not fields or not re.match(r"(focus|click)\b.*\b(textbox|text ?field|text ?area|input)\b", now.lower):
         return None
-    return Plan([click(fields[min(ordinal(now.lower, 1), len(fields)) - 1])])
+    return RuleAnswer([click(fields[min(ordinal(now.lower, 1), len(fields)) - 1])])
 
 
 def ordinal(task: str, otherwise: int) -> int:
@@ -61,7 +61,7 @@ def ordinal(task: str, otherwise: int) -> int:
     return int(match[1]) if match else named or otherwise
 
 
-def copied_text(now: Situation) -> Plan | None:
+def copied_text(now: Situation) -> RuleAnswer | None:
     """Copy the text of one field into another."""
     if not re.search(r"\bcopy\b.*\bpaste\b", now.lower):
         return None
@@ -73,7 +73,7 @@ def copied_text(now: Situation) -> Plan | None:
     return ended(now, [click(source), press("C-a"), press("C-c"), click(target), press("C-v")])
 
 
-def read_word(now: Situation) -> Plan | None:
+def read_word(now: Situation) -> RuleAnswer | None:
     """Type the nth word of a paragraph."""
     match = re.search(r"\b(\d+)(?:st|nd|rd|th) word\b", now.lower)
     fields = now.of_kind(*FIELDS)
@@ -87,9 +87,9 @@ def read_word(now: Situation) -> Plan | None:
     return ended(now, fill(fields[0], word))
 
 
-def lines(texts: Sequence[Seen], *, before: int = 320) -> list[str]:
+def lines(texts: Sequence[SeenElement], *, before: int = 320) -> list[str]:
     """Texts as lines, from top to bottom, each from left to right."""
-    rows: list[list[Seen]] = []
+    rows: list[list[SeenElement]] = []
     for each in sorted((each for each in texts if each.y < before), key=lambda each: each.y):
         if rows and abs(rows[-1][0].y - each.y) < 9:
             rows[-1].append(each)
@@ -98,7 +98,7 @@ def lines(texts: Sequence[Seen], *, before: int = 320) -> list[str]:
     return [" ".join(each.text for each in sorted(row, key=lambda each: each.x)) for row in rows]
 
 
-def read_table(now: Situation) -> Plan | None:
+def read_table(now: Situation) -> RuleAnswer | None:
     """Enter the value that stands beside a name."""
     match = re.search(r"\bvalue (?:of|for) (?:the )?\"?(.+?)\"? (?:into|in)\b", now.task, re.I)
     fields = now.of_kind(*FIELDS)
@@ -115,7 +115,7 @@ def read_table(now: Situation) -> Plan | None:
     return ended(now, fill(fields[0], rest)) if rest else None
 
 
-def shown_text(now: Situation) -> Plan | None:
+def shown_text(now: Situation) -> RuleAnswer | None:
     """Type the text that is shown."""
     fields = now.of_kind(*FIELDS)
     if not fields or not re.search(r"\btype the (text|word|letters)\b", now.lower):
@@ -124,7 +124,7 @@ def shown_text(now: Situation) -> Plan | None:
     return ended(now, fill(fields[0], shown)) if shown else None
 
 
-def solved_sum(now: Situation) -> Plan | None:
+def solved_sum(now: Situation) -> RuleAnswer | None:
     """An addition, a subtraction, a product, or one unknown, that stands on the screen."""
     fields = now.of_kind(*FIELDS)
     if not fields or not re.search(r"\b(math|solve|arithmetic|calculate|algebra)\b", now.lower):
@@ -160,7 +160,7 @@ def _solve(text: str, *, unknown: bool) -> int | None:
             "/": first // second if second else 0}[match[2]]  # fmt: skip
 
 
-def completed_entry(now: Situation) -> Plan | None:
+def completed_entry(now: Situation) -> RuleAnswer | None:
     """An entry that starts and ends with something: type the start, take it from the list."""
     match = re.search(r'starts with "([^"]+)"(?: and ends with "([^"]+)")?', now.task)
     fields = now.of_kind(*FIELDS)
@@ -181,13 +181,13 @@ def completed_entry(now: Situation) -> Plan | None:
     if field.text and not fits and plain(field.text).startswith(plain(start)) and plain(field.text) != plain(start):
         return ended(now, [])
     if fits:
-        return Plan([click(fits[0])], "picked")
+        return RuleAnswer([click(fits[0])], "picked")
     if field.text and now.done:
-        return Plan([*fill(field, start)], "typed again")
-    return Plan([click(field), write(start)], "typed the start")
+        return RuleAnswer([*fill(field, start)], "typed again")
+    return RuleAnswer([click(field), write(start)], "typed the start")
 
 
-def chosen_date(now: Situation) -> Plan | None:
+def chosen_date(now: Situation) -> RuleAnswer | None:
     """Select a date: open the calendar, turn to the month, click the day."""
     match = re.search(r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", now.task)
     fields = now.of_kind(*FIELDS)
@@ -198,7 +198,7 @@ def chosen_date(now: Situation) -> Plan | None:
         return ended(now, [])
     shown = _month_shown(now)
     if shown is None:
-        return Plan([click(fields[0])], "opened the calendar")
+        return RuleAnswer([click(fields[0])], "opened the calendar")
     head, at_month, at_year = shown
     months = (year - at_year) * 12 + month - at_month
     if months:
@@ -206,12 +206,12 @@ def chosen_date(now: Situation) -> Plan | None:
         side = [each for each in arrows if (each.x > head.x) == (months > 0)]
         point = (max if months > 0 else min)((each.middle for each in side), default=None)
         edge = point or ((292 if months > 0 else 24), head.y)
-        return Plan([at("CLICK_COORDS", edge)] * min(abs(months), 20), f"{months} months to go")
+        return RuleAnswer([at("CLICK_COORDS", edge)] * min(abs(months), 20), f"{months} months to go")
     days = [each for each in now.elements if each.text.strip() == str(day) and each.y > head.y]
-    return Plan([click(days[0])], "picked the day") if days else None
+    return RuleAnswer([click(days[0])], "picked the day") if days else None
 
 
-def _month_shown(now: Situation) -> tuple[Seen, int, int] | None:
+def _month_shown(now: Situation) -> tuple[SeenElement, int, int] | None:
     for line in _rows(now):
         text = plain(" ".join(each.text for each in line))
         year = re.search(r"\b(\d{4})\b", text)
@@ -221,8 +221,8 @@ def _month_shown(now: Situation) -> tuple[Seen, int, int] | None:
     return None
 
 
-def _rows(now: Situation) -> list[list[Seen]]:
-    rows: list[list[Seen]] = []
+def _rows(now: Situation) -> list[list[SeenElement]]:
+    rows: list[list[SeenElement]] = []
     for each in sorted((each for each in now.elements if each.text), key=lambda each: each.y):
         if rows and abs(rows[-1][0].y - each.y) < 12:
             rows[-1].append(each)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sdg.llm.webrules.rules import Plan, click, clicked_in_order, fill, icon, only_button
-from sdg.llm.webrules.situation import FIELDS, Seen, Situation, alike, likeness, plain, within
+from sdg.llm.webrules.rules import RuleAnswer, click, clicked_in_order, fill, icon, only_button
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, likeness, plain, within
 from training.screen_expert.acts import press, scroll, write
 from training.screen_expert.forms import ended, lines, ordinal
 
@@ -29,7 +29,7 @@ NO_NAMES = (
 # Messages
 
 
-def messages(now: Situation) -> Plan | None:
+def messages(now: Situation) -> RuleAnswer | None:
     """Find the message of somebody and answer, forward, mark or delete it."""
     if not re.search(r"\b(e-?mails?|mails?|messages?|information)\b", now.lower):
         return None
@@ -40,16 +40,16 @@ def messages(now: Situation) -> Plan | None:
     opened = now.find_named("to me", "text")
     if heads and opened is None:
         corner = [each for each in now.elements if each.x > 240 and each.y < heads[0].y - 20]
-        button = corner[0] if corner else Seen("icon", "", (282, 10, 310, 38))
+        button = corner[0] if corner else SeenElement("icon", "", (282, 10, 310, 38))
         if verb == "forward":
             above = [each for each in fields if each.y < heads[0].y]
-            to = above[0] if above else Seen("textbox", "", (80, heads[0].y - 50, 280, heads[0].y - 22))
+            to = above[0] if above else SeenElement("textbox", "", (80, heads[0].y - 50, 280, heads[0].y - 22))
             start = [click(to), write(other)]
         else:
             below = [each for each in (*areas, *fields) if each.y > heads[0].y]
-            body = below[0] if below else Seen("text area", "", (10, heads[0].y + 30, 300, heads[0].y + 130))
+            body = below[0] if below else SeenElement("text area", "", (10, heads[0].y + 30, 300, heads[0].y + 130))
             start = [click(body), write(reply_text(now))]
-        return Plan([*start, click(button)], "written and sent")
+        return RuleAnswer([*start, click(button)], "written and sent")
     if opened is not None:
         words = {"forward": ("Forward",), "reply": ("Reply",)}.get(verb)
         if words:
@@ -58,23 +58,23 @@ def messages(now: Situation) -> Plan | None:
             if label is not None and (thing is None or thing.kind == "text"):
                 above = [each for each in now.of_kind("icon", "button") if abs(each.x - label.x) < 20]
                 thing = above[0] if above else label
-            return Plan([click(thing)], f"chose {verb}") if thing else None
+            return RuleAnswer([click(thing)], f"chose {verb}") if thing else None
         thing = icon(now, {"star": "star", "delete": "trash"}[verb])
-        return Plan([click(thing)], "marked") if thing else None
+        return RuleAnswer([click(thing)], "marked") if thing else None
     row = next((each for each in now.of_kind("text", "link") if _is_person(each, sender)), None)
     if row is None:
         # More messages lie further down.
         tried = sum("SCROLL" in each for each in now.done)
-        return Plan(scroll((150, 200), down=tried < 12, times=2), f"looked for {sender}") if sender else None
+        return RuleAnswer(scroll((150, 200), down=tried < 12, times=2), f"looked for {sender}") if sender else None
     if verb in ("star", "delete"):
         beside = [each for each in now.of_kind("icon", "button") if -10 < each.y - row.y < 50]
         thing = icon(now, {"star": "star", "delete": "trash"}[verb], beside)
         if thing:
-            return Plan([click(thing)], "marked")
-    return Plan([click(row)], f"opened {sender}")
+            return RuleAnswer([click(thing)], "marked")
+    return RuleAnswer([click(row)], f"opened {sender}")
 
 
-def _is_person(line: Seen, name: str) -> bool:
+def _is_person(line: SeenElement, name: str) -> bool:
     words = line.text.split()
     return bool(words) and bool(name) and (alike(words[0], name) or likeness(words[0], name) > 0.85)
 
@@ -119,7 +119,7 @@ def people(now: Situation) -> tuple[str, str]:
 # Posts
 
 
-def posts(now: Situation) -> Plan | None:
+def posts(now: Situation) -> RuleAnswer | None:
     """Press a button that belongs to the posts of a user, on one of them or on so many."""
     user = re.search(r"@(\w+)", now.task)
     if user is None or not now.quotations:
@@ -131,7 +131,7 @@ def posts(now: Situation) -> Plan | None:
     wanted = (name, f"{name} @{user[1]}")
     menu = next((each for each in entries if max(likeness(each.text, words) for words in wanted) > 0.9), None)
     if menu is not None and not count:
-        return Plan([click(menu)], "chose from the menu")
+        return RuleAnswer([click(menu)], "chose from the menu")
     mine = []
     for number, head in enumerate(heads):
         handle = re.search(r"@(\w+)", head.text)
@@ -142,31 +142,31 @@ def posts(now: Situation) -> Plan | None:
     if count:
         return _on_many(now, buttons, int(count[1]))
     if buttons:
-        return Plan([click(buttons[0])], "pressed")
+        return RuleAnswer([click(buttons[0])], "pressed")
     if now.thoughts and now.thoughts[-1] in ("opened the menu", "looked for the rest of the menu"):
-        return Plan(scroll((60, 200), down=True), "looked for the rest of the menu")
+        return RuleAnswer(scroll((60, 200), down=True), "looked for the rest of the menu")
     more = next((thing for row in mine if (thing := icon(now, "more", row)) is not None), None)
     if more:
-        return Plan([click(more)], "opened the menu")
-    return Plan(scroll((150, 200), down=True, times=2), "looked further down")
+        return RuleAnswer([click(more)], "opened the menu")
+    return RuleAnswer(scroll((150, 200), down=True, times=2), "looked further down")
 
 
-def _on_many(now: Situation, buttons: Sequence[Seen], count: int) -> Plan:
+def _on_many(now: Situation, buttons: Sequence[SeenElement], count: int) -> RuleAnswer:
     """So many of the buttons, those further down too; the notes keep how many were pressed."""
     pressed = sum(int(match[1]) for note in now.thoughts if (match := re.match(r"pressed (\d+)", note)))
     left = count - pressed
     fresh = list(buttons)[:left]
     submit = next((each for each in now.of_kind("button") if plain(each.text) == "submit"), None)
     if left <= len(fresh) and submit is not None and (fresh or left == 0):
-        return Plan([*map(click, fresh), click(submit)], f"pressed {len(fresh)}")
+        return RuleAnswer([*map(click, fresh), click(submit)], f"pressed {len(fresh)}")
     onward = scroll((150, 200), down=True, times=5 if not fresh else 4)
-    return Plan([*map(click, fresh), *onward], f"pressed {len(fresh)}")
+    return RuleAnswer([*map(click, fresh), *onward], f"pressed {len(fresh)}")
 
 
 # Things behind others
 
 
-def looked_for(now: Situation) -> Plan | None:
+def looked_for(now: Situation) -> RuleAnswer | None:
     """Open tabs, sections or folders one after another until what is looked for shows."""
     match = re.search(r"\b(?:tabs?|sections?|tree|folders?)\b", now.lower)
     if match is None:
@@ -178,7 +178,7 @@ def looked_for(now: Situation) -> Plan | None:
         if now.done:
             return ended(now, [])
         first = openers[0][1]
-        return ended(now, [click(first)]) if now.submit() is None else Plan([click(first)], "opened")
+        return ended(now, [click(first)]) if now.submit() is None else RuleAnswer([click(first)], "opened")
     wanted = now.quotations[0]
     missed = bool(now.thoughts) and now.thoughts[-1].startswith("found it")
     there = [each for each in now.of_kind("link") if each.text.strip() == wanted] or [
@@ -188,18 +188,18 @@ def looked_for(now: Situation) -> Plan | None:
         texts = [each for each in now.of_kind("text") if not re.match(r"section #", each.text, re.I)]
         there = [part for each in texts if (part := within(each, wanted)) is not None]
     if there and not missed:
-        return Plan([click(there[0])], "found it")
+        return RuleAnswer([click(there[0])], "found it")
     if len(there) > 1 and now.thoughts[-1] == "found it":
-        return Plan([click(there[1])], "found it there")
+        return RuleAnswer([click(there[1])], "found it there")
     opened = {note.partition("opened ")[2] for note in now.thoughts}
     left = [(name, each) for name, each in openers if name not in opened]
     if left:
         name, each = left[0]
-        return Plan([click(each)], f"opened {name}")
-    return Plan(scroll((150, 200), down=True, times=3), "looked further down")
+        return RuleAnswer([click(each)], f"opened {name}")
+    return RuleAnswer(scroll((150, 200), down=True, times=3), "looked further down")
 
 
-def _openers(now: Situation) -> list[tuple[str, Seen]]:
+def _openers(now: Situation) -> list[tuple[str, SeenElement]]:
     tabs = now.of_kind("tab")
     if tabs:
         return [(each.text or str(n), each) for n, each in enumerate(sorted(tabs, key=lambda each: each.x))]
@@ -209,7 +209,7 @@ def _openers(now: Situation) -> list[tuple[str, Seen]]:
     return [(f"folder at {each.y} of {len(now.elements)}", each) for each in now.of_kind("icon") if "plus" in each.look]
 
 
-def search_result(now: Situation) -> Plan | None:
+def search_result(now: Situation) -> RuleAnswer | None:
     """Search, then click the nth result; results may go over several pages."""
     if "search result" not in now.lower or not now.quotations:
         return None
@@ -221,14 +221,14 @@ def search_result(now: Situation) -> Plan | None:
     page = sum(note.startswith("page") for note in now.thoughts)
     if number // 3 > page:
         goal = _page_link(now, str(page + 2))
-        return Plan([click(goal)], f"page {page + 2}") if goal else None
+        return RuleAnswer([click(goal)], f"page {page + 2}") if goal else None
     address = sorted(results, key=lambda each: each.y)[min(number % 3, shown - 1)]
     above = [each for each in now.of_kind("link", "text") if 0 < address.y - each.y < 34 and each.y < address.y - 6]
     title = max(above, key=lambda each: (each.kind == "link", each.y), default=None)
-    return Plan([click(title)], "clicked the result") if title else None
+    return RuleAnswer([click(title)], "clicked the result") if title else None
 
 
-def _page_link(now: Situation, number: str) -> Seen | None:
+def _page_link(now: Situation, number: str) -> SeenElement | None:
     """The link to a page of results, alone or in a row of them that was read as one word."""
     rows = [
         each for each in now.of_kind("link", "text") if each.y > 240 and re.fullmatch(r"[\d<>≤≥«»|l\s]+", each.text)
@@ -245,7 +245,7 @@ def _page_link(now: Situation, number: str) -> Seen | None:
     return next((each for each in rows if each.text.strip() in (">", "≥", "»")), None)
 
 
-def terminal(now: Situation) -> Plan | None:
+def terminal(now: Situation) -> RuleAnswer | None:
     """List files in a terminal, then delete the one that is meant."""
     if "terminal" not in now.lower:
         return None
@@ -258,31 +258,31 @@ def terminal(now: Situation) -> Plan | None:
     else:
         files = [word for word in listed if "." not in word and "no file extension" in now.lower]
     if not now.done or not files:
-        middle = Seen("text", "", (100, 140, 220, 180))
-        return Plan([click(middle), write("ls"), press("<Enter>")], "listed the files")
-    return Plan([write(f"rm {files[-1]}"), press("<Enter>")], "deleted")
+        middle = SeenElement("text", "", (100, 140, 220, 180))
+        return RuleAnswer([click(middle), write("ls"), press("<Enter>")], "listed the files")
+    return RuleAnswer([write(f"rm {files[-1]}"), press("<Enter>")], "deleted")
 
 
-def dismissed(now: Situation) -> Plan | None:
+def dismissed(now: Situation) -> RuleAnswer | None:
     """Something came between that the task doesn't know: it is asked away."""
     names = {plain(each.text): each for each in now.of_kind("button")}
     away = next((names[word] for word in ("cancel", "no", "close", "dismiss") if word in names), None)
     asks = any("?" in each.text for each in now.of_kind("text"))
     if away is None or not asks or now.of_kind(*FIELDS) or plain(away.text) in now.lower or "dialog" in now.lower:
         return None
-    return Plan([click(away)], "asked it away")
+    return RuleAnswer([click(away)], "asked it away")
 
 
 # Things to click
 
 
-def widget(now: Situation) -> Plan | None:
+def widget(now: Situation) -> RuleAnswer | None:
     """Click on a kind of widget."""
     if "widget" not in now.lower or not now.quotations:
         return None
     kind = WIDGETS.get(now.quotations[0].lower(), now.quotations[0].lower())
     found = now.of_kind(kind)
-    return Plan([click(found[0])], "clicked") if found else None
+    return RuleAnswer([click(found[0])], "clicked") if found else None
 
 
 RULES = (search_result, terminal, posts, messages, looked_for, dismissed, widget)

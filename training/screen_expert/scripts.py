@@ -15,8 +15,8 @@ from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.rules import Plan, click, label_right, wanted_names
-from sdg.llm.webrules.situation import Seen, Situation, read_situation
+from sdg.llm.webrules.rules import RuleAnswer, click, label_right, wanted_names
+from sdg.llm.webrules.situation import SeenElement, Situation, read_situation
 from training.screen_expert import figures, forms, pages
 from training.screen_expert.acts import at
 from training.screen_expert.forms import ended
@@ -36,7 +36,7 @@ LIKE = (
 )  # fmt: skip
 _ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
-RULES: tuple[Callable[[Situation], Plan | None], ...] = (*pages.RULES, *figures.RULES, *forms.RULES, *pages.LAST)
+RULES: tuple[Callable[[Situation], RuleAnswer | None], ...] = (*pages.RULES, *figures.RULES, *forms.RULES, *pages.LAST)
 
 
 class Scripted:
@@ -53,7 +53,7 @@ class Scripted:
         """The commands of the script, or of the first rule that knows what to do."""
         now = read_situation(messages[-1].content)
         if self._script is not None:
-            plan: Plan | None = self._script(now, picture_of(self._picture()).mean(axis=2))
+            plan: RuleAnswer | None = self._script(now, picture_of(self._picture()).mean(axis=2))
         else:
             plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
         if plan is None:
@@ -63,7 +63,7 @@ class Scripted:
         )
 
 
-def similar_words(now: Situation, pixels: np.ndarray) -> Plan:
+def similar_words(now: Situation, pixels: np.ndarray) -> RuleAnswer:
     """Tick the words that mean the same."""
     groups = [frozenset(line.split()) for line in LIKE]
     wanted = [group for group in groups for word in wanted_names(now.task) if word.lower() in group]
@@ -71,7 +71,7 @@ def similar_words(now: Situation, pixels: np.ndarray) -> Plan:
     return ended(now, [click(each) for each in ticks if not each.is_checked])
 
 
-def polygon_sides(now: Situation, pixels: np.ndarray) -> Plan:
+def polygon_sides(now: Situation, pixels: np.ndarray) -> RuleAnswer:
     """The number of corners of a regular outline: the wave that its radius goes through once around its middle."""
     ys, xs = np.nonzero(pixels[:220] < 128)
     x, y = (xs.min() + xs.max()) / 2, (ys.min() + ys.max()) / 2
@@ -85,17 +85,17 @@ def polygon_sides(now: Situation, pixels: np.ndarray) -> Plan:
     waves = np.abs(np.fft.rfft(radius - radius.mean()))
     sides = max(range(3, 8), key=lambda n: waves[n])
     button = now.find_named(str(sides), "button")
-    return Plan([click(button)] if button else [])
+    return RuleAnswer([click(button)] if button else [])
 
 
-def three_in_a_row(now: Situation, pixels: np.ndarray) -> Plan:
+def three_in_a_row(now: Situation, pixels: np.ndarray) -> RuleAnswer:
     """Win, or hinder, or take what leads furthest."""
     cells = sorted((each for each in now.elements if each.height > 60), key=lambda each: (each.y // 40, each.x))
     board = "".join(_mark(pixels, each) for each in cells[:9])
-    return Plan([at("CLICK_COORDS", cells[_best(board)].middle)])
+    return RuleAnswer([at("CLICK_COORDS", cells[_best(board)].middle)])
 
 
-def _mark(pixels: np.ndarray, cell: Seen) -> str:
+def _mark(pixels: np.ndarray, cell: SeenElement) -> str:
     x0, y0, x1, y1 = cell.place
     inner = pixels[y0 + 6 : y1 - 6, x0 + 6 : x1 - 6] < 128
     if inner.mean() < 0.04:
@@ -122,7 +122,7 @@ def _value(board: str, turn: str) -> float:
     return 0.95 * max(after) if turn == "X" else 0.5 * min(after) + 0.5 * sum(after) / len(after)
 
 
-SCRIPTS: Mapping[str, Callable[[Situation, np.ndarray], Plan]] = {
+SCRIPTS: Mapping[str, Callable[[Situation, np.ndarray], RuleAnswer]] = {
     "click-checkboxes-soft": similar_words,
     "count-sides": polygon_sides,
     "tic-tac-toe": three_in_a_row,

@@ -38,29 +38,29 @@ _TASKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SpotsTask:
     """An instruction: which spots have to be visited, in order; any of each set will do."""
 
     text: str
     stages: tuple[frozenset[int], ...]
 
 
-def task_of(text: str) -> Task:
+def task_of(text: str) -> SpotsTask:
     """The task of an instruction. Raises ValueError for words that this world can't judge."""
     plain = text.strip().lower()
     for name, form in _TASKS.items():
         if found := form.fullmatch(plain):
             named = [COLOURS.index(colour) for colour in found.groups()]
             if name == "other":
-                return Task(plain, (frozenset(range(len(COLOURS))) - {named[0]},))
-            return Task(plain, tuple(frozenset({number}) for number in named))
+                return SpotsTask(plain, (frozenset(range(len(COLOURS))) - {named[0]},))
+            return SpotsTask(plain, tuple(frozenset({number}) for number in named))
     raise ValueError(
         f"this world can't judge {text!r:.80}: say `go to the red spot`, `visit the red spot, then the blue one` or "
         "`go to a spot that isn't red`"
     )
 
 
-def draw_task(rng: np.random.Generator, *, unseen: bool) -> Task:
+def draw_task(rng: np.random.Generator, *, unseen: bool) -> SpotsTask:
     """A random instruction. Pairs of neighbours in COLOURS, and the last colour to avoid, are `unseen` in training."""
     kind, one = rng.choice(("one", "two", "two", "other")), int(rng.integers(len(COLOURS)))
     if kind == "one":
@@ -99,7 +99,7 @@ class Ant(PhysicsWorld):
         self.model = model_of(self.maze)
         self.data = data_of(self.model)
         self.torso = self.model.body("torso").id
-        self.task = Task("", ())
+        self.task = SpotsTask("", ())
         self.spots: Spots = ()
 
     def reset(self, seed: int) -> None:
@@ -110,7 +110,7 @@ class Ant(PhysicsWorld):
         self.steps, self.own = 0, ((), frozenset())
         self.began = self.pose()
         if self.has_goal:
-            self._set(Task("go to the goal", (frozenset({GOAL}),)), ((GOAL, *goal.tolist()),))
+            self._set(SpotsTask("go to the goal", (frozenset({GOAL}),)), ((GOAL, *goal.tolist()),))
         else:
             rng = np.random.default_rng([seed, len(self.maze.walls)])
             self._set(draw_task(rng, unseen=is_unseen(seed)), self._draw_spots(rng))
@@ -137,7 +137,7 @@ class Ant(PhysicsWorld):
         places = np.array([self.maze.centre(*cell) for cell in chosen]) + rng.uniform(-1, 1, (len(COLOURS), 2))
         return tuple((number, float(x), float(y)) for number, (x, y) in enumerate(places))
 
-    def _set(self, task: Task, spots: Spots) -> None:
+    def _set(self, task: SpotsTask, spots: Spots) -> None:
         self.task, self.spots, self.mission = task, spots, task.text
         self.max_steps = self._limit * len(task.stages)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sdg.envs.babyai.affordances import RoomAffordances, RoomSense, facts
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.grammar import Descriptions
+from sdg.envs.babyai.grammar import BabyAIDescriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.babyai.perception import paper
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
@@ -45,7 +45,7 @@ class BabyAI:
     )
     wait = WAIT
     perceivable = Perceivable(FUNCTIONS, (Object,), RECORD_TEXT, for_checks=FOR_CHECKS)
-    language = Descriptions()
+    language = BabyAIDescriptions()
     inputs = MAP_INPUTS
     hints = SearchHints(
         # What is grabbed in passing spoils later goals.

@@ -10,7 +10,7 @@ from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.practice.inputs import NO_TARGET
 
 
-class Descriptions:
+class BabyAIDescriptions:
     """Descriptions such as "the red ball on your left" (`sdg.envs.domain.Language`)."""
 
     example = "red key"

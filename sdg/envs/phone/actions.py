@@ -31,6 +31,7 @@ DIRECTIONS: Mapping[str, tuple[int, int]] = {"up": (0, -1), "down": (0, 1), "lef
 DISTANCES: Mapping[str, int] = {"short": 1, "medium": 2, "long": 10}
 """Tenths of the screen's width; twice as much up and down, as in AndroidLab's code."""
 MAX_TEXT = 1000
+MOST_ELEMENT = 9999
 MAX_SECONDS = 60
 LONG_PRESS_SECONDS = 1
 Point = tuple[int, int]
@@ -53,7 +54,7 @@ class ActionError(SDGError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class PhoneAction:
     """One action. `element` is an element's number, 0 for none; `at` and `to` are points (x, y) in pixels.
 
     `text` is what Type types and finish reports. Raises ActionError for an action that there isn't, and for arguments
@@ -72,6 +73,8 @@ class Action:
     def __post_init__(self) -> None:
         if self.name not in FORMS:
             raise ActionError(f"there is no action {self.name!r:.60}; there are {', '.join(FORMS)}")
+        if not 0 <= self.element <= MOST_ELEMENT:
+            raise ActionError(f"elements have numbers from 1 to {MOST_ELEMENT}, not {self.element}")
         if self.name in ("Tap", "Long Press") and not self.element and self.at is None:
             raise ActionError(f"{self.name} needs its place: {FORMS[self.name]}")
         if self.name == "Swipe" and (self.to is None) == (self.direction not in DIRECTIONS):
@@ -99,21 +102,24 @@ class Action:
         return f"{place} {way}".strip()
 
 
-def read_command(name: str, argument: str) -> Action:
-    """The action of a gated command, as `Action.argument` writes it; words after a place are for people. ActionError"""
+def read_command(name: str, argument: str) -> PhoneAction:
+    """The action of a gated command, as `PhoneAction.argument` writes it; words after a place are for people.
+
+    Raises ActionError for any other text.
+    """
     pattern = _ARGUMENTS.get(name)
     if pattern is None:
-        return Action(name, text=argument if name in ("Type", "finish") else "")
+        return PhoneAction(name, text=argument if name in ("Type", "finish") else "")
     match = pattern.fullmatch(argument)
     if match is None:
         raise ActionError(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
     found: dict[str, Any] = {key: value for key, value in match.groupdict().items() if value is not None}
     for key, value in found.items():
         found[key] = _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
-    return Action(name, **found)
+    return PhoneAction(name, **found)
 
 
-def read_action(written: object) -> Action:
+def read_action(written: object) -> PhoneAction:
     """An action as a model wrote it: {"name": "Tap", "args": {"element": 7}}. Raises ActionError.
 
     Names are read with and without blanks, in any case; "mark" is another word for "element".
@@ -135,7 +141,7 @@ def read_action(written: object) -> Action:
         "Wait": "seconds",
     }
     if name not in FORMS:
-        return Action(name)  # which refuses it
+        return PhoneAction(name)  # which refuses it
     unknown = found.keys() - takes.get(name, "").split()
     if unknown:
         raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
@@ -146,10 +152,10 @@ def read_action(written: object) -> Action:
     for key in found.keys() & {"direction", "distance", "text"}:
         if not isinstance(found[key], str):
             raise ActionError(f'"{key}" is a text, not {found[key]!r:.60}')
-    return Action(name, **found)
+    return PhoneAction(name, **found)
 
 
-def swipe_ends(action: Action, start: Point, size: tuple[int, int]) -> tuple[Point, Point]:
+def swipe_ends(action: PhoneAction, start: Point, size: tuple[int, int]) -> tuple[Point, Point]:
     """Where a swipe begins and ends: from `start` for its distance, cut at the edge of a screen of `size` pixels."""
     if action.to is not None:
         return start, action.to
@@ -229,7 +235,7 @@ class Device(Protocol):
         ...
 
 
-def carry_out(device: Device, action: Action, tree: UiTree) -> None:
+def carry_out(device: Device, action: PhoneAction, tree: UiTree) -> None:
     """Do on a phone what an action says; its element is looked for in `tree`, the screen of now.
 
     Raises ActionError when its place isn't there, DeviceLost, and for "finish" ActionError: that is the agent's own.
@@ -251,7 +257,7 @@ def carry_out(device: Device, action: Action, tree: UiTree) -> None:
             raise ActionError(f"{action.name} isn't carried out on a phone")
 
 
-def place_of(action: Action, tree: UiTree, size: tuple[int, int]) -> Point:
+def place_of(action: PhoneAction, tree: UiTree, size: tuple[int, int]) -> Point:
     """The point of an action: its element's middle, its own, or the middle of the screen. Raises ActionError."""
     for point in (action.at, action.to):
         if point is not None and not (0 <= point[0] < size[0] and 0 <= point[1] < size[1]):

@@ -2,7 +2,7 @@
 
 import math
 
-from sdg.envs.phone.actions import Action
+from sdg.envs.phone.actions import PhoneAction
 from sdg.envs.phone.tree import UiTree, contains
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
@@ -13,7 +13,7 @@ STILL = 24
 """Pixels within which a swipe is a press."""
 
 
-def target_of(action: Action, tree: UiTree) -> ScreenElement | None:
+def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
     """The element that an action reaches: the one that it names, the innermost at its point, the focused one for what
     is typed; None for none."""
     if action.name in ("Type", "Enter"):
@@ -25,7 +25,7 @@ def target_of(action: Action, tree: UiTree) -> ScreenElement | None:
     return found[-1] if found else None
 
 
-def press_on(action: Action, tree: UiTree) -> Press:
+def press_on(action: PhoneAction, tree: UiTree) -> Press:
     """What an action presses on a screen, as guards judge presses on pages: its words and those of the small dialog
     around it, resources as names of its icon. Enter may press any button there is, but in a field to search."""
     target, still = target_of(action, tree), action.to and math.dist(action.at or action.to, action.to) < STILL

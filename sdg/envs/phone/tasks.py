@@ -113,7 +113,7 @@ def _alike(found: Any, wanted: Any) -> bool:
     return bool(found == wanted and type(found) is type(wanted))
 
 
-class Judge:
+class TaskProgress:
     """Follows one episode of a task: `look` after each action, `answer` at its end; `flags` are AndroidLab's.
 
     Sub-goals count in order: one is reached when its condition holds and those before it were reached. A task is

@@ -73,7 +73,7 @@ class TableLanguage(Descriptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class TableGoal:
     """One thing to do: touch a block, or push it `to` a spot, `next` to a block or `away` from one."""
 
     verb: str
@@ -98,7 +98,7 @@ _VERBS = {
 }
 
 
-def actions_of(sentence: str) -> tuple[Action, ...]:
+def actions_of(sentence: str) -> tuple[TableGoal, ...]:
     """What an instruction asks for, in the order in which it is to be done; () for words that aren't understood."""
     plain = sentence.strip().lower()
     first, after, rest = plain.partition(" after you ")
@@ -106,16 +106,16 @@ def actions_of(sentence: str) -> tuple[Action, ...]:
     return tuple(each for each in actions if each is not None) if None not in actions else ()
 
 
-def _action(part: str) -> Action | None:
+def _action(part: str) -> TableGoal | None:
     for verb, form in _VERBS.items():
         if found := form.fullmatch(part):
             block, *other = (COLOURS.index(colour) for colour in found.groups())
             if other == [block] and verb != "to":
                 return None
-            return Action(verb, block, *(number + (len(COLOURS) if verb == "to" else 0) for number in other))
+            return TableGoal(verb, block, *(number + (len(COLOURS) if verb == "to" else 0) for number in other))
     return None
 
 
-def is_held_out(action: Action) -> bool:
+def is_held_out(action: TableGoal) -> bool:
     """Whether training instructions never combine these two things: a quarter of all pairs."""
     return action.other != NOTHING and (action.block + action.other) % 4 == 1

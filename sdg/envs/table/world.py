@@ -18,7 +18,7 @@ from sdg.envs.table.language import (
     FROM,
     NOTHING,
     THINGS,
-    Action,
+    TableGoal,
     actions_of,
     is_held_out,
     parse,
@@ -165,7 +165,7 @@ class Table(PhysicsWorld):
         self._name_mission()
         self.begin_subgoal()
 
-    def _draw(self, rng: np.random.Generator, *, unseen: bool) -> tuple[tuple[Action, ...], tuple[int, ...]]:
+    def _draw(self, rng: np.random.Generator, *, unseen: bool) -> tuple[tuple[TableGoal, ...], tuple[int, ...]]:
         """Actions and the numbers of the blocks and spots on the table; pairs are held out where `unseen`."""
         while True:
             blocks = rng.permutation(len(COLOURS))[: self.blocks]
@@ -177,13 +177,13 @@ class Table(PhysicsWorld):
             if len(set(actions)) == len(actions) and all(is_held_out(action) == unseen for action in paired):
                 return actions, numbers
 
-    def _action(self, rng: np.random.Generator, verb: str, things: tuple[int, ...]) -> Action:
+    def _action(self, rng: np.random.Generator, verb: str, things: tuple[int, ...]) -> TableGoal:
         blocks, spots = things[: self.blocks], things[self.blocks :]
         block = int(rng.choice(blocks))
         if verb == "touch":
-            return Action(verb, block)
+            return TableGoal(verb, block)
         others = spots if verb == "to" else [number for number in blocks if number != block]
-        return Action(verb, block, int(rng.choice(others)))
+        return TableGoal(verb, block, int(rng.choice(others)))
 
     def _name_mission(self) -> None:
         actions = self.own[0]
@@ -211,7 +211,7 @@ class Table(PhysicsWorld):
         if done < len(actions) and self._holds(actions[done]):
             self.own = actions, there, done + 1
 
-    def _holds(self, action: Action) -> bool:
+    def _holds(self, action: TableGoal) -> bool:
         places = self.places()
         apart = float(np.linalg.norm(places[action.block] - places[-1 if action.verb == "touch" else action.other]))
         near = {"touch": TOUCH, "to": ON, "next": BESIDE}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from sdg.envs.ui.commands import KEYS, SCREEN, Command
+from sdg.envs.ui.commands import KEYS, SCREEN, ScreenCommand
 from sdg.envs.ui.tasks import task_name
 from sdg.errors import SDGError, UserError
 
@@ -277,7 +277,7 @@ class Browser:
         with self._reporting("the page can't be seen"):
             return bytes(self.page.screenshot(clip={"x": 0, "y": STRIP, "width": side, "height": side}))
 
-    def perform(self, command: Command) -> None:
+    def perform(self, command: ScreenCommand) -> None:
         """Move, press and type as a hand would. Raises PageError when the page breaks under it."""
         with self._reporting(f"{command.name} broke the page"):
             self._perform(command)
@@ -285,7 +285,7 @@ class Browser:
                 self.page.wait_for_timeout(COMPLETION_MS)
             self.settle()
 
-    def _perform(self, command: Command) -> None:
+    def _perform(self, command: ScreenCommand) -> None:
         mouse = self.page.mouse
         if isinstance(command.argument, str):
             (self._press if command.name == "PRESS_KEY" else self.page.keyboard.type)(command.argument)

@@ -46,7 +46,7 @@ class ScreenCommandError(SDGError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ScreenCommand:
     """One command: its name, and a point (x, y) in pixels, a key or a text. Raises ScreenCommandError otherwise."""
 
     name: str
@@ -79,18 +79,18 @@ class Command:
         return {"name": self.name, "args": {ARGUMENTS[self.name]: list(self.argument) if point else self.argument}}
 
 
-def command_from_json(value: object) -> Command:
+def command_from_json(value: object) -> ScreenCommand:
     """A command as a model wrote it. Raises ScreenCommandError; fractions are rounded, digits in text read."""
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
         raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
     name, arguments = value["name"].strip(), value.get("args")
     kind = ARGUMENTS.get(name)
     if kind is None:
-        return Command(name, "")
+        return ScreenCommand(name, "")
     if not isinstance(arguments, Mapping) or kind not in arguments:
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
     argument = arguments[kind]
-    return Command(name, _point(name, argument) if kind == "coords" else argument)
+    return ScreenCommand(name, _point(name, argument) if kind == "coords" else argument)
 
 
 def _point(name: str, value: object) -> tuple[int, int]:

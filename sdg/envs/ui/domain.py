@@ -20,7 +20,7 @@ from PIL import Image
 from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception
 from sdg.envs.domain import Capabilities, Perceivable
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, MOST_TEXT, SCREEN, Command
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, MOST_TEXT, SCREEN, ScreenCommand
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse
 from sdg.envs.ui.tasks import TASKS, task_name
 from sdg.envs.world import Action, StepResult
@@ -49,7 +49,7 @@ class UIWorld:
         self.browser.begin(self.task, seed)
         self.mission = " ".join(str(self.browser.state()["words"]).split())
 
-    def step(self, action: Command) -> StepResult:
+    def step(self, action: ScreenCommand) -> StepResult:
         """Carry out one command. RuntimeError before the first reset and after the end."""
         if self.steps < 0 or self.done:
             raise RuntimeError("the episode is over: reset the world" if self.done else "reset the world first")
@@ -118,7 +118,7 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
             "key": KEY_NAMES[int(action["key"])],
             "text": action["text"],
         }[ARGUMENTS[name]]
-        done = self._world.step(Command(name, argument))
+        done = self._world.step(ScreenCommand(name, argument))
         return self._observation(), done.reward, done.terminated, done.truncated, {"success": done.success}
 
     def render(self) -> np.ndarray:
@@ -223,7 +223,7 @@ class UIDomain(PlainDomain):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """The nine commands; each takes an argument, so a step takes a `sdg.envs.ui.commands.Command`."""
+        """The nine commands; each takes an argument, so a step takes a `sdg.envs.ui.commands.ScreenCommand`."""
         return tuple(
             Action(name, f"{name.lower().replace('_', ' ')}, with its {argument}", number)
             for number, (name, argument) in enumerate(ARGUMENTS.items())

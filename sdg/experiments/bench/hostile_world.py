@@ -40,7 +40,7 @@ SECRET = "MARKER-9f31"
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SnippetThing:
     """An object as snippets see it; `distance` in cells, `position` (x, y)."""
 
     name: str
@@ -56,15 +56,15 @@ class TooManyCalls(BaseException):
     """A program called more skills than it may; programs can't catch this."""
 
 
-class World:
+class SnippetWorld:
     """One snippet's world: perception functions over fixed data, and skills that log their calls."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._things = [Thing(**{**each, "position": tuple(each["position"])}) for each in data["objects"]]
+        self._things = [SnippetThing(**{**each, "position": tuple(each["position"])}) for each in data["objects"]]
         self.calls: list[str] = []
 
-    def get_observed_objects(self) -> list[Thing]:
+    def get_observed_objects(self) -> list[SnippetThing]:
         """All things seen."""
         return list(self._things)
 
@@ -115,7 +115,7 @@ class World:
         return steps
 
     def _name_of(self, thing: Any) -> str:
-        if type(thing) is Thing:
+        if type(thing) is SnippetThing:
             return thing.name
         if type(thing) is not str or not 0 < len(thing) <= MAX_NAME_CHARACTERS:
             raise ValueError(f"give an object, or a name of at most {MAX_NAME_CHARACTERS} characters")
@@ -127,11 +127,11 @@ class World:
 @cache
 def guards(skills: tuple[tuple[str, int, int], ...], budget: int | None = None) -> dict[str, Guard]:
     """The guard for checks and the one for programs, with the budgets in BUDGETS or with `budget`."""
-    blank = World.__new__(World).perception()
+    blank = SnippetWorld.__new__(SnippetWorld).perception()
     actions = {name: Signature(name, least, most, returns=NUMBER, keywords=_WORDS) for name, least, most in skills}
     return {
-        "check": Guard(blank, records=(Thing,), returns=bool, budget_steps=budget or BUDGETS["check"]),
-        "program": Guard({**blank, **actions}, records=(Thing,), budget_steps=budget or BUDGETS["program"]),
+        "check": Guard(blank, records=(SnippetThing,), returns=bool, budget_steps=budget or BUDGETS["check"]),
+        "program": Guard({**blank, **actions}, records=(SnippetThing,), budget_steps=budget or BUDGETS["program"]),
     }
 
 
@@ -167,10 +167,10 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     if not _watch:
         _watch.append(_Watch())
         _state.append(_interpreter_state())
-        world = World(request["world"])
+        world = SnippetWorld(request["world"])
         source = "def check():\n    return get_steps() > 0\n"
         load(source, api="check", data=request["world"], budget=request.get("budget"))(world.perception())
-    world = World(request["world"])
+    world = SnippetWorld(request["world"])
     began = time.process_time()
     _watch[0].events = []
     outcome, message = _outcome(request, world)
@@ -183,7 +183,7 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
         _state[0] = _interpreter_state()
     if SECRET in message and SECRET not in request["code"]:
         effects.append("secret in the message")
-    if World(request["world"]).get_observed_objects() != world.get_observed_objects():
+    if SnippetWorld(request["world"]).get_observed_objects() != world.get_observed_objects():
         effects.append("world changed")
     return {
         "outcome": outcome,
@@ -194,7 +194,7 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _outcome(request: dict[str, Any], world: World) -> tuple[str, str]:
+def _outcome(request: dict[str, Any], world: SnippetWorld) -> tuple[str, str]:
     try:
         guarded = load(request["code"], api=request["api"], data=request["world"], budget=request.get("budget"))
         value = guarded({**world.perception(), **world.skills()})

@@ -19,8 +19,8 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.bench.models.draw import COMPOSED, PERCEPTIONS, SKILLS, TRANSCRIPT, Cell
-from sdg.experiments.compose.verify import Judged, Verification, judge
+from sdg.experiments.bench.models.draw import COMPOSED, PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
+from sdg.experiments.compose.verify import Judged, VerificationSettings, judge
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.results.comparison import find_library, library_checksum, open_folder
@@ -53,7 +53,7 @@ class Programs:
     rules: frozenset[str]
 
 
-def read_programs(folder: Path, *, cell: Cell) -> Programs:
+def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     """The programs of a recording (those of `cell`'s interface and perception) or of a run's rehearsals.
 
     Raises UserError where there is none, RunFolderError for what is no recording and no run.
@@ -101,7 +101,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ComposeRequest:
     """What to compose from, with which model; `layouts` to verify each program on, under `seed`."""
 
     config: RunConfig
@@ -113,14 +113,14 @@ class Asked:
     seed: int = 1
 
 
-def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iterator[dict[str, Any]]:
+def compose(asked: ComposeRequest, *, folder: Path, to: Path, processes: int = 0) -> Iterator[dict[str, Any]]:
     """Compose skills and keep those that help; a row for each that was composed, and one for each that was refused.
 
     What the folder holds isn't asked or played again. Raises UserError for programs that don't match the current
     library, prompts or model, ModelError as the model does.
     """
     place = find_library(asked.library)
-    programs = read_programs(asked.source, cell=Cell(SKILLS, asked.perception, ""))
+    programs = read_programs(asked.source, cell=FigureKey(SKILLS, asked.perception, ""))
     _require_same(asked, programs, library=place)
     world = domain(programs.domain)
     options: dict[str, Documented] = {
@@ -137,7 +137,7 @@ def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iter
         admitted = author.distil(programs.solved)
         for refusal in admitted.refusals:
             yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
-        verification = Verification(
+        verification = VerificationSettings(
             place, programs.domain, run.journal("episodes"), asked.layouts, asked.seed, processes
         )
         chosen, judged = pick_varied(programs.solved, asked.programs), list[Judged]()
@@ -153,7 +153,7 @@ def compose(asked: Asked, *, folder: Path, to: Path, processes: int = 0) -> Iter
 
 
 def _rounds(
-    author: Author, programs: Sequence[Solved], composed: Sequence[ComposedSkill], verification: Verification
+    author: Author, programs: Sequence[Solved], composed: Sequence[ComposedSkill], verification: VerificationSettings
 ) -> Iterator[tuple[list[Judged], list[Judged]]]:
     """Per round, the dropped and the kept skills. A skill isn't blamed for what another did to a shared program: the
     programs are rewritten and played again without the skills that failed by themselves."""
@@ -180,7 +180,7 @@ def _digest(programs: Programs) -> str:
     return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
 
 
-def _require_same(asked: Asked, programs: Programs, *, library: Path) -> None:
+def _require_same(asked: ComposeRequest, programs: Programs, *, library: Path) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
     if is_rule_based(programs.kind) != is_rule_based(asked.config.model.kind):
         raise UserError(
@@ -217,4 +217,4 @@ def _row(judged: Judged) -> dict[str, Any]:
     }
 
 
-__all__ = ["COMPOSED", "Asked", "compose"]
+__all__ = ["COMPOSED", "ComposeRequest", "compose"]

@@ -12,7 +12,7 @@ from sdg.console import progress
 from sdg.deduction.episode import Played
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench.models.draw import code_lines
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.results.comparison import cores
 from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
@@ -47,7 +47,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Verification:
+class VerificationSettings:
     """Where and with what programs are played; `layouts` for each program, under a separate seed."""
 
     library: Path
@@ -61,7 +61,7 @@ class Verification:
         self, rewritten: Sequence[tuple[Solved, str]], composed: Sequence[ComposedSkill]
     ) -> list[tuple[Solved, str, list[Pair]]]:
         """Each program with its rewritten form and the pairs of episodes that they played."""
-        jobs: list[tuple[Job, Job]] = []
+        jobs: list[tuple[EpisodeJob, EpisodeJob]] = []
         counts: list[int] = []
         for program, source in rewritten:
             tasks = list(self._tasks(program))
@@ -69,7 +69,7 @@ class Verification:
             old = ProgramRecipe(_unit("program", program.source), self.library, (program.source,), domain=self.domain)
             name = _unit("rewritten", source, *(skill.source for skill in composed))
             new = ProgramRecipe(name, self.library, (source,), domain=self.domain, composed=tuple(composed))
-            jobs += [(Job(old, task), Job(new, task)) for task in tasks]
+            jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
         flat = [job for pair in jobs for job in pair]
         done = sum(job.unit in self.journal for job in flat)
         with progress().stage("verification", total=len(flat), unit="episode", done=done) as stage:

@@ -24,19 +24,21 @@ HELD_OUT = ("another hand", "further hand")
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class LabelledText:
     """A text and where its sensitive values stand."""
 
     text: str
     values: tuple[Span, ...]
 
 
-def read_sets() -> dict[str, list[Instruction]]:
+def read_sets() -> dict[str, list[LabelledText]]:
     """All instructions, by author."""
-    found: dict[str, list[Instruction]] = {}
+    found: dict[str, list[LabelledText]] = {}
     for line in gzip.decompress(SETS.read_bytes()).splitlines():
         row = json.loads(line)
-        found.setdefault(row["hand"], []).append(Instruction(row["text"], tuple(Span(*each) for each in row["values"])))
+        found.setdefault(row["hand"], []).append(
+            LabelledText(row["text"], tuple(Span(*each) for each in row["values"]))
+        )
     return found
 
 
@@ -62,7 +64,7 @@ def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Ma
         }
 
 
-def count_hidden(instructions: Sequence[Instruction], find: Callable[[str], Sequence[Span]]) -> Mapping[str, int]:
+def count_hidden(instructions: Sequence[LabelledText], find: Callable[[str], Sequence[Span]]) -> Mapping[str, int]:
     """Characters in values (`sensitive`) and elsewhere (`others`), and the hidden ones of each; values, whole ones."""
     names = ("sensitive", "hidden", "others", "hidden_others", "whole", "values")
     total = dict.fromkeys(names, 0)

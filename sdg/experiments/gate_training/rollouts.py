@@ -28,7 +28,7 @@ from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import Command, Gate, GatedExecutor, IllegalCommand, Outcome, Verdict
+from sdg.gate.executor import Command, GatedExecutor, GateGuard, IllegalCommand, Outcome, Verdict
 from sdg.gate.llm import question
 from sdg.gate.registry import gate_of
 from sdg.llm.provider import ModelSettings
@@ -104,7 +104,7 @@ def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
     return options_of(stored), domain_of_data(stored.domain)
 
 
-def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, Gate]:
+def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
     """The rollout's guards by name, each behind a chain of its own."""
     usages = {name: skill.usage for name, skill in skills.items()}
     facts = {"usages": usages, "resolve": domain.language.resolve, "affordances": domain.affordances}
@@ -114,7 +114,9 @@ def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) ->
 class Recorder(GatedExecutor):
     """Carries out a program's commands and mistakes in between, without a gate, and records each outcome."""
 
-    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], rng: np.random.Generator) -> None:
+    def __init__(
+        self, robot: Robot, rollout: Rollout, guards: Mapping[str, GateGuard], rng: np.random.Generator
+    ) -> None:
         self.rows: list[dict[str, Any]] = []
         self._robot, self._rollout, self._guards, self._rng = robot, rollout, guards, rng
         self._source = "real program" if rollout.reply else "stand-in"

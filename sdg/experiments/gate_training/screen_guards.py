@@ -18,7 +18,7 @@ from sdg.envs.world import Observation
 from sdg.experiments.gate_training.figures import figures
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, chance
 from sdg.experiments.gate_training.screens import PLACE, Item, items, load
-from sdg.gate.executor import Command, Gate
+from sdg.gate.executor import Command, GateGuard
 from sdg.gate.registry import gate_of
 from sdg.gate.rules import Usage
 from sdg.gate.screens import ScreenGuard
@@ -69,7 +69,9 @@ def located_overlap(item: Item, parsed: Parsed) -> float:
     return overlap(found, item.box) if found else 0.0
 
 
-def rows(*, seed: int = 0, place: Path = PLACE, guards: Mapping[str, Gate] | None = None) -> list[Mapping[str, Any]]:
+def rows(
+    *, seed: int = 0, place: Path = PLACE, guards: Mapping[str, GateGuard] | None = None
+) -> list[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
     questions, parsed = items(load(place), seed=seed), Parsed()
     judges = guards or {"rules": _rules(), "learned": ScreenGuard()}
@@ -93,12 +95,12 @@ def rows(*, seed: int = 0, place: Path = PLACE, guards: Mapping[str, Gate] | Non
     return found
 
 
-def _rules() -> Gate:
+def _rules() -> GateGuard:
     usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
     return gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
 
 
-def _chances(guard: Gate, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarray, float]:
+def _chances(guard: GateGuard, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarray, float]:
     """The chances that a guard gives, and the median CPU time of a verdict in milliseconds."""
     chances, took = [], []
     for item in held:

@@ -26,7 +26,7 @@ from sdg.experiments.gate_training.screen_guards import Parsed
 from sdg.experiments.play.pages import open_page
 from sdg.gate.executor import Command
 from sdg.gate.screens import ScreenGuard
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import masked_record
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
@@ -72,7 +72,7 @@ class Draws:
     ) -> dict[str, Any]:
         """One run: whether the task was done, how many steps were carried out as intended, and how many in all."""
         self._world.open((APPS / f"{task['page']}.html").as_uri())
-        self._memory = Memory({step[3]: step[2] for step in task["way"] if len(step) > 3})
+        self._memory = Placeholders({step[3]: step[2] for step in task["way"] if len(step) > 3})
         rng, valid, executed = np.random.default_rng(seed), 0, 0
         for command in meant:
             kind, drawn = int(rng.integers(3)), rng.random()

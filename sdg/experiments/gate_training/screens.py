@@ -178,7 +178,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class ScreenTransition:
     """A command that was carried out on a page: verb, argument, box of its target, PNG of the screen afterwards and, on
     made-up pages, the true elements afterwards."""
 
@@ -199,7 +199,7 @@ class Page:
     before: bytes
     named: tuple[Named, ...]
     texts: str
-    transitions: tuple[Transition, ...]
+    transitions: tuple[ScreenTransition, ...]
     elements: tuple[ScreenElement, ...] = ()
 
 
@@ -301,7 +301,7 @@ def _stored(row: dict[str, Any]) -> Page:
         named,
         row["texts"],
         tuple(
-            Transition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
+            ScreenTransition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
             for each in row["transitions"]
         ),
     )

@@ -30,7 +30,7 @@ from sdg.experiments.gate_training.rollouts import (
 )
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import Command, Gate, IllegalCommand, Outcome
+from sdg.gate.executor import Command, GateGuard, IllegalCommand, Outcome
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
@@ -41,7 +41,7 @@ TASKS, RATE, REPLANS, CALLS = 12, 0.25, 40, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class TaskTrial:
     """One task with one set of mistakes, in one arm of the table."""
 
     library: Path
@@ -59,7 +59,7 @@ class Draw:
         return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
 
 
-def play(draw: Draw) -> dict[str, Any]:
+def play(draw: TaskTrial) -> dict[str, Any]:
     """Commands that succeeded as meant, commands that were executed, and whether the task was done."""
     skills, domain = skills_of(draw.library)
     world = domain.open(draw.level)
@@ -80,7 +80,7 @@ def play(draw: Draw) -> dict[str, Any]:
 class Erring(Recorder):
     """Carries out a planner's commands, some of them mistaken, behind the part of the gate that the arm has."""
 
-    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, Gate], draw: Draw) -> None:
+    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, GateGuard], draw: TaskTrial) -> None:
         super().__init__(robot, rollout, guards, np.random.default_rng(draw.draw))
         self.valid = self.executed = self.feasible = 0
         self._arm, self._replans = draw.arm, 0
@@ -137,7 +137,7 @@ def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mappin
     """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws."""
     layouts = seeds("evaluation", count=TASKS, seed=seed)
     jobs = [
-        Draw(library, "BossLevel", layouts[number % TASKS], number, arm)
+        TaskTrial(library, "BossLevel", layouts[number % TASKS], number, arm)
         for arm in ARMS
         for number in range(TASKS if arm == "expert" else draws)
     ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
-from sdg.envs.ui.commands import Command as ScreenCommand
+from sdg.envs.ui.commands import ScreenCommand as ScreenCommand
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,
@@ -182,8 +182,8 @@ class ProtectedDesktop:
     """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
     commands get the values on their way to it (ResponsibleTA's security protector).
 
-    What only looks like a value is hidden on screens, too (`Memory.mask_screen`), and in pictures what nobody can read
-    who looks at them, but the page says where it stands.
+    What only looks like a value is hidden on screens, too (`Placeholders.mask_screen`), and in pictures what nobody can
+    read who looks at them, but the page says where it stands.
     """
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:

@@ -55,7 +55,7 @@ class BotRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EpisodeJob:
     """An episode and its agent."""
 
     recipe: Recipe
@@ -96,7 +96,9 @@ def evaluation_tasks(
     ]
 
 
-def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done: RowHeard = unheard) -> list[Played]:
+def run_jobs(
+    jobs: Sequence[EpisodeJob], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
+) -> list[Played]:
     """Play what the journal lacks, equal jobs once, and return the rows of all jobs in order; `done` is called with
     each new row.
 
@@ -110,7 +112,7 @@ def run_jobs(jobs: Sequence[Job], *, journal: Journal, processes: int = 1, done:
     return [Played.from_json(journal[job.unit]) for job in jobs]
 
 
-def _play(job: Job) -> dict[str, Any]:
+def _play(job: EpisodeJob) -> dict[str, Any]:
     return play_task(_agent(job.recipe), job.task, bot_steps=job.bot_steps)
 
 
@@ -121,12 +123,13 @@ def _agent(recipe: Recipe) -> Agent:
 
 def with_bot_steps(
     recipe: Recipe, tasks: Sequence[Task], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
-) -> list[Job]:
+) -> list[EpisodeJob]:
     """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
     knows only its own world: jobs elsewhere have no such steps."""
     if not all(task.domain_name.startswith(DEFAULT) for task in tasks):
-        return [Job(recipe, task) for task in tasks]
-    bots = run_jobs([Job(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
+        return [EpisodeJob(recipe, task) for task in tasks]
+    bots = run_jobs([EpisodeJob(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
     return [
-        Job(recipe, task, bot_steps=row.steps if row.success else None) for task, row in zip(tasks, bots, strict=True)
+        EpisodeJob(recipe, task, bot_steps=row.steps if row.success else None)
+        for task, row in zip(tasks, bots, strict=True)
     ]

@@ -54,7 +54,7 @@ LARGE_LINES = 8
 
 
 @dataclass(frozen=True)
-class Moment:
+class FilmText:
     """What is shown beside the world's picture: the program, its line (0: none) and the text below it."""
 
     step: int
@@ -104,11 +104,11 @@ def png(picture: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-def _moments(row: Played, stage: _Steps) -> Iterator[Moment]:
+def _moments(row: Played, stage: _Steps) -> Iterator[FilmText]:
     """Everything that happened, in order, as the stage comes to it: one for each step, call and error."""
     alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
-    yield Moment(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
+    yield FilmText(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
     for interaction in trace:
         program = interaction["program"][:MAX_PROGRAM]
         if interaction["began"] == 0 and stage.steps:
@@ -117,14 +117,14 @@ def _moments(row: Played, stage: _Steps) -> Iterator[Moment]:
         for call in interaction["calls"]:
             for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
-                yield Moment(stage.steps, program, call["line"], tuple(told))
+                yield FilmText(stage.steps, program, call["line"], tuple(told))
             told = [*told, *_call_lines(call)][-MAX_TOLD:]
-            yield Moment(stage.steps, program, call["line"], tuple(told), NOTE_MS)
+            yield FilmText(stage.steps, program, call["line"], tuple(told), NOTE_MS)
         for _ in range(interaction["ended"] - stage.steps):
             stage.step()
-            yield Moment(stage.steps, program, 0, tuple(told))
+            yield FilmText(stage.steps, program, 0, tuple(told))
         end = (interaction["error"], False) if interaction["error"] else ("done", True)
-        yield Moment(stage.steps, program, 0, (*told, end), LAST_MS)
+        yield FilmText(stage.steps, program, 0, (*told, end), LAST_MS)
 
 
 class _Steps:
@@ -181,7 +181,7 @@ def _thin(moments: Sequence[T]) -> list[T]:
     return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
 
 
-def _draw(world: np.ndarray, moment: Moment, row: Played, kind: Type) -> Image.Image:
+def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Type) -> Image.Image:
     from PIL import Image, ImageDraw
 
     scale = -(-MIN_SIDE // min(world.shape[:2]))
@@ -198,7 +198,7 @@ def _draw(world: np.ndarray, moment: Moment, row: Played, kind: Type) -> Image.I
     return canvas
 
 
-def _lines(moment: Moment, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+def _lines(moment: FilmText, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
     head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
     fits = room * columns  # Whoever wrote the row may have put megabytes into it; no more letters have room.

@@ -28,10 +28,10 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
-from sdg.gate.executor import Command, Gate, IllegalCommand, SkillResult, Verdict
+from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, ModelError, Sampling
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import one_line
@@ -180,7 +180,7 @@ class _Filmed:
 class _Told:
     """A gate whose reasons go to a model: they quote the page, so `tell` hides values in them."""
 
-    def __init__(self, gate: Gate, tell: Callable[[str], str]) -> None:
+    def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
         self._gate, self._tell = gate, tell
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
@@ -247,7 +247,7 @@ def do_task(
 
     began = time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
-    protector = Protector(recognisers_of(""), Memory()) if private else None
+    protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
     def tell(words: str) -> str:
         return protector.memory.mask_parts(_writable(words)) if protector else _writable(words)

@@ -31,14 +31,14 @@ from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.planner import Prompts
-from sdg.deduction.protocols import Skill, primitive_skills
+from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.files import read_file
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
-from sdg.gate.executor import Gate
+from sdg.gate.executor import GateGuard
 from sdg.gate.registry import gate_of
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Sampling
@@ -117,7 +117,7 @@ class PlannerRecipe:
         require_fit(found, learned=learned, domain=self.domain, rule_based=author)
         return found.by_name()
 
-    def _skills(self, world: Domain) -> Mapping[str, Skill]:
+    def _skills(self, world: Domain) -> Mapping[str, CalledSkill]:
         if self.skills == PRIMITIVES:
             return primitive_skills(world)
         if self.skills == SCRIPTED:
@@ -211,7 +211,9 @@ class ProgramRecipe:
         )
 
 
-def gate_by_names(guards: Sequence[str], model: ModelSettings, skills: Mapping[str, Skill], world: Domain) -> Gate:
+def gate_by_names(
+    guards: Sequence[str], model: ModelSettings, skills: Mapping[str, CalledSkill], world: Domain
+) -> GateGuard:
     """The gate of `guards` over an agent's skills; `model` is asked where one of them is a language model's."""
     return gate_of(
         guards,

@@ -28,7 +28,7 @@ from sdg.experiments.config.assembly import (
     search_of,
 )
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs, with_bot_steps
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
@@ -117,7 +117,7 @@ class Rehearsals:
         drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
         # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
         tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
-        jobs = [Job(planner, task) for task in tasks]
+        jobs = [EpisodeJob(planner, task) for task in tasks]
         done = sum(job.unit in journal for job in jobs)
         with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
             run_jobs(

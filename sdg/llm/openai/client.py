@@ -166,7 +166,7 @@ class OpenAIModel:
             answer = read_answer(body, until=until)
         except Unreadable as error:
             kind = ModelError if isinstance(error, Flood) else Unavailable
-            raise kind(self._hide(f"{self._who()} {error}: try again or another model.")) from None
+            raise kind(f"{self._who()} {self._hide(str(error))}: try again or another model.") from None
         # If a server repeats the key, the key must not get into journals and reports.
         reason = self._hide(answer.finish_reason)[:MOST_REASON]
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.endpoint.model)
@@ -279,7 +279,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
         if number >= MAX_PIECES or time.monotonic() > until:
             raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
         if streamed and _at(piece, "error"):
-            raise Unreadable(f"broke off ({message_of(json.dumps(piece).encode())})")
+            raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
         usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
         message = _at(choice, "delta" if streamed else "message")
         if isinstance(choice, dict) and (streamed or isinstance(message, dict)):

@@ -55,7 +55,7 @@ _TOPICS: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PhoneElement:
     """An element of the prompt: number, kind, its words, and for a field its label and its content."""
 
     number: int
@@ -66,24 +66,24 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Moment:
+class PhonePrompt:
     """What the prompt says: the task, the elements now, and the commands so far."""
 
     task: str
-    elements: tuple[Seen, ...]
+    elements: tuple[PhoneElement, ...]
     past: tuple[str, ...]
 
     @property
-    def fields(self) -> list[Seen]:
+    def fields(self) -> list[PhoneElement]:
         """What can be typed into."""
         return [each for each in self.elements if each.kind == "textbox"]
 
     @property
-    def live(self) -> list[Seen]:
+    def live(self) -> list[PhoneElement]:
         """What can be pressed and has words."""
         return [each for each in self.elements if each.kind in ("button", "checkbox", "radio") and plain(each.label)]
 
-    def was_pressed(self, each: Seen) -> bool:
+    def was_pressed(self, each: PhoneElement) -> bool:
         """Whether something with this number was pressed already, with success or at least twice."""
         rows = [r for r in self.past if r.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in r]
         return len(rows) > 1 or any(row.endswith(": done") for row in rows)
@@ -102,14 +102,14 @@ class PhoneRules:
         return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}, ensure_ascii=False), NAME)
 
 
-def read_moment(prompt: str) -> Moment:
+def read_moment(prompt: str) -> PhonePrompt:
     """What the user's turn of the prompt `phone` says; lines that can't be read are left out."""
     situation = read_situation(prompt)
     shown = prompt.rpartition("\nObservation ")[2].splitlines()
-    return Moment(situation.task, tuple(each for row in shown for each in _element(row)), situation.done)
+    return PhonePrompt(situation.task, tuple(each for row in shown for each in _element(row)), situation.done)
 
 
-def _element(row: str) -> Iterator[Seen]:
+def _element(row: str) -> Iterator[PhoneElement]:
     match = _ELEMENT.match(row)
     if match is None:
         return
@@ -120,16 +120,16 @@ def _element(row: str) -> Iterator[Seen]:
     states = frozenset(words) & set(_STATES)
     if "textbox" in words:
         label = " ".join(word for word in words if word not in (*_STATES, "empty", "textbox"))
-        yield Seen(int(match[1]), "textbox", label, text, states)
+        yield PhoneElement(int(match[1]), "textbox", label, text, states)
         return
     label, _, beside = text.partition(" | ")
-    yield Seen(int(match[1]), kind, label, beside, states)
+    yield PhoneElement(int(match[1]), kind, label, beside, states)
 
 
 Act = tuple[str, dict[str, Any]]
 
 
-def _rules(now: Moment) -> Iterator[Act]:
+def _rules(now: PhonePrompt) -> Iterator[Act]:
     """Actions, of which the first is taken; each rule yields one where it applies."""
     yield from _fill(now)
     yield from _loading(now)
@@ -152,7 +152,7 @@ def _rules(now: Moment) -> Iterator[Act]:
     yield "finish", {"message": "I did what I could."}
 
 
-def _fill(now: Moment) -> Iterator[Act]:
+def _fill(now: PhonePrompt) -> Iterator[Act]:
     for each in now.fields:
         value = value_for(each.label, now.task)
         if not value or each.beside == value:
@@ -181,12 +181,12 @@ def value_for(label: str, task: str) -> str:
     return spoken[0] if spoken and words.split()[-1:] in (["name"], ["title"]) else ""
 
 
-def _loading(now: Moment) -> Iterator[Act]:
+def _loading(now: PhonePrompt) -> Iterator[Act]:
     if any(plain(each.label).startswith("loading") for each in now.elements):
         yield "Wait", {"seconds": 2}
 
 
-def _press_named(now: Moment) -> Iterator[Act]:
+def _press_named(now: PhonePrompt) -> Iterator[Act]:
     """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
     found = []
@@ -203,7 +203,7 @@ def _press_named(now: Moment) -> Iterator[Act]:
         yield "Tap", {"element": max(found, key=lambda pair: pair[0])[1].number}
 
 
-def _hold_named(now: Moment) -> Iterator[Act]:
+def _hold_named(now: PhonePrompt) -> Iterator[Act]:
     """Press long on a named element, which opens its menu of actions."""
     task = f" {plain(now.task)} "
     for each in now.live:
@@ -212,13 +212,13 @@ def _hold_named(now: Moment) -> Iterator[Act]:
             yield "Long Press", {"element": each.number}
 
 
-def _open_topic(now: Moment) -> Iterator[Act]:
+def _open_topic(now: PhonePrompt) -> Iterator[Act]:
     for name, words in _TOPICS:
         if re.search(words, now.task, re.IGNORECASE) and not now.past:
             yield from (("Tap", {"element": each.number}) for each in now.live if plain(each.label) == name)
 
 
-def _press_beside(now: Moment) -> Iterator[Act]:
+def _press_beside(now: PhonePrompt) -> Iterator[Act]:
     """Press elements whose second line has a word of the task."""
     task = {word for word in plain(now.task).split() if len(word) > 3}
     found = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
@@ -226,7 +226,7 @@ def _press_beside(now: Moment) -> Iterator[Act]:
     yield from (("Tap", {"element": each.number}) for each in unpressed)
 
 
-def _press_verb(now: Moment) -> Iterator[Act]:
+def _press_verb(now: PhonePrompt) -> Iterator[Act]:
     for pattern, starts in _VERBS:
         if re.search(pattern, now.task, re.IGNORECASE):
             for each in reversed(now.live):
@@ -239,7 +239,7 @@ def _press_verb(now: Moment) -> Iterator[Act]:
         yield "Back", {}
 
 
-def _answer(now: Moment, *, certain: bool) -> Iterator[Act]:
+def _answer(now: PhonePrompt, *, certain: bool) -> Iterator[Act]:
     """A question's answer: the text beside or below the words that it asks about."""
     task = set(plain(now.task).split())
     rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
@@ -303,7 +303,7 @@ class ClumsyPresses:
         command = {"name": name, "args": arguments}
         return Completion(json.dumps({"thoughts": {"plan": f"meant {said}"}, "commands": [command]}), self.name)
 
-    def _spoil(self, now: Moment, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
+    def _spoil(self, now: PhonePrompt, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
         if name == "Type":
             return name, {"text": arguments["text"][:-1] or arguments["text"]}
         others = [each for each in now.elements if each.number != arguments.get("element")]

@@ -14,7 +14,7 @@ from typing import Any
 
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.situation import FIELDS, Seen, Situation, likeness, plain, read_situation
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, likeness, plain, read_situation
 
 ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", "forward": "forward", "reply": "reply",
          "retweet": "retweet", "share": "share", "more": "more", "search": "search", "star": "star",
@@ -22,13 +22,13 @@ ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", 
 """The name of the icon for this action."""
 
 
-def submit_form(now: Situation, commands: Sequence[Written], note: str = "") -> Plan:
+def submit_form(now: Situation, commands: Sequence[Written], note: str = "") -> RuleAnswer:
     """Send off a filled form."""
     button = now.submit()
-    return Plan([*commands, *([click(button)] if button else [])], note)
+    return RuleAnswer([*commands, *([click(button)] if button else [])], note)
 
 
-def tick(now: Situation) -> Plan | None:
+def tick(now: Situation) -> RuleAnswer | None:
     """Select A, B and click Submit: checkboxes and radio buttons by the words beside them."""
     ticks = now.of_kind("checkbox", "radio")
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
@@ -52,7 +52,7 @@ def wanted_names(task: str) -> list[str]:
     return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", listed) if part.strip(" .\"'")]
 
 
-def label_right(now: Situation, thing: Seen) -> str:
+def label_right(now: Situation, thing: SeenElement) -> str:
     """The words to the right of a small thing."""
     near = [
         each
@@ -62,7 +62,7 @@ def label_right(now: Situation, thing: Seen) -> str:
     return min(near, key=lambda each: (abs(each.y - thing.y) // 6, each.place[0])).text if near else thing.text
 
 
-def label_of(now: Situation, field: Seen) -> str:
+def label_of(now: Situation, field: SeenElement) -> str:
     """The words beside or above a field."""
     best, chosen = 1e9, ""
     for each in now.of_kind("text"):
@@ -84,7 +84,7 @@ def wanted_values(task: str) -> list[tuple[str, str]]:
     return [(label, value) for label, value in re.findall(r'(\w+)\s+"([^"]+)"', task)]
 
 
-def labelled_fields(now: Situation) -> Plan | None:
+def labelled_fields(now: Situation) -> RuleAnswer | None:
     """Several fields, each with a label that the task names."""
     fields, values = now.of_kind(*FIELDS), wanted_values(now.task)
     if len(fields) < 2 or len(values) < 2:
@@ -93,7 +93,7 @@ def labelled_fields(now: Situation) -> Plan | None:
     free = list(fields)
     for names, value in values:
         words = plain(names).split()
-        scored: list[tuple[float, int, Seen]] = []
+        scored: list[tuple[float, int, SeenElement]] = []
         for field in free:
             label = plain(f"{label_of(now, field)} {field.text}").split()
             score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
@@ -108,7 +108,7 @@ def labelled_fields(now: Situation) -> Plan | None:
     return submit_form(now, commands)
 
 
-def entered_text(now: Situation) -> Plan | None:
+def entered_text(now: Situation) -> RuleAnswer | None:
     """Type what is quoted into the one field."""
     fields = now.of_kind(*FIELDS)
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
@@ -119,14 +119,14 @@ def entered_text(now: Situation) -> Plan | None:
     return submit_form(now, fill(fields[0], text))
 
 
-def icon(now: Situation, name: str, among: Sequence[Seen] | None = None) -> Seen | None:
+def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
     """An icon that stands for a word."""
     pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
     wanted = ICONS.get(name.lower(), name.lower())
     return next((each for each in pool if wanted in each.look.split()), None)
 
 
-def clicked_in_order(now: Situation) -> Plan | None:
+def clicked_in_order(now: Situation) -> RuleAnswer | None:
     """Click what the task names, part by part."""
     if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
         return None
@@ -135,10 +135,10 @@ def clicked_in_order(now: Situation) -> Plan | None:
         found = _meant(now, part)
         if found is not None:
             commands.append(click(found))
-    return Plan(commands, "clicked") if commands else None
+    return RuleAnswer(commands, "clicked") if commands else None
 
 
-def _meant(now: Situation, part: str) -> Seen | None:
+def _meant(now: Situation, part: str) -> SeenElement | None:
     quoted = re.findall(r'"([^"]+)"', part)
     kinds = ("button", "link", "tab", "text", "icon")
     for words in quoted:
@@ -157,27 +157,27 @@ def _meant(now: Situation, part: str) -> Seen | None:
     )
 
 
-def _exactly(now: Situation, words: str, *kinds: str) -> Seen | None:
+def _exactly(now: Situation, words: str, *kinds: str) -> SeenElement | None:
     found = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
     return min(found, key=lambda each: kinds.index(each.kind), default=None)
 
 
-def only_button(now: Situation) -> Plan | None:
+def only_button(now: Situation) -> RuleAnswer | None:
     """When no other rule applies: click the only button."""
     button = now.submit()
-    return Plan([click(button)], "the only button") if button and not now.done else None
+    return RuleAnswer([click(button)], "the only button") if button and not now.done else None
 
 
-def focused_field(now: Situation) -> Plan | None:
+def focused_field(now: Situation) -> RuleAnswer | None:
     """Focus into the 2nd textbox."""
     fields = sorted(now.of_kind(*FIELDS), key=lambda each: (each.y, each.x))
     if not fields or not re.match(r"(focus|click)\b.*\b(textbox|text ?field|text ?area|input)\b", now.lower):
         return None
     number = re.search(r"\b(\d+)(?:st|nd|rd|th)\b", now.lower)
-    return Plan([click(fields[min(int(number[1]) if number else 1, len(fields)) - 1])])
+    return RuleAnswer([click(fields[min(int(number[1]) if number else 1, len(fields)) - 1])])
 
 
-RULES: tuple[Callable[[Situation], Plan | None], ...] = (
+RULES: tuple[Callable[[Situation], RuleAnswer | None], ...] = (
     tick, labelled_fields, focused_field, entered_text, clicked_in_order, only_button,
 )  # fmt: skip
 """Rules in the order in which they are tried; the first that has a plan answers."""
@@ -187,19 +187,19 @@ Written = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RuleAnswer:
     """The commands of a rule, and a note that the next question repeats to it."""
 
     commands: Sequence[Written]
     note: str = ""
 
 
-def click(thing: Seen) -> Written:
+def click(thing: SeenElement) -> Written:
     """Click the middle of a thing."""
     return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in thing.middle]}}
 
 
-def fill(field: Seen, text: str) -> list[Written]:
+def fill(field: SeenElement, text: str) -> list[Written]:
     """Replace a field's content by a text."""
     keys = ["C-a", "<Backspace>"] if field.text else []
     emptied: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
@@ -221,7 +221,7 @@ class WebRules:
         if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
             stuck = (plan is None and not now.done) or (now.done[-1:] and ": refused" in now.done[-1])
             said = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
-            plan = Plan([{"name": said[0], "args": {"text": said[1]}}])
+            plan = RuleAnswer([{"name": said[0], "args": {"text": said[1]}}])
         if plan is None:
             return Completion("No rule of mine knows what to do here.", NAME)
         thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}

@@ -15,7 +15,7 @@ ALIKE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenElement:
     """An element of the screen: kind, its words, place [x0, y0, x1, y1], and the description of its looks."""
 
     kind: str
@@ -54,7 +54,7 @@ class Situation:
     """A task in the middle: its words, the elements on the screen, commands and thoughts of earlier answers."""
 
     task: str
-    elements: tuple[Seen, ...]
+    elements: tuple[SeenElement, ...]
     done: tuple[str, ...] = ()
     thoughts: tuple[str, ...] = ()
 
@@ -68,11 +68,11 @@ class Situation:
         """The task in lower case."""
         return self.task.lower()
 
-    def of_kind(self, *kinds: str) -> list[Seen]:
+    def of_kind(self, *kinds: str) -> list[SeenElement]:
         """The elements of some kinds, from top to bottom."""
         return [each for each in self.elements if each.kind in kinds]
 
-    def find_named(self, words: str, *kinds: str) -> Seen | None:
+    def find_named(self, words: str, *kinds: str) -> SeenElement | None:
         """The element that these words name best: the same words, then nearly the same, then words within a line."""
         pool = [each for each in self.elements if each.text and (not kinds or each.kind in kinds)]
         exact = [each for each in pool if each.text.strip() == words]
@@ -85,7 +85,7 @@ class Situation:
             return best[1]
         return next((part for each in pool if (part := within(each, words)) is not None), None)
 
-    def submit(self) -> Seen | None:
+    def submit(self) -> SeenElement | None:
         """The button that ends the task."""
         buttons = self.of_kind("button")
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
@@ -111,7 +111,7 @@ def likeness(one: str, other: str) -> float:
     return 0.99 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
 
 
-def within(line: Seen, words: str) -> Seen | None:
+def within(line: SeenElement, words: str) -> SeenElement | None:
     """The part of a line of text that holds some words, if all letters are equally wide."""
     wanted = words.split()
     have = [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+", line.text)]
@@ -151,7 +151,7 @@ def _block(prompt: str, heading: str) -> Sequence[str]:
     return lines[start + 2 : next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))]
 
 
-def _element(row: str) -> Seen | None:
+def _element(row: str) -> SeenElement | None:
     match = _ELEMENT.match(row.strip())
     if match is None:
         return None
@@ -164,4 +164,4 @@ def _element(row: str) -> Seen | None:
     name = name.replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
     words = " ".join(name.split())
     kind = next((kind for kind in KINDS if words.endswith(kind)), "text" if not words else "icon")
-    return Seen(kind, text, (x0, y0, x1, y1), words.removesuffix(kind).strip())
+    return SeenElement(kind, text, (x0, y0, x1, y1), words.removesuffix(kind).strip())

@@ -7,7 +7,7 @@ twenty bytes. Every helper charges its work by the sizes of its arguments and of
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 from sys import getsizeof
@@ -176,6 +176,22 @@ class Meter:
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
         return sorted(items, key=_plain_text)
+
+    def unpacked(self, value: Any, shape: tuple[Any, ...]) -> Any:
+        """What a pattern of this shape unpacks: sets in order, in the patterns within it, too."""
+        items = self.ordered(value)
+        if not any(shape) or not isinstance(items, Iterable):
+            return items
+        row = list(islice(items, len(shape) + 1))
+        if len(row) != len(shape):
+            return row
+        return [self.unpacked(item, within) if within else item for item, within in zip(row, shape, strict=True)]
+
+    def unpacked_each(self, items: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
+        """The items of a loop over a pattern, each as `unpacked` gives it."""
+        if any(shape):
+            return (self.unpacked(item, shape) for item in self.ordered(items))
+        return (self.ordered(item) if type(item) in SETS else item for item in self.ordered(items))
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""

@@ -244,9 +244,20 @@ REFUSED: tuple[Rule, ...] = (
         (ast.Tuple, ast.List),
         lambda node: (
             isinstance(node.ctx, ast.Store)
-            and any(is_starred(item) for item in node.elts if isinstance(item, ast.Tuple | ast.List))
+            and any(isinstance(item, ast.Tuple | ast.List) for item in node.elts)
+            and is_starred(node)
         ),
-        "a star inside a nested pattern is not allowed: unpack it in a line of its own",
+        "a star in a nested pattern is not allowed: unpack it in a line of its own",
+    ),
+    (
+        ast.Assign,
+        lambda node: len(node.targets) > 1 and any(isinstance(part, ast.Tuple | ast.List) for part in node.targets),
+        "unpack in a line of its own, which assigns nothing else",
+    ),
+    (
+        ast.Call,
+        lambda node: len(node.keywords) > 1 and any(part.arg is None for part in node.keywords),
+        "** stands alone: join the arguments in one dict first",
     ),
     (
         (ast.For, ast.comprehension),
@@ -275,11 +286,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.Assign: lambda node: ast.Assign(
-        targets=node.targets, value=call(".star" if any(map(is_starred, node.targets)) else ".ordered", node.value)
-    )
-    if any(isinstance(target, ast.Tuple | ast.List) for target in node.targets) or any(map(is_starred, node.targets))
-    else node,
+    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=unpacked(node.targets[0], node.value)),
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
@@ -344,3 +351,20 @@ def is_short_format(pieces: list[ast.expr]) -> bool:
 def is_starred(target: ast.expr) -> bool:
     """Whether C code would unpack everything there."""
     return any(isinstance(part, ast.Starred) for part in ast.walk(target))
+
+
+def unpacked(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
+    """A value, or `each` item of it, as C code may unpack it: sets in order, in nested patterns, too."""
+    within = shape(target)
+    if within is None:
+        return call(".ordered", value) if each else value
+    if is_starred(target):
+        return call(".rows" if each else ".star", value)
+    return (
+        call(f".unpacked{each}", value, ast.Constant(value=within)) if each or any(within) else call(".ordered", value)
+    )
+
+
+def shape(target: ast.expr) -> tuple[Any, ...] | None:
+    """The patterns in a pattern; None for what is none."""
+    return tuple(map(shape, target.elts)) if isinstance(target, ast.Tuple | ast.List) else None

@@ -31,9 +31,9 @@ from sdg.sandbox.guard.syntax import (
     call,
     compare_values,
     compile_tree,
-    is_starred,
     load,
     loads,
+    unpacked,
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
@@ -48,6 +48,8 @@ _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() 
 _IMPORTS = _MEMBERS | {f".x_{module}" for module in MODULES}
 _TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
 """Methods of str that may be passed on as functions: `key=str.lower`."""
+MAX_RAW = 4
+"""Generators that consumers iterate inside one another without counting as calls, because each takes five frames."""
 _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset", "dict", "sorted", "min", "max"})
 """Builtins that keep no iterator after they return."""
 
@@ -65,7 +67,7 @@ class Weaver(ast.NodeTransformer):
                  errors: Collection[str], bound: Mapping[str, ast.AST], kept: Collection[str]) -> None:  # fmt: skip
         self._fields, self._functions, self._errors, self._bound = fields, functions, errors, bound
         self._read, self._problems = frozenset(loads(tree)), dict[str, int]()
-        self._temporaries = map(".t{}".format, count())
+        self._temporaries, self._raw = map(".t{}".format, count()), 0
         found = [self._names_of(node) or {} for node in ast.walk(tree)]
         self._imported = {name: member for names in found for name, member in names.items()}
         self._known = {*bound, *functions, *self._imported, *BUILTINS}
@@ -138,7 +140,7 @@ class Weaver(ast.NodeTransformer):
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
         self.generic_visit(node)
         if isinstance(node, ast.For):
-            node.iter = call(".rows" if is_starred(node.target) else ".ordered", node.iter)
+            node.iter = unpacked(node.target, node.iter, each="_each")
         node.body.insert(0, ticks)
         return node
 
@@ -227,8 +229,10 @@ class Weaver(ast.NodeTransformer):
             if isinstance(function, ast.Attribute) and function.attr in self._fields:
                 self.refuse(node, f"{function.attr} is a value, not a method: write it without brackets")
         is_consumed = name in _CONSUMERS and len(node.args) == 1 and not node.keywords
-        weave = self.visit_ListComp if is_consumed and isinstance(node.args[0], ast.GeneratorExp) else self.visit
-        node.args = [*receiver, *map(weave, node.args)]
+        is_raw = is_consumed and isinstance(node.args[0], ast.GeneratorExp) and self._raw < MAX_RAW
+        self._raw += is_raw
+        node.args = [*receiver, *map(self.visit_ListComp if is_raw else self.visit, node.args)]
+        self._raw -= is_raw
         node.keywords = list(map(self.visit, node.keywords))
         return node
 
@@ -240,7 +244,7 @@ class Weaver(ast.NodeTransformer):
         self.generic_visit(node)
         for generator, tick in zip(node.generators, ticks, strict=True):
             generator.ifs.insert(0, tick)
-            generator.iter = call(".rows" if is_starred(generator.target) else ".ordered", generator.iter)
+            generator.iter = unpacked(generator.target, generator.iter, each="_each")
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp

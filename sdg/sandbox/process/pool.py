@@ -154,7 +154,7 @@ class Pool:
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
-                yield from self._look(_Run(jobs, answer, waiting, tries))
+                yield from self._look(_Round(jobs, answer, waiting, tries))
         finally:
             self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
@@ -177,7 +177,7 @@ class Pool:
                 member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
             )
 
-    def _look(self, run: _Run) -> Iterator[tuple[int, Any]]:
+    def _look(self, run: _Round) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
         streams = {self._stream(member): member for member in self._members}
         for stream in select.select([*streams, self._bell], [], [], 0.2)[0]:
@@ -198,7 +198,7 @@ class Pool:
         for member in self._members if slept > ASLEEP else ():
             member.heard, member.began = member.heard + slept, member.began + slept
 
-    def _hear(self, member: _Member, run: _Run) -> Iterator[tuple[int, Any]]:
+    def _hear(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
         data = os.read(self._stream(member), 1 << 20)
         member.heard = time.monotonic()
         member.pending += data
@@ -215,7 +215,7 @@ class Pool:
         if not data or member.full:
             yield from self._died(member, run)
 
-    def _take(self, member: _Member, message: dict[str, Any], run: _Run) -> tuple[int, Any] | None:
+    def _take(self, member: _Member, message: dict[str, Any], run: _Round) -> tuple[int, Any] | None:
         """Handle a message; the result, when it is one."""
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
@@ -238,7 +238,7 @@ class Pool:
                 return number, message["value"] if error is None else _Raised(self._reader.error(str(error), text))
         return None
 
-    def _ask(self, member: _Member, request: Any, run: _Run) -> None:
+    def _ask(self, member: _Member, request: Any, run: _Round) -> None:
         """Let a thread answer a question and ring when it is done, because a model may take minutes."""
         if member.asking or run.answer is None or member.job is None:
             raise BadFrame("a question that nobody asked for")
@@ -277,7 +277,7 @@ class Pool:
             return f"it was not done after {now - member.began:.0f} s"
         return ""
 
-    def _died(self, member: _Member, run: _Run) -> Iterator[tuple[int, Any]]:
+    def _died(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
         number = member.job
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
@@ -333,7 +333,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Round:
     """Jobs under way: what answers their questions, which wait, and how often each was begun."""
 
     jobs: Sequence[Any]

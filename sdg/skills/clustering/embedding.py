@@ -124,7 +124,7 @@ def canonical_check(item: ClusterItem) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class View:
     """One view of an item, its embedder and its share (> 0) of the cosine similarity."""
 
     text: Callable[[ClusterItem], str]
@@ -133,28 +133,28 @@ class Part:
 
 
 _WORDS = TfidfEmbedder("word", (1, 1))
-_MEANING = (Part(check_text, _WORDS, 1.0), Part(argument_text, _WORDS, 0.2))
+_MEANING = (View(check_text, _WORDS, 1.0), View(argument_text, _WORDS, 0.2))
 
-REPRESENTATIONS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
+REPRESENTATIONS: Mapping[str, tuple[View, ...]] = MappingProxyType(
     {
-        "mix": (Part(api_text, TfidfEmbedder(), 0.1), *_MEANING),
-        "api": (Part(api_text, TfidfEmbedder()),),
+        "mix": (View(api_text, TfidfEmbedder(), 0.1), *_MEANING),
+        "api": (View(api_text, TfidfEmbedder()),),
         "check": _MEANING,
-        "minilm-api": (Part(api_text, MiniLmEmbedder()),),
-        "minilm": (Part(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
+        "minilm-api": (View(api_text, MiniLmEmbedder()),),
+        "minilm": (View(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
     }
 )
 """Representations by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
 
 
-def representation(text: str = "mix") -> tuple[Part, ...]:
+def representation(text: str = "mix") -> tuple[View, ...]:
     """The parts chosen by name. Raises ValueError for a name that isn't in `REPRESENTATIONS`."""
     if text not in REPRESENTATIONS:
         raise ValueError(f"no representation {text!r}; choose one of {', '.join(REPRESENTATIONS)}")
     return REPRESENTATIONS[text]
 
 
-def embed_items(items: Sequence[ClusterItem], parts: Sequence[Part]) -> np.ndarray:
+def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarray:
     """Points float64 (n, d), rows of length 1; items of one API name share one point.
 
     Each part is averaged over the items of an API name and scaled to length 1, so that the cosine of two points is

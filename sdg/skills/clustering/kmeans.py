@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, embed_items, representation
+from sdg.skills.clustering.embedding import ClusterItem, View, api_text, embed_items, representation
 
 REJECTED = -1
 """Label of items that belong to no skill."""
@@ -58,7 +58,7 @@ def cluster(
     items: Sequence[ClusterItem],
     *,
     seed: int,
-    parts: Sequence[Part] | None = None,
+    parts: Sequence[View] | None = None,
     max_k: int = 16,
     kinds: Sequence[str] | None = None,
 ) -> Clustering:

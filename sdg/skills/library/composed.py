@@ -132,7 +132,10 @@ def load_composed(path: Path) -> ComposedLibrary:
         body = {key: value for key, value in raw.items() if key != "sha256"}
         if raw.get("sha256") != hashlib.sha256(canonical(body)).hexdigest():
             raise ValueError("it was damaged or edited: its checksum doesn't agree with its content")
-        return decode(ComposedLibrary, body, place=path.name)
+        library = decode(ComposedLibrary, body, place=path.name)
+        if missing := {name for skill in library.skills for name in skill.uses}.difference(library.by_name()):
+            raise ValueError(f"a skill uses {min(missing)!r:.80}, which isn't among them")
+        return library
     except (OSError, ValueError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise LibraryError(f"the composed skills {path} can't be used: {reason}; compose them again") from error
@@ -170,9 +173,10 @@ def _closed(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[s
     """The composed skills among these names, with those that they use."""
     found: dict[str, None] = {}
     new = sorted(set(names) & skills.keys())
-    while new:
-        found[new[0]] = None
-        new = [*new[1:], *(name for name in skills[new[0]].uses if name not in found)]
+    for name in new:
+        if name not in found:
+            found[name] = None
+            new += skills[name].uses
     return list(found)
 
 

@@ -24,7 +24,7 @@ from sdg.skills.subgoal import CheckFunction, Experience
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ChainStep:
     """One step of a hypothesis as a skill call: number of the skill (its cluster), argument, check.
 
     `forgets`: the places visited so far are forgotten before it.
@@ -40,8 +40,8 @@ class Stage:
 class Member(Experience):
     """One grounded subgoal of a cluster with the stages that came before it."""
 
-    stage: Stage = field(kw_only=True)
-    before: tuple[Stage, ...] = field(kw_only=True, default=())
+    stage: ChainStep = field(kw_only=True)
+    before: tuple[ChainStep, ...] = field(kw_only=True, default=())
 
     @property
     def description(self) -> str:
@@ -119,7 +119,7 @@ def fresh_starts(
     return join(parts) if parts else None
 
 
-def _transfer(member: Member, mission: str, language: Language) -> tuple[Stage, ...] | None:
+def _transfer(member: Member, mission: str, language: Language) -> tuple[ChainStep, ...] | None:
     """The member's stages, its own last, with the descriptions of another mission instead of the old one's."""
     old, new = language.mentions(member.instruction), language.mentions(mission)
     if len(old) != len(new) or len(set(old)) != len(old):
@@ -138,7 +138,7 @@ LEFT_OUT, AGAIN = 0.3, 0.4
 """Shares of varied plans: without the stage before the last; repeated (plans about places only)."""
 
 
-def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
+def vary(plan: Sequence[ChainStep], rng: np.random.Generator) -> tuple[ChainStep, ...]:
     """The plan, or at times one with a stage less or repeated."""
     drawn = rng.random()
     if not any(stage.argument for stage in plan):
@@ -149,19 +149,19 @@ def vary(plan: Sequence[Stage], rng: np.random.Generator) -> tuple[Stage, ...]:
     return tuple(plan)
 
 
-def _restage(stage: Stage, words: Mapping[str, str], language: Language) -> Stage:
+def _restage(stage: ChainStep, words: Mapping[str, str], language: Language) -> ChainStep:
     argument = stage.argument
     try:
         by_target = {language.parse(old): new for old, new in words.items()}
         argument = by_target.get(language.parse(argument), argument) if argument else ""
     except ValueError:
         pass
-    return Stage(stage.skill, argument, rewrite(stage.check, words, language))
+    return ChainStep(stage.skill, argument, rewrite(stage.check, words, language))
 
 
 def _play_through(
     begun: BatchWorld,
-    plans: Sequence[tuple[Stage, ...]],
+    plans: Sequence[tuple[ChainStep, ...]],
     policies: Mapping[int, Policy],
     *,
     horizon: int,
@@ -190,7 +190,7 @@ def _play_through(
 def _advance(
     waiting: Starts,
     rows: np.ndarray,
-    plans: Sequence[tuple[Stage, ...]],
+    plans: Sequence[tuple[ChainStep, ...]],
     t: int,
     *,
     policies: Mapping[int, Policy],
@@ -224,7 +224,7 @@ def _advance(
     return order, _starts(joined.rows, [plans[row][t + 1] for row in order])
 
 
-def _starts(rows: BatchWorld, stages: Sequence[Stage]) -> Starts:
+def _starts(rows: BatchWorld, stages: Sequence[ChainStep]) -> Starts:
     numbers: dict[CheckFunction, int] = {}
     check_of = np.array([numbers.setdefault(stage.check, len(numbers)) for stage in stages], np.int64)
     targets = np.stack([rows.domain.language.row(stage.argument) for stage in stages])

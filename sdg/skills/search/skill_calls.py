@@ -26,7 +26,7 @@ LEARNED = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class MarkedCall:
     """A skill with an argument: its policy, the target marked for it, and the check that ends it."""
 
     skill: Skill
@@ -46,9 +46,9 @@ class SkillCalls:
         self._follows = _table(library.provenance.get(FOLLOWS))
         kind = self.domain.language.kind
         self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
-        self._calls: dict[tuple[str, str], Call | None] = {}
+        self._calls: dict[tuple[str, str], MarkedCall | None] = {}
 
-    def call(self, skill: Skill, argument: str) -> Call | None:
+    def call(self, skill: Skill, argument: str) -> MarkedCall | None:
         """A call, or None where none of the skill's checks can be asked about the argument."""
         key = skill.name, argument
         if key not in self._calls:
@@ -58,7 +58,7 @@ class SkillCalls:
                 self._calls[key] = None
             else:
                 target, done = self.domain.language.row(argument), BatchReward((check,), self.domain)
-                self._calls[key] = Call(skill, argument, self._policies[skill.name], target, done)
+                self._calls[key] = MarkedCall(skill, argument, self._policies[skill.name], target, done)
         return self._calls[key]
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:

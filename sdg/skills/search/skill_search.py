@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.skill_calls import Call, SkillCalls, skill_calls_of
+from sdg.skills.search.skill_calls import MarkedCall, SkillCalls, skill_calls_of
 from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
@@ -50,7 +50,7 @@ class SkillChains:
         self.prior = (prior + np.full(len(prior), 1 / len(prior))) / 2, empty / empty.sum()
         self.rng = np.random.default_rng(seed)
         n = len(trial.actions)
-        self.calls: list[Call | None] = [None] * n
+        self.calls: list[MarkedCall | None] = [None] * n
         self.last = [""] * n
         self.left = np.zeros(n, np.int64)
         self.walks = np.zeros(n, np.int64)
@@ -61,7 +61,7 @@ class SkillChains:
         self.aim = self.language.description_of(trial.env.starts.targets[0])
         self.likeness = tools.likeness(trial.env.starts.checks[0], self.aim)
         self.like = int(np.argmax(self.likeness))
-        self.queue: list[Call] = []
+        self.queue: list[MarkedCall] = []
 
     def run(self) -> None:
         """Search until something is found or the budget is spent."""
@@ -112,7 +112,7 @@ class SkillChains:
         if call is not None:
             self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
 
-    def _draw_call(self, row: int) -> Call | None:
+    def _draw_call(self, row: int) -> MarkedCall | None:
         holding = bool(self.rows.holding()[row] >= 0)
         # Possible arguments: what the check is about, and what was seen so far.
         names = {self.language.kinds_of(thing) for thing in self.rows.perception(row).elements() if not thing.held}
@@ -132,7 +132,7 @@ class SkillChains:
                 return call
         return None
 
-    def _place(self, call: Call, row: int) -> tuple[str, str, int, str]:
+    def _place(self, call: MarkedCall, row: int) -> tuple[str, str, int, str]:
         """A call, its place and the call before it: a combination that failed becomes rarer, in every row."""
         return call.skill.name, call.argument, int(self.places[row]), self.last[row]
 
@@ -140,7 +140,7 @@ class SkillChains:
         weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])
         return str(self.rng.choice(arguments, p=weights / weights.sum())) if arguments else ""
 
-    def _first_calls(self) -> list[Call]:
+    def _first_calls(self) -> list[MarkedCall]:
         """Every skill once, on what the check is about; skills whose own checks are most like it come first."""
         holding, view = bool(self.rows.holding()[0] >= 0), self._view()
         ranked = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
@@ -153,7 +153,7 @@ class SkillChains:
         """The rows' memory as their calls see it, each since its call began."""
         return self.rows.since(self.marks)
 
-    def _is_done(self, call: Call, row: int, view: Any) -> bool:
+    def _is_done(self, call: MarkedCall, row: int, view: Any) -> bool:
         return bool(call.done(view, np.zeros(len(self.calls), np.int64))[row])
 
 

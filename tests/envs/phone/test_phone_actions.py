@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.envs.phone.actions import FORMS, Action, ActionError, read_action, read_command, swipe_ends
+from sdg.envs.phone.actions import FORMS, ActionError, PhoneAction, read_action, read_command, swipe_ends
 
-LONG_UP = Action("Swipe", direction="up", distance="long")
+LONG_UP = PhoneAction("Swipe", direction="up", distance="long")
 
 
 @pytest.mark.parametrize(
     ("written", "action"),
     [
-        ({"name": "Tap", "args": {"element": 7}}, Action("Tap", element=7)),
-        ({"name": "tap", "args": {"mark": "7"}}, Action("Tap", element=7)),
-        ({"name": "long_press", "args": {"coords": [10.4, 20]}}, Action("Long Press", at=(10, 20))),
+        ({"name": "Tap", "args": {"element": 7}}, PhoneAction("Tap", element=7)),
+        ({"name": "tap", "args": {"mark": "7"}}, PhoneAction("Tap", element=7)),
+        ({"name": "long_press", "args": {"coords": [10.4, 20]}}, PhoneAction("Long Press", at=(10, 20))),
         ({"name": "Swipe", "args": {"direction": "up", "dist": "long"}}, LONG_UP),
-        ({"name": "Swipe", "args": {"coords": [1, 2], "to": [3, 4]}}, Action("Swipe", at=(1, 2), to=(3, 4))),
-        ({"name": "Type", "args": {"text": "שלום 你好 🎉"}}, Action("Type", text="שלום 你好 🎉")),
-        ({"name": "Home"}, Action("Home")),
-        ({"name": "Wait", "args": {}}, Action("Wait")),
-        ({"name": "finish", "args": {"message": "done"}}, Action("finish", text="done")),
+        ({"name": "Swipe", "args": {"coords": [1, 2], "to": [3, 4]}}, PhoneAction("Swipe", at=(1, 2), to=(3, 4))),
+        ({"name": "Type", "args": {"text": "שלום 你好 🎉"}}, PhoneAction("Type", text="שלום 你好 🎉")),
+        ({"name": "Home"}, PhoneAction("Home")),
+        ({"name": "Wait", "args": {}}, PhoneAction("Wait")),
+        ({"name": "finish", "args": {"message": "done"}}, PhoneAction("finish", text="done")),
     ],
 )
-def test_actions_are_read(written: object, action: Action) -> None:
+def test_actions_are_read(written: object, action: PhoneAction) -> None:
     assert read_action(written) == action
     assert read_command(action.name, action.argument) == action
 
@@ -79,14 +79,17 @@ def test_anything_at_all_is_read_or_refused(value: object, name: str) -> None:
 
 
 def test_swipes_have_the_lengths_of_the_field() -> None:
-    up = Action("Swipe", direction="up", distance="short")
+    up = PhoneAction("Swipe", direction="up", distance="short")
     assert swipe_ends(up, (360, 720), (720, 1440)) == ((360, 720), (360, 576))
-    left = Action("Swipe", direction="left")
+    left = PhoneAction("Swipe", direction="left")
     assert swipe_ends(left, (360, 720), (720, 1440)) == ((360, 720), (216, 720))
-    assert swipe_ends(Action("Swipe", direction="down", distance="long"), (360, 720), (720, 1440))[1] == (360, 1438)
+    assert swipe_ends(PhoneAction("Swipe", direction="down", distance="long"), (360, 720), (720, 1440))[1] == (
+        360,
+        1438,
+    )
 
 
 def test_a_command_with_a_label_for_people_is_read() -> None:
-    assert read_command("Tap", "element 7 'Save' button") == Action("Tap", element=7)
+    assert read_command("Tap", "element 7 'Save' button") == PhoneAction("Tap", element=7)
     with pytest.raises(ActionError, match="doesn't take 'Save'"):
         read_command("Tap", "Save")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sdg.envs.phone.actions import Action, ActionError, DeviceLost, carry_out
+from sdg.envs.phone.actions import ActionError, DeviceLost, PhoneAction, carry_out
 from sdg.envs.phone.adb import AdbPhone
 from sdg.envs.phone.tree import DumpError, read_dump
 from sdg.gate.executor import OpenGate
@@ -40,17 +40,17 @@ def test_it_is_seen(pair: tuple[FakePhone, AdbPhone]) -> None:
 @pytest.mark.parametrize(
     ("action", "command"),
     [
-        (Action("Tap", at=(3, 4)), ["input", "tap", "3", "4"]),
-        (Action("Long Press", at=(3, 4)), ["input", "swipe", "3", "4", "3", "4", "1000"]),
-        (Action("Swipe", direction="up"), ["input", "swipe", "50", "100", "50", "60", "400"]),
-        (Action("Swipe", at=(1, 2), to=(3, 4)), ["input", "swipe", "1", "2", "3", "4", "400"]),
-        (Action("Enter"), ["input", "keyevent", "66"]),
-        (Action("Home"), ["input", "keyevent", "3"]),
-        (Action("Back"), ["input", "keyevent", "4"]),
-        (Action("Type", text="a b; rm -rf $(x) 'q'"), ["input", "text", "a%sb;%srm%s-rf%s$(x)%s'q'"]),
+        (PhoneAction("Tap", at=(3, 4)), ["input", "tap", "3", "4"]),
+        (PhoneAction("Long Press", at=(3, 4)), ["input", "swipe", "3", "4", "3", "4", "1000"]),
+        (PhoneAction("Swipe", direction="up"), ["input", "swipe", "50", "100", "50", "60", "400"]),
+        (PhoneAction("Swipe", at=(1, 2), to=(3, 4)), ["input", "swipe", "1", "2", "3", "4", "400"]),
+        (PhoneAction("Enter"), ["input", "keyevent", "66"]),
+        (PhoneAction("Home"), ["input", "keyevent", "3"]),
+        (PhoneAction("Back"), ["input", "keyevent", "4"]),
+        (PhoneAction("Type", text="a b; rm -rf $(x) 'q'"), ["input", "text", "a%sb;%srm%s-rf%s$(x)%s'q'"]),
     ],
 )
-def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: Action, command: list[str]) -> None:
+def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: PhoneAction, command: list[str]) -> None:
     fake, phone = pair
     carry_out(phone, action, read_dump(phone.dump()))
     assert fake.commands[-1] == command

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.envs.phone.actions import Action, ActionError, place_of
+from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
 from sdg.envs.phone.tree import DumpError, marks, read_dump
 
 
@@ -136,8 +136,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 def test_places_are_on_the_screen_or_refused() -> None:
     tree = read_dump(dump(ROW))
-    assert place_of(Action("Tap", element=tree.elements[0].id), tree, (400, 800)) == (200, 140)
-    assert place_of(Action("Swipe", direction="up"), tree, (400, 800)) == (200, 400)
-    for action, message in ((Action("Tap", element=998), "no element 998"), (Action("Tap", at=(400, 1)), "outside")):
+    assert place_of(PhoneAction("Tap", element=tree.elements[0].id), tree, (400, 800)) == (200, 140)
+    assert place_of(PhoneAction("Swipe", direction="up"), tree, (400, 800)) == (200, 400)
+    for action, message in (
+        (PhoneAction("Tap", element=998), "no element 998"),
+        (PhoneAction("Tap", at=(400, 1)), "outside"),
+    ):
         with pytest.raises(ActionError, match=message):
             place_of(action, tree, (400, 800))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdg.envs.ui.commands import ARGUMENTS, SCREEN, Command, ScreenCommandError, command_from_json
+from sdg.envs.ui.commands import ARGUMENTS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name
 
 JSON = st.recursive(
@@ -48,7 +48,7 @@ def test_any_json_is_a_command_or_an_error_that_says_so(name: str, arguments: di
 
 def test_a_point_may_be_written_with_fractions() -> None:
     assert command_from_json({"name": "CLICK_COORDS", "args": {"coords": [36.6, "68"]}}).argument == (37, 68)
-    assert str(Command("TYPE_TEXT", "a b")) == "TYPE_TEXT a b"
+    assert str(ScreenCommand("TYPE_TEXT", "a b")) == "TYPE_TEXT a b"
 
 
 def test_the_tasks_are_the_papers() -> None:

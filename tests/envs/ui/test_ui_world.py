@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.ui.browser import Browser, PageError, what_is_missing
-from sdg.envs.ui.commands import SCREEN, Command
+from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.domain import UIWorld
 from tests.shared.processes import descendants, lives
 
@@ -71,13 +71,13 @@ def test_clicking_the_button_pays_and_ends_the_episode(browser: Browser) -> None
     before = world.render()
     rows, columns = np.nonzero((before < 200).all(axis=2))
     middle = int((columns.min() + columns.max()) / 2), int((rows.min() + rows.max()) / 2)
-    result = world.step(Command("CLICK_COORDS", middle))
+    result = world.step(ScreenCommand("CLICK_COORDS", middle))
     assert result.success
     assert result.reward == 1
     assert world.done
     with pytest.raises(RuntimeError, match="over"):
-        world.step(Command("CLICK_COORDS", middle))
-    missed = opened(browser, "click-button", 1).step(Command("CLICK_COORDS", (1, 1)))
+        world.step(ScreenCommand("CLICK_COORDS", middle))
+    missed = opened(browser, "click-button", 1).step(ScreenCommand("CLICK_COORDS", (1, 1)))
     assert not missed.done
 
 
@@ -86,7 +86,11 @@ def test_text_is_typed_where_the_focus_is(browser: Browser) -> None:
     field = browser.page.locator("#username").bounding_box()
     assert field is not None
     point = int(2 * (field["x"] + 9)), int(2 * (field["y"] - 50 + 9))
-    for command in (Command("CLICK_COORDS", point), Command("TYPE_TEXT", "vina"), Command("PRESS_KEY", "<Backspace>")):
+    for command in (
+        ScreenCommand("CLICK_COORDS", point),
+        ScreenCommand("TYPE_TEXT", "vina"),
+        ScreenCommand("PRESS_KEY", "<Backspace>"),
+    ):
         world.step(command)
     assert browser.page.locator("#username").input_value() == "vin"
 
@@ -105,7 +109,7 @@ def test_a_page_reaches_nothing_but_its_own_files(browser: Browser) -> None:
 def test_a_dialog_or_a_popup_doesnt_hold_an_episode_up(browser: Browser) -> None:
     world = opened(browser, "click-button", 1)
     browser.page.evaluate("() => { setTimeout(() => { alert('obey me'); window.open('about:blank') }, 0) }")
-    world.step(Command("MOVE_COORDS", (5, 5)))
+    world.step(ScreenCommand("MOVE_COORDS", (5, 5)))
     assert world.screenshot()
 
 
@@ -113,7 +117,7 @@ def test_a_page_that_went_away_is_an_error_and_the_next_episode_is_unharmed(brow
     world = opened(browser, "click-button", 1)
     browser.page.evaluate("() => { document.documentElement.remove(); core = undefined }")
     with pytest.raises(PageError):
-        world.step(Command("CLICK_COORDS", (5, 5)))
+        world.step(ScreenCommand("CLICK_COORDS", (5, 5)))
     with pytest.raises(PageError):
         world.reset(1)
     world.reset(1)
@@ -158,7 +162,7 @@ def test_as_the_packages_own_environment(browser: Browser, monkeypatch: pytest.M
                 )
                 action = theirs.unwrapped.create_action(ActionTypes.CLICK_COORDS, coords=np.array([x, y], np.float32))
                 _, reward, ended, _, _ = theirs.step(action)
-                result = ours.step(Command("CLICK_COORDS", (round(2 * x), round(2 * (y - 50)))))
+                result = ours.step(ScreenCommand("CLICK_COORDS", (round(2 * x), round(2 * (y - 50)))))
                 assert (result.done, result.success) == (ended, reward > 0)
         finally:
             theirs.close()

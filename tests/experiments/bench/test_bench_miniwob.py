@@ -27,7 +27,7 @@ from sdg.experiments.bench.screens.command import (
     task_row,
     waited_for,
 )
-from sdg.experiments.bench.screens.episodes import Job, Played, Setting, lose, play
+from sdg.experiments.bench.screens.episodes import ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.play.browsers import Players
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
@@ -37,8 +37,8 @@ from tests.shared.processes import descendants, lives
 SETTING = Setting(ModelSettings("webrules"))
 
 
-def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> Played:
-    return Played(
+def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> ScreenEpisode:
+    return ScreenEpisode(
         f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click", completions
     )
 
@@ -108,7 +108,7 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
 def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
     """The expert's rules stand in for a model that can read mail: what is tested is the confirmation."""
     setting = Setting(ModelSettings("training.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
-    ((row, _),) = play([Job("email-inbox-nl-turk", 40)], setting)
+    ((row, _),) = play([ScreenJob("email-inbox-nl-turk", 40)], setting)
     assert "delete" in row.instruction
     assert row.success, row
     assert row.confirmed == 1
@@ -197,7 +197,7 @@ def test_nothing_outlives_a_benchmark_that_is_killed(tmp_path: Path) -> None:
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_a_player_that_dies_costs_one_episode() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    jobs = [Job("focus-text", seed) for seed in range(3)]
+    jobs = [ScreenJob("focus-text", seed) for seed in range(3)]
     heard = []
     for row, _ in Players(play, lose, processes=1)(jobs, setting):
         heard.append(row)
@@ -212,7 +212,7 @@ def test_a_player_that_dies_costs_one_episode() -> None:
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    jobs, others = [Job("focus-text", seed) for seed in range(2_000)], 0
+    jobs, others = [ScreenJob("focus-text", seed) for seed in range(2_000)], 0
     rows = Players(play, lose, processes=2, patience_seconds=8)(jobs, setting)
     for row, _ in rows:
         if not others:

@@ -13,7 +13,7 @@ import pytest
 
 from sdg.console import CheckFailed, UserError
 from sdg.experiments.bench.models.command import rows, rows_of
-from sdg.experiments.bench.models.draw import About, Draw, DrawnEpisode
+from sdg.experiments.bench.models.draw import About, DrawnEpisode, RecordedRun
 
 MODEL = """
 class Turns:
@@ -90,7 +90,7 @@ def test_intervals_know_who_answered(tmp_path: Path) -> None:
     about = About("d", "m", "c", 0, 4, "evaluation")
     episodes = [DrawnEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
     alone, known = (
-        rows_of(Draw(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
+        rows_of(RecordedRun(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
         for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
     )
     assert (alone.answerers, known.answerers) == (0, 2)

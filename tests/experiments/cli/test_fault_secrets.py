@@ -19,7 +19,7 @@ import pytest
 from sdg.agents.agents import Task
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import ConfigError, load
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import ChatRecipe
 from sdg.llm.model import ModelError
@@ -163,7 +163,7 @@ def test_no_job_holds_the_key_and_its_worker_asks_the_parent(
     """The server is reached and the transcript written although the process that plays has neither network nor key."""
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     recipe = ChatRecipe(replace(settings_of(tmp_path, url), retries=0))
-    job = Job(recipe, Task("GoToObj", 1))
+    job = EpisodeJob(recipe, Task("GoToObj", 1))
     assert CANARY.encode() not in pickle.dumps(job)
     with pytest.raises(ModelError, match="HTTP 400"):  # the third answer
         run_jobs([job], journal=Journal(tmp_path / "episodes.jsonl"))

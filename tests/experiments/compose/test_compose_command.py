@@ -12,7 +12,7 @@ import pytest
 
 from sdg.console import UserError
 from sdg.experiments.bench.models.command import rows
-from sdg.experiments.compose.command import Asked, compose
+from sdg.experiments.compose.command import ComposeRequest, compose
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.players import PlannerRecipe
@@ -80,7 +80,7 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     practice = tmp_path / "practice"
     list(rows(**drawn, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
     config = load(find_config("models"), overlay=[f"model.kind={model}"])
-    asked = Asked(config, practice, programs=4, layouts=2, seed=778)
+    asked = ComposeRequest(config, practice, programs=4, layouts=2, seed=778)
     found = list(compose(asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
     kept = {row["skill"]: row for row in found}
     assert kept["obtain(what: thing)"]["kept"], kept
@@ -107,6 +107,9 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     save_composed(replace(library, library="0" * 64), tmp_path / "other.json")
     with pytest.raises(LibraryError, match="other skills"):
         replace(mixed, composed=tmp_path / "other.json").build()
+    save_composed(replace(library, skills=(replace(library.skills[0], uses=("nothing",)),)), tmp_path / "lacking.json")
+    with pytest.raises(LibraryError, match="uses 'nothing', which isn't among them"):
+        load_composed(tmp_path / "lacking.json")
     (tmp_path / "edited.json").write_text((tmp_path / "composed.json").read_text().replace("search_for", "scan_room"))
     with pytest.raises(LibraryError, match="damaged or edited"):
         replace(mixed, composed=tmp_path / "edited.json").build()

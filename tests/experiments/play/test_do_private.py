@@ -20,7 +20,7 @@ from sdg.experiments.play.desktop import ProtectedDesktop
 from sdg.experiments.play.pages import PageDesktop, TaskPlayed, do_task, open_page
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 
 browser = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
@@ -51,7 +51,7 @@ class Fake:
 def test_text_elements_and_picture_hide_the_same() -> None:
     shown = ["Note", "alrus orchid pretzel nin", "a47l1b"]
     elements = [ScreenElement(n, "textbox", text, (50, 30 * n, 90, 30 * n + 10)) for n, text in enumerate(shown)]
-    desktop: Any = ProtectedDesktop(Fake(*elements), Protector([], Memory()))  # type: ignore[arg-type]
+    desktop: Any = ProtectedDesktop(Fake(*elements), Protector([], Placeholders()))  # type: ignore[arg-type]
     for typed, texts in ((False, ["Note", "{note}", "a47l1b"]), (True, ["Note", "{note}", "{pin}"])):
         if typed:
             desktop.perform(Command("TYPE_TEXT", "a{pin}b"))
@@ -139,7 +139,7 @@ def test_a_value_that_nobody_can_read_is_painted_over_where_the_page_says_it_sta
         page.set_viewport_size({"width": 500, "height": 300})
         with PageWorld(page, f"write {{note={NOTE}}}", access=access, owned=True) as world:
             world.open(access.start)
-            private = ProtectedDesktop(PageDesktop(world), Protector([], Memory()))
+            private = ProtectedDesktop(PageDesktop(world), Protector([], Placeholders()))
             picture = picture_of(private.picture(marks=False)).astype(int)
             inked = np.abs(picture - 255).max(axis=2) > 15
             painted = np.abs(picture - PAINT).max(axis=2) < 3

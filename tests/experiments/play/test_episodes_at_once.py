@@ -10,7 +10,7 @@ import pytest
 from sdg.agents.agents import Task
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.instructions import seeds
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import PRIMITIVES, BotRecipe, PlannerRecipe
 from sdg.llm.provider import ModelSettings
 from sdg.storage import Journal
@@ -35,7 +35,7 @@ def test_a_slow_model_is_not_waited_for_one_by_one(tmp_path: Path, monkeypatch: 
     recipe = PlannerRecipe("own", None, skills=PRIMITIVES, model=model, settings=DeductionSettings(interactions=1))
     tasks = [Task("GoToLocal", seed) for seed in seeds("evaluation", count=8, seed=3)]
     with Journal(tmp_path / "episodes.jsonl") as journal:
-        rows = run_jobs([Job(recipe, task) for task in tasks], journal=journal, processes=1)
+        rows = run_jobs([EpisodeJob(recipe, task) for task in tasks], journal=journal, processes=1)
     assert [row.seed for row in rows] == [task.seed for task in tasks]
     assert {row.llm_calls for row in rows} == {1}
     assert all(row.steps == 1 for row in rows)
@@ -43,7 +43,7 @@ def test_a_slow_model_is_not_waited_for_one_by_one(tmp_path: Path, monkeypatch: 
 
 
 def test_equal_jobs_are_played_once(tmp_path: Path) -> None:
-    job, heard = Job(BotRecipe(), Task("GoToLocal", seeds("training", count=1, seed=3)[0])), []
+    job, heard = EpisodeJob(BotRecipe(), Task("GoToLocal", seeds("training", count=1, seed=3)[0])), []
     with Journal(tmp_path / "episodes.jsonl") as journal:
         first, second = run_jobs([job, job], journal=journal, done=heard.append)
     assert [first] == [second] == heard

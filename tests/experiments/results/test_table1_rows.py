@@ -13,7 +13,7 @@ import pytest
 from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode, Played
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.play.episodes import BotRecipe, Job, Recipe, evaluation_tasks, run_jobs
+from sdg.experiments.play.episodes import BotRecipe, EpisodeJob, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.results.formats import comma_separated, latex, markdown
 from sdg.experiments.results.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
 from sdg.storage import Journal
@@ -66,7 +66,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_processes_change_nothing_but_the_time(tmp_path: Path) -> None:
     tasks = evaluation_tasks(["GoToLocal"], instructions=6, repeats=1, seed=3)
-    jobs = [Job(RandomRecipe(), task) for task in tasks]
+    jobs = [EpisodeJob(RandomRecipe(), task) for task in tasks]
     with Journal(tmp_path / "one.jsonl") as one, Journal(tmp_path / "two.jsonl") as two:
         alone = run_jobs(jobs, journal=one, processes=1)
         together = run_jobs(jobs, journal=two, processes=2)
@@ -92,7 +92,7 @@ def test_an_agent_that_raises_leaves_what_was_finished(tmp_path: Path) -> None:
     tasks.sort(key=lambda task: task.seed % 3)
     with Journal(tmp_path / "j.jsonl") as journal:
         with pytest.raises(RuntimeError, match="budget"):
-            run_jobs([Job(Tiring(), task) for task in tasks], journal=journal)
+            run_jobs([EpisodeJob(Tiring(), task) for task in tasks], journal=journal)
         assert len(journal) == 2
 
 

@@ -11,7 +11,7 @@ import pytest
 from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
 from sdg.deduction.deduce import MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, UNFINISHED, Episode, Interaction
-from sdg.deduction.protocols import Skill, primitive_skills
+from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import StepResult
@@ -50,12 +50,12 @@ class Prompts:
     failures: list[Interaction] = field(default_factory=list)
     limits: list[ProgramLimits] = field(default_factory=list)
 
-    def generate(self, instruction: str, *, skills: Sequence[Skill], limits: ProgramLimits) -> Sequence[Message]:
+    def generate(self, instruction: str, *, skills: Sequence[CalledSkill], limits: ProgramLimits) -> Sequence[Message]:
         self.limits.append(limits)
         return [Message("user", instruction)]
 
     def debug(
-        self, instruction: str, *, skills: Sequence[Skill], limits: ProgramLimits, failure: Interaction
+        self, instruction: str, *, skills: Sequence[CalledSkill], limits: ProgramLimits, failure: Interaction
     ) -> Sequence[Message]:
         self.limits.append(limits)
         self.failures.append(failure)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ from sdg.deduction.program import (
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.gate.executor import Command, Gate, GatedExecutor, OpenGate, Verdict
+from sdg.gate.executor import Command, GatedExecutor, GateGuard, OpenGate, Verdict
 from sdg.llm.model import BudgetExceeded
 from sdg.skills.library.composed import ComposedSkill
 from tests.shared.scripted_skills import Constant, ScriptedSkill, scripted_skills
@@ -29,7 +31,7 @@ SEED = 2_000_000
 
 
 def run(
-    source: str, *, level: str = "GoToLocal", gate: Gate | None = None, seed: int = SEED
+    source: str, *, level: str = "GoToLocal", gate: GateGuard | None = None, seed: int = SEED
 ) -> tuple[ProgramResult, Robot]:
     world = BabyAIWorld(level)
     world.reset(seed)
@@ -243,6 +245,31 @@ def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
     honest = "def program():\n    idle()\n"
     assert run_program(honest, scope, budget=20_000).cause == ""
     assert [(call.before, call.said, call.after) for call in scope.composed.log] == [(False, True, False)]
+
+
+def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
+    """Their calls within one another end without a result, and a stranger's may end without having begun."""
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    wrapped = (
+        "def {0}():\n    skill_begins('{0}', False)\n    try:\n        said = {1}\n    except Exception:\n"
+        "        skill_result('{0}', None, False)\n        raise\n    return skill_result('{0}', said, {2})\n"
+    )
+    sources = {
+        "inner": wrapped.format("inner", "True", "[][0]"),
+        "outer": wrapped.format("outer", "inner()", "True"),
+        "idle": "def idle():\n    return skill_result('idle', True, True)\n",
+    }
+    skills = {name: ComposedSkill(name, (), "Waits.", "", "", text, calls=()) for name, text in sources.items()}
+    skills["outer"] = replace(skills["outer"], uses=("inner",) * 300)
+    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed=skills)
+    failed = run_program("def program():\n    outer()\n", scope, budget=20_000)
+    assert "IndexError" in failed.error
+    assert [(call.name, call.said, call.after) for call in scope.composed.log] == [
+        ("inner", None, False), ("outer", None, False),
+    ]  # fmt: skip
+    assert "idle ends, but never began" in run_program("def program():\n    idle()\n", scope, budget=20_000).error
 
 
 @pytest.mark.parametrize("name", ["find_objects", "get_facing", "get_carried"])

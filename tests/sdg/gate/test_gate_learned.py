@@ -14,7 +14,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, FailClosed
-from sdg.gate.learned import COMPLETENESS, FEASIBILITY, LearnedGuard, Network, load
+from sdg.gate.learned import COMPLETENESS, FEASIBILITY, GuardNetwork, LearnedGuard, load
 from sdg.gate.rules import Usage
 
 USAGES = {"go": Usage(asks=frozenset({".facing", "find_objects()"})), "odd": Usage()}
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: s
 
 
 def test_features_of_many_are_weighed_against_each_other() -> None:
-    network = Network(np.zeros(1), np.ones(1), ((np.ones((1, 1)), np.zeros(1)),), rivals=1.0)
+    network = GuardNetwork(np.zeros(1), np.ones(1), ((np.ones((1, 1)), np.zeros(1)),), rivals=1.0)
     rows = np.log(np.array([[3.0], [1.0], [2.0]]))
     assert network.chance(rows) == pytest.approx(0.5), "3 to 1 and 2"
     assert replace(network, rivals=3.0).chance(rows) == pytest.approx(0.75)
@@ -80,7 +80,7 @@ def test_features_of_many_are_weighed_against_each_other() -> None:
 def test_networks_are_kept_as_plain_numbers(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     layers = ((rng.normal(size=(3, 4)), rng.normal(size=4)), (rng.normal(size=(4, 1)), rng.normal(size=1)))
-    network = Network(np.zeros(3), np.ones(3), layers, temperature=2.0)
+    network = GuardNetwork(np.zeros(3), np.ones(3), layers, temperature=2.0)
     place = tmp_path / "guards.json"
     place.write_text(json.dumps({verb: network.plain() for verb in (FEASIBILITY, COMPLETENESS)}))
     again = load(place)[FEASIBILITY]

@@ -13,7 +13,7 @@ from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.registry import RegistryError
 from sdg.envs.world import Observation
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import PRIMITIVES, PlannerRecipe
 from sdg.gate.executor import Command
 from sdg.gate.registry import check_guards, gate_of
@@ -124,6 +124,6 @@ def test_one_s_own_guard_stands_before_the_robot_in_the_workers(tmp_path: Path) 
         guards=("rules", "own_guards:Timid"),
     )
     with Journal(tmp_path / "episodes.jsonl") as journal:
-        (row,) = run_jobs([Job(recipe, Task("GoToLocal", 2_000_000))], journal=journal)
+        (row,) = run_jobs([EpisodeJob(recipe, Task("GoToLocal", 2_000_000))], journal=journal)
     assert row.steps == 0
     assert "turn_left is frightening" in row.error

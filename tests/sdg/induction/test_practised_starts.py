@@ -11,10 +11,10 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
-from sdg.induction.practice import MOST_TRUSTED, Practice, _add_rehearsed, _halves, _judges, _open, practise
+from sdg.induction.practice import MOST_TRUSTED, PracticeJob, _add_rehearsed, _halves, _judges, _open, practise
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
-from sdg.skills.practice.fresh_starts import Member, Stage
+from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.practice.starts import Starts, perturb_starts
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
@@ -38,8 +38,8 @@ def _asked(starts: Starts) -> np.ndarray:
     return (starts.targets == BALL).all(axis=1)
 
 
-def _practice(asked_held_out: Starts | None) -> Practice:
-    return Practice(0, (), InduceSettings(), 1, {}, BABYAI, {}, {}, asked_held_out=asked_held_out)
+def _practice(asked_held_out: Starts | None) -> PracticeJob:
+    return PracticeJob(0, (), InduceSettings(), 1, {}, BABYAI, {}, {}, asked_held_out=asked_held_out)
 
 
 def test_where_the_check_is_true_already_nothing_is_practised() -> None:
@@ -100,14 +100,14 @@ def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> No
 
 def test_few_starts_judge_several_times_and_count_once() -> None:
     train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
-    stage = Stage(0, "object", NEVER_TRUE)
+    stage = ChainStep(0, "object", NEVER_TRUE)
     members = tuple(
         Member("go to a ball", "GoToLocal", seed, 0, Subgoal("go", NEVER_TRUE), (), (), stage=stage)
         for seed in range(4)
     )
     earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
     told: list[Point] = []
-    job = Practice(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
+    job = PracticeJob(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
     trained = practise(job, on_evaluation=told.append)
     assert trained is not None
     assert trained.measured is not None
@@ -132,10 +132,12 @@ def test_what_chooses_a_policy_does_not_measure_it() -> None:
 def test_too_few_held_out_starts_are_said(count: int, judged_on: str, measured: int) -> None:
     train = TrainSettings(64, n_envs=8, horizon=5, validation_starts=100, ppo={"n_steps": 8, "hidden": (8, 8)})
     member = Member(
-        "go to a ball", "GoToLocal", 0, 0, Subgoal("go", NEVER_TRUE), (), (), stage=Stage(0, "object", NEVER_TRUE)
+        "go to a ball", "GoToLocal", 0, 0, Subgoal("go", NEVER_TRUE), (), (), stage=ChainStep(0, "object", NEVER_TRUE)
     )
     earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
-    job = Practice(0, (member,), InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(count))
+    job = PracticeJob(
+        0, (member,), InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(count)
+    )
     trained = practise(job)
     assert trained is not None
     assert trained.judged_on == judged_on

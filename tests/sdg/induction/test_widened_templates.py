@@ -10,7 +10,7 @@ from sdg.induction.induce import Discovery
 from sdg.induction.library_builder import templates, without_a_skill
 from sdg.induction.translate import BATCH, translate
 from sdg.llm.model import Completion
-from sdg.skills.practice.fresh_starts import Member, Stage
+from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.subgoal import CheckFunction, Experience, SkillCall, Subgoal
 
 HOLDING = CheckFunction(
@@ -27,7 +27,7 @@ WALKED = Experience("go", "GoToLocal", 3, 0, Subgoal("go there", ALONE), (), (2,
 
 def member(check: CheckFunction) -> Member:
     return Member(
-        "go", "Open", 0, 0, Subgoal("discover the blue box", check), (), (), stage=Stage(0, "blue box", check)
+        "go", "Open", 0, 0, Subgoal("discover the blue box", check), (), (), stage=ChainStep(0, "blue box", check)
     )
 
 

@@ -158,6 +158,19 @@ def test_a_key_is_hidden_in_the_reason_before_that_is_cut(server: Server, monkey
     assert completion.finish_reason == "[key]"
 
 
+@pytest.mark.parametrize("status", [500, 200])
+def test_a_key_is_hidden_where_an_error_is_cut_within_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    key = "AIzaSy" + "x1" * 22
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    body = json.dumps({"error": {"message": "-" * 270 + key}}).encode()
+    answer = sends(b"data: " + body + b"\n\n") if status == 200 else says(500, "-" * 270 + key)
+    error, _ = ask(server, answer, retries=0)
+    assert "[key]" in str(error)
+    assert key[:12] not in str(error)
+
+
 def test_a_body_that_is_cut_off_is_retried(server: Server) -> None:
     def cut(handler: Handler, _: dict[str, Any]) -> None:
         handler.send_response(200)

@@ -62,7 +62,7 @@ def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
     [
         (streamed(piece("half of it")), "broke off in the middle"),
         (streamed(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
-        (streamed(piece("half"), {"error": {"message": "overloaded"}}), "broke off (overloaded)"),
+        (streamed(piece("half"), {"error": {"message": "overloaded"}}), "broke off: overloaded"),
         (streamed("data: [DONE]"), "without any choice"),
         (streamed(": only a ping"), "without any choice"),
     ],

@@ -19,7 +19,7 @@ from sdg.gate.phones import PhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
@@ -306,7 +306,7 @@ def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written:
 
 
 def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_typed() -> None:
-    protector = Protector((), Memory({"code": "secret"}))
+    protector = Protector((), Placeholders({"code": "secret"}))
     phone = ScriptedPhone(dump(FIELD, button("Save")), dump(FIELD, button("Saved")))
     desktop = PhoneDesktop(PrivateDevice(phone, protector), protector.admit("Type secret."))
     model = FakeModel(
@@ -343,7 +343,7 @@ NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
     ],
 )
 def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
-    protector = Protector((), Memory({"note": NOTE, "card": CARD, "kind": "widget"}))
+    protector = Protector((), Placeholders({"note": NOTE, "card": CARD, "kind": "widget"}))
     desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
     seen = desktop.observe()
     assert not any(
@@ -356,7 +356,7 @@ def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[s
 
 
 def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:
-    protector = Protector((), Memory({"code": "471108"}))
+    protector = Protector((), Placeholders({"code": "471108"}))
     phone = PrivateDevice(ScriptedPhone(dump(FIELD.replace("secret", "471"), button("471"))), protector)
     assert phone.dump().count('"471"') == 2
     phone.type_text("{code}")
@@ -365,11 +365,11 @@ def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_i
 
 def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
     phone = ScriptedPhone(dump(button("hello \x01 secret")))
-    private = PrivateDevice(phone, Protector((), Memory({"code": "secret"})))
+    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
     assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
 
 
 def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:
-    private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Memory({"code": "secret"})))
+    private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Placeholders({"code": "secret"})))
     assert private.dump() == ""
     assert np.all(picture_of(private.screenshot()) == 120)

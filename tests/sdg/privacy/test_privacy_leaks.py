@@ -13,12 +13,12 @@ from sdg.agents.agents import Task
 from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.experiments.gate_training.privacy import Instruction, count_hidden, read_sets
+from sdg.experiments.gate_training.privacy import LabelledText, count_hidden, read_sets
 from sdg.experiments.play import solve as solve_module
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import as_model
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, Protector, protector_of
 from sdg.privacy.recognisers import Span, find, recognisers_of
 from tests.adversarial import forms, leaks
@@ -49,7 +49,7 @@ def test_the_same_paths_show_canaries_that_nobody_hides(tmp_path: Path) -> None:
 
 
 def test_the_shares_are_counted_by_characters() -> None:
-    text = Instruction("abcd efgh", (Span(0, 4, "x"),))
+    text = LabelledText("abcd efgh", (Span(0, 4, "x"),))
     counted = count_hidden([text], lambda text: [Span(2, 6, "y")])
     assert tuple(counted.values()) == (4, 2, 5, 2, 0, 1)
 
@@ -64,7 +64,7 @@ def test_rules_hold_on_the_set_that_they_were_made_from() -> None:
 def test_placeholders_cost_neither_success_nor_steps() -> None:
     wanted = {**leaks.CANARIES, "size": "M", "gift wrap": "yes"}
     counted = []
-    for protector in (None, Protector(recognisers_of(), Memory())):
+    for protector in (None, Protector(recognisers_of(), Placeholders())):
         form, asked = forms.Form(wanted), forms.instruction_for(wanted)
         model = as_model(forms.Coordinator())
         if protector:
@@ -75,7 +75,7 @@ def test_placeholders_cost_neither_success_nor_steps() -> None:
 
 
 def test_missions_without_secrets_are_left_byte_for_byte() -> None:
-    ours = Protector(recognisers_of(), Memory())
+    ours = Protector(recognisers_of(), Placeholders())
     for level in ("GoToLocal", "PutNextLocal", "Open", "BossLevel"):
         layouts = BABYAI.layouts(level, seeds("evaluation", count=20, seed=777))
         for number in range(20):

@@ -8,14 +8,14 @@ import string
 import pytest
 
 from sdg.privacy.likeness import RUN, Likeness, fold
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 
 NOTE = "walrus orchid pretzel ninety"
 CODE = "Il1O0-rn8B|lI1"
 
 
 def shown(value: str, *texts: str, **more: object) -> list[str]:
-    return Memory({"x": value}).mask_screen(texts, **more)  # type: ignore[arg-type]
+    return Placeholders({"x": value}).mask_screen(texts, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_a_value_in_pieces_among_other_words_is_found_in_order() -> None:
 def test_lines_that_are_read_together_are_masked_together() -> None:
     lines = [f"(Notice: the page said '{NOTE[n : n + 4]}')" for n in range(0, 28, 4)]
     kept = ["(Notice: the page said 'go on')", ""]
-    masked = Memory({"x": NOTE}).mask_lines([*lines, *kept])
+    masked = Placeholders({"x": NOTE}).mask_lines([*lines, *kept])
     assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *kept]
     entries = "; ".join(f"{n}) {NOTE[n : n + 4]}" for n in range(0, 28, 4))
-    assert Memory({"x": NOTE}).mask_parts(entries) == "0) {x}; 4) {x}; 8) {x}; 12) {x}; 16) {x}; 20) {x}; 24{x}"
+    assert Placeholders({"x": NOTE}).mask_parts(entries) == "0) {x}; 4) {x}; 8) {x}; 12) {x}; 16) {x}; 20) {x}; 24{x}"
 
 
 def test_words_lose_only_what_is_of_a_value() -> None:
-    memory = Memory({"x": NOTE, "pin": "471108"})
+    memory = Placeholders({"x": NOTE, "pin": "471108"})
     assert memory.mask_parts("refused: 'Send walrus orch' and {x}, 4711-08") == "refused: 'Send {x}' and {x}, {pin}"
     cut = f"refused: 'Send {NOTE[:20]}' can't be undone and wasn't confirmed"
     assert memory.mask_parts(cut) == "refused: 'Send {x}' can't be undone and wasn't confirmed"
     assert memory.mask_parts("refused: nothing of it") == "refused: nothing of it"
-    assert Memory().mask_parts("as {it} is") == "as {it} is"
+    assert Placeholders().mask_parts("as {it} is") == "as {it} is"
 
 
 def test_every_run_of_every_value_is_found() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.recognisers import PrivacyError
 
 VALUE = "hunter2-Canary"
@@ -24,7 +24,7 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    memory = Memory({"password": VALUE})
+    memory = Placeholders({"password": VALUE})
     memory.save(tmp_path / "own" / "memory")
     return tmp_path / "own" / "memory"
 
@@ -33,8 +33,8 @@ def test_what_is_saved_is_encrypted_private_and_loaded_again(path: Path) -> None
     key = path.with_name("memory.key")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (path, key)] == [0o600, 0o600]
     assert VALUE.encode() not in path.read_bytes()
-    assert Memory.load(path).fill("{password}") == VALUE
-    assert list(Memory.load(path.with_name("none"))) == []
+    assert Placeholders.load(path).fill("{password}") == VALUE
+    assert list(Placeholders.load(path.with_name("none"))) == []
 
 
 def test_the_key_lies_in_the_keyring_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,12 +44,12 @@ def test_the_key_lies_in_the_keyring_where_there_is_one(tmp_path: Path, monkeypa
     monkeypatch.setattr(keyring, "get_keyring", lambda: type("Ring", (), {"priority": 5})())
     monkeypatch.setattr(keyring, "set_password", lambda *place: kept.update({place[:2]: place[2]}))
     monkeypatch.setattr(keyring, "get_password", lambda *place: kept.get(place))
-    Memory({"pin": "4711"}).save(tmp_path / "memory")
+    Placeholders({"pin": "4711"}).save(tmp_path / "memory")
     assert [each.name for each in tmp_path.iterdir()] == ["memory"]
-    assert Memory.load(tmp_path / "memory").fill("{pin}") == "4711"
+    assert Placeholders.load(tmp_path / "memory").fill("{pin}") == "4711"
     kept.clear()
     with pytest.raises(PrivacyError, match=r"key of the memory .* is gone"):
-        Memory.load(tmp_path / "memory")
+        Placeholders.load(tmp_path / "memory")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o622])
@@ -57,7 +57,7 @@ def test_the_key_lies_in_the_keyring_where_there_is_one(tmp_path: Path, monkeypa
 def test_what_others_may_read_is_refused(path: Path, name: str, mode: int) -> None:
     path.with_name(name).chmod(mode)
     with pytest.raises(PrivacyError, match=f"{name} can be read by others: chmod 600"):
-        Memory.load(path)
+        Placeholders.load(path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\xff\x00", None])
@@ -66,7 +66,7 @@ def test_a_damaged_memory_is_refused_and_left_alone(path: Path, damage: bytes | 
     data = data[:-9] + b"AAAA" + data[-5:] if damage is None else damage
     path.write_bytes(data)
     with pytest.raises(PrivacyError, match=r"is damaged or was written under another key: move .* aside"):
-        Memory.load(path)
+        Placeholders.load(path)
     assert path.read_bytes() == data
 
 
@@ -76,22 +76,22 @@ def test_another_schema_a_link_and_a_folder_are_refused(path: Path) -> None:
     cipher = Fernet(path.with_name("memory.key").read_bytes())
     path.write_bytes(cipher.encrypt(json.dumps({"schema": 9, "values": {}}).encode()))
     with pytest.raises(PrivacyError, match="has schema 9, not 1"):
-        Memory.load(path)
+        Placeholders.load(path)
     (path.parent / "link").symlink_to(path)
     (path.parent / "folder").mkdir()
     for name in ("link", "folder"):
         with pytest.raises(PrivacyError, match="can't be read"):
-            Memory.load(path.parent / name)
+            Placeholders.load(path.parent / name)
 
 
 def test_a_memory_that_can_t_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PrivacyError, match="can't be written"):
-        Memory({"pin": "4711"}).save(tmp_path / "file" / "memory")
+        Placeholders({"pin": "4711"}).save(tmp_path / "file" / "memory")
 
 
 def test_values_don_t_travel() -> None:
-    memory = Memory({"password": VALUE})
+    memory = Placeholders({"password": VALUE})
     assert repr(memory) == "Memory(password)"
     with pytest.raises(TypeError):
         pickle.dumps(memory)
@@ -125,11 +125,11 @@ def test_values_don_t_travel() -> None:
     ],
 )
 def test_a_value_is_found_in_other_forms(value: str, text: str, masked: str) -> None:
-    assert Memory({"x": value}).mask(text) == masked
+    assert Placeholders({"x": value}).mask(text) == masked
 
 
 def test_one_value_one_placeholder_two_forms_two() -> None:
-    memory = Memory()
+    memory = Placeholders()
     names = [memory.remember(value, "phone_number") for value in ("0171 2345678", "01712345678", "0171 2345678")]
     assert names == ["phone_number", "phone_number_2", "phone_number"]
     assert memory.fill("{phone_number}, {phone_number_2}") == "0171 2345678, 01712345678"
@@ -138,15 +138,15 @@ def test_one_value_one_placeholder_two_forms_two() -> None:
 @pytest.mark.parametrize("name", ["", "A", "1x", "a b", "x" * 50, "é"])
 def test_a_name_that_can_t_be_a_placeholder_is_refused(name: str) -> None:
     with pytest.raises(PrivacyError, match="is no name of a placeholder"):
-        Memory().name(name, "value")
+        Placeholders().name(name, "value")
     for value in ("", " ", "{a}"):
         with pytest.raises(PrivacyError, match="is empty or holds a placeholder"):
-            Memory().name("a", value)
+            Placeholders().name("a", value)
 
 
 def test_the_umask_is_the_user_s_again(path: Path) -> None:
     before = os.umask(0o022)
     os.umask(before)
-    Memory({"a": "bcd"}).save(path)
+    Placeholders({"a": "bcd"}).save(path)
     after = os.umask(before)
     assert after == before

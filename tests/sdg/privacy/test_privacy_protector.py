@@ -12,7 +12,7 @@ from sdg.envs.world import Observation
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, SkillResult
 from sdg.llm.model import Message, ModelError
 from sdg.llm.registry import as_model
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, ProtectedBody, Protector, protector_of
 from sdg.privacy.recognisers import MAX_CHARS, PrivacyError, Span, find, recognisers_of
 
@@ -23,7 +23,7 @@ def codes(text: str) -> Iterable[Span]:
 
 
 def protector(**values: str) -> Protector:
-    return Protector([codes], Memory(values))
+    return Protector([codes], Placeholders(values))
 
 
 def test_an_instruction_gets_placeholders_and_a_command_its_values_back() -> None:
@@ -88,7 +88,7 @@ def test_one_letter_is_not_hidden_from_whoever_must_choose_it() -> None:
         return [Span(*match.span(), "zone") for match in re.finditer(r"(?<=zone )\w+", text)]
 
     assert (
-        Protector([zones], Memory()).admit("a permit for zone C, not zone North")
+        Protector([zones], Placeholders()).admit("a permit for zone C, not zone North")
         == "a permit for zone C, not zone {zone}"
     )
 
@@ -105,7 +105,7 @@ def test_a_recogniser_that_fails_lets_nothing_through() -> None:
 
     for own in (broken, lambda text: [(0, 3)], lambda text: [Span(0, 99, "x")]):
         with pytest.raises(PrivacyError, match="nothing was sent") as caught:
-            Protector([own], Memory()).admit("a secret")  # type: ignore[list-item]
+            Protector([own], Placeholders()).admit("a secret")  # type: ignore[list-item]
         assert "secret" not in str(caught.value)
     with pytest.raises(PrivacyError, match="shorten it"):
         protector().admit("x" * (MAX_CHARS + 1))
@@ -214,7 +214,7 @@ def shipped() -> Sequence[object]:
     ],
 )
 def test_what_is_shipped_recognises(shipped: Sequence[object], instruction: str, masked: str) -> None:
-    ours = Protector(shipped, Memory())  # type: ignore[arg-type]
+    ours = Protector(shipped, Placeholders())  # type: ignore[arg-type]
     assert ours.admit(instruction) == masked
     assert ours.fill(masked) == instruction
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.experiments.gate_training.privacy import Instruction, masking, read_sets
+from sdg.experiments.gate_training.privacy import LabelledText, masking, read_sets
 from sdg.privacy import tagger
 from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens
@@ -67,8 +67,8 @@ def test_weights_that_cannot_be_read_let_nothing_through(
 
 
 def test_values_are_swapped_for_others_of_their_kind() -> None:
-    ann = Instruction("Tell Ann, yes Ann, 4711", (Span(5, 8, "name"), Span(14, 17, "name"), Span(19, 23, "pin")))
-    bo = Instruction("ask Bo 0815", (Span(4, 6, "first"), Span(7, 11, "pin")))
+    ann = LabelledText("Tell Ann, yes Ann, 4711", (Span(5, 8, "name"), Span(14, 17, "name"), Span(19, 23, "pin")))
+    bo = LabelledText("ask Bo 0815", (Span(4, 6, "first"), Span(7, 11, "pin")))
     for each in vary_values([ann, bo], rng=random.Random(1)):
         said = [each.text[span.start : span.end] for span in each.values]
         assert set(said) <= {"Ann", "Bo", "4711", "0815"}

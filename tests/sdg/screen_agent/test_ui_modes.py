@@ -9,12 +9,12 @@ import pytest
 from sdg.llm import exchange
 from sdg.llm.model import Message, Sampling
 from sdg.llm.openai.client import Endpoint, OpenAIModel
-from sdg.screen_agent.modes import MODES, TEXT, Shown
+from sdg.screen_agent.modes import MODES, TEXT, ShownScreen
 from tests.sdg.screen_agent.test_ui_agent import Pad, Passing, Says, press
 from tests.sdg.screen_agent.ui_agent import UIAgent
 
 NAMES = ("commands", "exemplar", "task", "past", "number", "width", "height", "most", "ends")
-SHOWN = Shown(
+SHOWN = ShownScreen(
     dict.fromkeys(NAMES, "x"), "'Ok' button: [1, 2, 3, 4]", "[1] 'Ok' button: [1, 2, 3, 4]", b"plain", b"marks"
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdg.gate.executor import Gate
+from sdg.gate.executor import GateGuard
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.screen_agent.agent import SAMPLING, ScreenBody, UIEpisode, Work
 from sdg.screen_agent.modes import TEXT, Mode
@@ -11,7 +11,9 @@ from sdg.screen_agent.modes import TEXT, Mode
 class UIAgent:
     """Asks a model what to do on a screen and does it behind a gate; `exemplar` is one worked example, "" for none."""
 
-    def __init__(self, model: LanguageModel, gate: Gate, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT) -> None:
+    def __init__(
+        self, model: LanguageModel, gate: GateGuard, *, sampling: Sampling = SAMPLING, mode: Mode = TEXT
+    ) -> None:
         self._model, self._gate, self._sampling, self._mode = model, gate, sampling, mode
 
     def play(self, desktop: ScreenBody, *, exemplar: str = "") -> UIEpisode:

@@ -153,6 +153,23 @@ def test_a_cache_that_holds_more_than_replies_is_refused(tmp_path: Path, sql: st
     assert time.monotonic() - began < 5
 
 
+def test_a_journal_beside_the_cache_deletes_no_file(tmp_path: Path, victim: Path) -> None:
+    """sqlite deletes the file that a journal names, once it has rolled the journal back."""
+    cache, name = tmp_path / "replies.sqlite", str(victim / "diary").encode()
+    assert ask(Cached(Echo(), cache)) == "said"
+    magic, end = bytes.fromhex("d9d505f920a163d7"), (len(name).to_bytes(4), sum(name).to_bytes(4))
+    header = magic + b"".join(number.to_bytes(4) for number in (0, 0, cache.stat().st_size // 4096, 512, 4096))
+    Path(f"{cache}-journal").write_bytes(
+        header.ljust(512, b"\0") + bytes.fromhex("00040001") + name + b"".join(end) + magic
+    )
+    with pytest.raises(ModelError, match="names another file"):
+        Cached(Echo(), cache)
+    Path(f"{cache}-journal").unlink()
+    Path(f"{cache}-wal").symlink_to(victim / "diary")
+    with pytest.raises(ModelError, match="delete it"):
+        Cached(Echo(), cache)
+
+
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\x00" + bytes(200), b"[" * 9000, os.urandom(9000)])
 def test_a_cache_that_is_none_is_refused_or_begun(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "replies.sqlite").write_bytes(content)

@@ -98,7 +98,10 @@ def test_a_larger_budget_may_go_on(tmp_path: Path) -> None:
         ("{}", "schema None"),
         ("[]", "no JSON object"),
         ('{"schema": 1', "can't read"),
-        ('{"schema": 1}', "lacks its config or seed"),
+        ('{"schema": 1}', "lacks its config"),
+        ('{"schema": 1, "config": {}, "seed": 1, "versions": [], "command": [], "resumed": []}', "lacks its versions"),
+        ('{"schema": 1, "config": {}, "seed": 1, "versions": {}, "command": 5, "resumed": []}', "lacks its command"),
+        ('{"schema": 1, "config": {}, "seed": 1, "versions": {}, "command": [], "resumed": 5}', "lacks its resumed"),
         ("\x00" * 10, "can't read"),
         ("[" * 100_000, "can't read"),
     ],
@@ -200,7 +203,9 @@ def test_an_interrupt_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_large_transcript_is_compressed_when_its_run_ends(tmp_path: Path) -> None:
-    row = json.dumps({"schema": 3, "key": "k", "messages": [], "reply": {"text": "x" * 1000}})
+    row = json.dumps(
+        {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": [], "reply": {"text": "x" * 1000}}
+    )
     transcript = tmp_path / "run" / "transcript.jsonl"
     with contextlib.suppress(KeyboardInterrupt), RunFolder.start(tmp_path / "run", settings()):
         transcript.write_text(f"{row}\n" * 1100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.skills.clustering.embedding import ClusterItem, Part, api_text, representation
+from sdg.skills.clustering.embedding import ClusterItem, View, api_text, representation
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
 from tests.shared.embedders import MadeUp
@@ -16,8 +16,8 @@ def items_named(*names: str) -> list[ClusterItem]:
     return [ClusterItem(SkillCall(name, ""), Subgoal(name, CheckFunction("f", ""))) for name in names]
 
 
-def placed(places: dict[str, tuple[float, ...]]) -> tuple[Part, ...]:
-    return (Part(api_text, MadeUp(lambda texts: [places[text] for text in texts])),)
+def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
+    return (View(api_text, MadeUp(lambda texts: [places[text] for text in texts])),)
 
 
 def blobs() -> dict[str, tuple[float, ...]]:

@@ -12,8 +12,8 @@ from sdg.skills.clustering.embedding import (
     ClusterItem,
     Embedder,
     MiniLmEmbedder,
-    Part,
     TfidfEmbedder,
+    View,
     api_text,
     argument_text,
     embed_items,
@@ -98,7 +98,7 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
-    same = Part(lambda item: "same", MadeUp(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = Part(api_text, MadeUp(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    same = View(lambda item: "same", MadeUp(lambda texts: [[1.0]] * len(texts)), 3.0)
+    other = View(api_text, MadeUp(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
     points = embed_items(items, (same, other))
     assert points[0] @ points[1] == pytest.approx(0.75)

@@ -11,7 +11,7 @@ from sdg.agents.agents import PlannerAgent, ReplayAgent, Task, play_task
 from sdg.deduction.deduce import Planner
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.planner import Prompts
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import CalledSkill
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
@@ -35,7 +35,7 @@ def tasks() -> list[tuple[Task, int]]:
     return [(task, play_task(bot, task)["steps"]) for task in drawn]
 
 
-def near_the_bot(skills: Mapping[str, Skill]) -> int:
+def near_the_bot(skills: Mapping[str, CalledSkill]) -> int:
     agent = PlannerAgent("sdg", lambda seed: Planner(BabyLang(), Prompts(BABYAI)), skills)
     rows = [(play_task(agent, task), steps) for task, steps in tasks()]
     return sum(bool(row["success"]) and row["steps"] <= RATIO * steps for row, steps in rows)

@@ -10,11 +10,11 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.memory import FORWARD
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
-from sdg.induction.practice import Practice, _in_its_place
+from sdg.induction.practice import PracticeJob, _in_its_place
 from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
-from sdg.skills.practice.fresh_starts import Member, Stage, keeps_to_its_place
+from sdg.skills.practice.fresh_starts import ChainStep, Member, keeps_to_its_place
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
@@ -25,7 +25,7 @@ TRUE = CheckFunction("reached", "def reached():\n    return True\n")
 def _member(actions: tuple[int, ...], argument: str = "") -> Member:
     seed = min(seeds("validation", count=1, seed=5))
     return Member(
-        "open a door", LEVEL, seed, 0, Subgoal("look around", TRUE), (), actions, stage=Stage(0, argument, TRUE)
+        "open a door", LEVEL, seed, 0, Subgoal("look around", TRUE), (), actions, stage=ChainStep(0, argument, TRUE)
     )
 
 
@@ -53,7 +53,7 @@ def test_what_is_true_here_counts() -> None:
 
 def _stays(argument: str) -> bool:
     members = (_member((FORWARD,), argument), _member((), argument))
-    return _in_its_place(Practice(0, members, InduceSettings(), 1, {}, BABYAI, {}, {})).require_same_place
+    return _in_its_place(PracticeJob(0, members, InduceSettings(), 1, {}, BABYAI, {}, {})).require_same_place
 
 
 def test_a_skill_about_its_place_is_practised_in_it() -> None:
@@ -81,7 +81,9 @@ def _leaving() -> Member:
     )
     there = int(np.argmax(rows.places() != rows.places()[0]))
     assert there > 0
-    return Member("open a door", level, seed, 0, Subgoal("leave", TRUE), (), played[:there], stage=Stage(0, "", TRUE))
+    return Member(
+        "open a door", level, seed, 0, Subgoal("leave", TRUE), (), played[:there], stage=ChainStep(0, "", TRUE)
+    )
 
 
 @pytest.mark.parametrize(

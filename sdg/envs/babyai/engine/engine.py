@@ -27,10 +27,10 @@ from sdg.envs.babyai.engine.state import (
 from sdg.envs.babyai.engine.verifier import FAILURE, SUCCESS, verify_row
 from sdg.envs.kernels import inner_kernel, kernel
 
-__all__ = ["BabyAIEngine", "N_ACTIONS", "Step", "State", "reset_row", "step_row", "view_row"]
+__all__ = ["BabyAIEngine", "N_ACTIONS", "EngineStep", "State", "reset_row", "step_row", "view_row"]
 
 
-class Step(NamedTuple):
+class EngineStep(NamedTuple):
     """What a step gives back. The arrays are the engine's and its next step overwrites them: copy what you keep."""
 
     views: np.ndarray  # u8 [N, 7, 7] packed codes; of the new episode where one ended and auto-reset is on
@@ -161,7 +161,7 @@ class BabyAIEngine:
         self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
-        self._step = Step(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
+        self._step = EngineStep(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
         self.final = Final(views.copy(), directions.copy(), np.zeros(n_envs, np.int32), np.zeros(n_envs, np.int32))
         # Taken apart once: numba looks at a plain array faster than at a record array.
         self._layouts, self._rows = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
@@ -179,7 +179,7 @@ class BabyAIEngine:
         _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, tuple(self._step))
         return self._step.views, self._step.directions
 
-    def step(self, actions: np.ndarray) -> Step:
+    def step(self, actions: np.ndarray) -> EngineStep:
         """Step every environment by its action (0..6). Raises ValueError on a wrong shape, dtype or range."""
         actions = np.asarray(actions)
         if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
@@ -214,7 +214,7 @@ class BabyAIEngine:
         return self.bank.mission(int(self.state.layout[row]))
 
     @property
-    def latest(self) -> Step:
+    def latest(self) -> EngineStep:
         """What the last step or reset gave, without a copy."""
         return self._step
 

@@ -13,7 +13,7 @@ import numpy as np
 from sdg.envs.babyai.bot import Bot
 from sdg.envs.babyai.cells import decode
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.engine.engine import BabyAIEngine, Step
+from sdg.envs.babyai.engine.engine import BabyAIEngine, EngineStep
 from sdg.envs.babyai.engine.layouts import make_minigrid
 
 SOURCES = ("random", "mixed", "bot")
@@ -125,7 +125,7 @@ def _compare_start(comparison: Comparison, engine: BabyAIEngine, *, i: int, twin
 
 
 def _compare_step(
-    comparison: Comparison, engine: BabyAIEngine, *, i: int, twin: _Twin, action: int, step: Step
+    comparison: Comparison, engine: BabyAIEngine, *, i: int, twin: _Twin, action: int, step: EngineStep
 ) -> None:
     where = f"after action {action} in layout {engine.state.layout[i]}, step {twin.env.step_count + 1}"
     observation, reward, terminated, truncated, _ = twin.env.step(action)

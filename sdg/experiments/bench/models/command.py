@@ -30,9 +30,9 @@ from sdg.experiments.bench.models.draw import (
     EVALUATION,
     INTERFACES,
     PRIMITIVE,
-    Asked,
-    Draw,
     DrawnEpisode,
+    RecordedRun,
+    RecordingRequest,
     draw,
     draws_below,
 )
@@ -101,7 +101,7 @@ def rows(
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
         chosen = composed if COMPOSED_SKILLS in interfaces else None
         names = (tuple(interfaces), tuple(perceptions), tuple(map(domain().level_name, levels)))
-        asked = Asked(config, *names, instructions, seed, library, split, chosen)
+        asked = RecordingRequest(config, *names, instructions, seed, library, split, chosen)
         folder = out or Path(f"runs/models-{seed}")
         draws = [draw(asked, folder=folder, kept=keep or folder / "kept", processes=processes)]
     else:
@@ -116,13 +116,13 @@ def rows(
         yield from map(asdict, rows_of(each))
 
 
-def rows_of(draw: Draw) -> list[Row]:
+def rows_of(draw: RecordedRun) -> list[Row]:
     """A recorded run's rows, in the order of its episodes."""
     cells = dict.fromkeys(each.cell for each in draw.episodes)
     return [_row(draw, [each for each in draw.episodes if each.cell == cell]) for cell in cells]
 
 
-def _row(draw: Draw, episodes: Sequence[DrawnEpisode]) -> Row:
+def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
     mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]

@@ -22,7 +22,7 @@ from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
-from sdg.experiments.play.episodes import Job, Recipe, run_jobs, with_bot_steps
+from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
 from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
 from sdg.experiments.results.comparison import cores, find_library, library_checksum, open_folder
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
@@ -42,7 +42,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FigureKey:
     """What a figure describes: an interface, a perception and a level."""
 
     interface: str
@@ -95,9 +95,9 @@ class DrawnEpisode:
     answerers: tuple[str, ...] = ()
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> FigureKey:
         """Its cell in the table."""
-        return Cell(self.interface, self.perception, self.level)
+        return FigureKey(self.interface, self.perception, self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class RecordedRun:
     """A recorded run in memory."""
 
     folder: Path
@@ -123,19 +123,19 @@ class Draw:
     episodes: tuple[DrawnEpisode, ...]
 
 
-def read_draw(folder: Path) -> Draw:
+def read_draw(folder: Path) -> RecordedRun:
     """A recorded run. Raises UserError for a folder that is none."""
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
-        return Draw(folder, about, tuple(decode(DrawnEpisode, loads(each), extra="ignore") for each in lines))
+        return RecordedRun(folder, about, tuple(decode(DrawnEpisode, loads(each), extra="ignore") for each in lines))
     except OSError as error:
         raise UserError(f"{folder} is no draw: can't read {error.filename} ({error.strerror})") from None
     except ValueError as error:
         raise UserError(f"{folder} is no draw of this version: {error}") from None
 
 
-def draws_below(folder: Path) -> list[Draw]:
+def draws_below(folder: Path) -> list[RecordedRun]:
     """The recorded runs in a folder, or the one that it is. Raises UserError where there is none."""
     found = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
     if not found:
@@ -149,10 +149,10 @@ def keep(
     *,
     config: str,
     played: Mapping[str, Played],
-    asked: Sequence[tuple[Cell, Task]],
+    asked: Sequence[tuple[FigureKey, Task]],
     transcript: Path,
     composed: Path | None = None,
-) -> Draw:
+) -> RecordedRun:
     """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
     begun = _begun(transcript)
     rows = []
@@ -221,7 +221,7 @@ MAY_CHANGE = ("interfaces", "perceptions", "levels", "instructions")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordingRequest:
     """What to record: each interface under each perception on each level, on the same `instructions` seeds a level."""
 
     config: RunConfig
@@ -242,17 +242,17 @@ class Asked:
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 
-    def tasks(self) -> Iterator[tuple[Cell, list[Task]]]:
+    def tasks(self) -> Iterator[tuple[FigureKey, list[Task]]]:
         """Every cell with its episodes. Raises UserError for an unknown split or too large a count."""
         for level in self.levels:
             layouts = seeds(self.split, count=self.instructions, seed=self.seed, level=level)
             for perception in self.perceptions:
                 tasks = [Task(level, layout, domain_name=PERCEPTIONS[perception]) for layout in layouts]
                 for interface in self.interfaces:
-                    yield Cell(interface, perception, level), tasks
+                    yield FigureKey(interface, perception, level), tasks
 
 
-def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
+def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
     """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
 
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
@@ -290,12 +290,12 @@ def draw(asked: Asked, *, folder: Path, kept: Path, processes: int = 0) -> Draw:
     return result
 
 
-def recipes(asked: Asked, *, library: Path, folder: Path | None) -> dict[Cell, Recipe]:
+def recipes(asked: RecordingRequest, *, library: Path, folder: Path | None) -> dict[FigureKey, Recipe]:
     """The agent of each cell. An exchange's stage says which cell it belongs to."""
     return {cell: _recipe(cell, asked, library, folder) for cell, _ in asked.tasks()}
 
 
-def _recipe(cell: Cell, asked: Asked, library: Path, folder: Path | None) -> Recipe:
+def _recipe(cell: FigureKey, asked: RecordingRequest, library: Path, folder: Path | None) -> Recipe:
     planner = planner_of(asked.config, folder, library, agent=cell.agent, stage=cell.stage)
     planner = replace(planner, domain=PERCEPTIONS[cell.perception])
     if cell.interface == TURN:
@@ -306,11 +306,16 @@ def _recipe(cell: Cell, asked: Asked, library: Path, folder: Path | None) -> Rec
 
 
 def play(
-    asked: Asked, chosen: Mapping[Cell, Recipe], *, run: RunFolder, processes: int, only: Collection[str] = ()
+    asked: RecordingRequest,
+    chosen: Mapping[FigureKey, Recipe],
+    *,
+    run: RunFolder,
+    processes: int,
+    only: Collection[str] = (),
 ) -> list[Played]:
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
     journal = run.journal("episodes")
-    jobs: list[Job] = []
+    jobs: list[EpisodeJob] = []
     for cell, found in asked.tasks():
         tasks = [task for task in found if not only or task.unit(cell.agent) in only]
         jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
@@ -320,7 +325,7 @@ def play(
         return run_jobs(jobs, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
 
 
-def expected_cost(asked: Asked) -> str:
+def expected_cost(asked: RecordingRequest) -> str:
     """The run's expected use of its model, in a line."""
     settings, estimate = model_settings(asked.config, None), Estimate()
     for cell, tasks in asked.tasks():

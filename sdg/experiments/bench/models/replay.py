@@ -27,9 +27,9 @@ from sdg.experiments.bench.models.draw import (
     CONFIG,
     TRANSCRIPT,
     UNKNOWN,
-    Asked,
-    Draw,
     DrawnEpisode,
+    RecordedRun,
+    RecordingRequest,
     play,
     recipes,
     to_drawn_episode,
@@ -47,7 +47,9 @@ EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"
 IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
-def replay_rows(draw: Draw, rows_of: Callable[[Draw], list[Any]], *, processes: int) -> list[dict[str, Any]]:
+def replay_rows(
+    draw: RecordedRun, rows_of: Callable[[RecordedRun], list[Any]], *, processes: int
+) -> list[dict[str, Any]]:
     """The table's rows after replaying the recording's finished episodes; unfinished episodes stay as they are.
 
     Raises CheckFailed where a row differs.
@@ -75,12 +77,12 @@ def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
     return replace(again, programs=programs + again.programs[len(programs) :])
 
 
-def _play_again(draw: Draw, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
+def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
     config = load(draw.folder / CONFIG)
     model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
     finished = [each for each in draw.episodes if each.finished]
     cells = dict.fromkeys(each.cell for each in finished)
-    asked = Asked(
+    asked = RecordingRequest(
         replace(config, model=model),
         tuple(dict.fromkeys(cell.interface for cell in cells)),
         tuple(dict.fromkeys(cell.perception for cell in cells)),
@@ -112,7 +114,7 @@ def _source(commit: str) -> bytes | None:
     return None
 
 
-def _as_of_old(draw: Draw, scratch: Path) -> str:
+def _as_of_old(draw: RecordedRun, scratch: Path) -> str:
     """A copy of the recording whose transcript the earlier source can read. If that source only knows schema 2, it is
     uncompressed and numbered as schema 2, whose texts are lists of pieces: a string reads as one per character.
     """
@@ -126,7 +128,7 @@ def _as_of_old(draw: Draw, scratch: Path) -> str:
     return str(copy)
 
 
-def _elsewhere(draw: Draw, source: bytes, *, processes: int) -> list[dict[str, Any]]:
+def _elsewhere(draw: RecordedRun, source: bytes, *, processes: int) -> list[dict[str, Any]]:
     """The rows as another commit plays them, from a copy of its source."""
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
         with tarfile.open(fileobj=io.BytesIO(source)) as tar:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sdg.console import progress
-from sdg.envs.phone.actions import Action, carry_out
+from sdg.envs.phone.actions import PhoneAction, carry_out
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, plain
@@ -43,7 +43,7 @@ WALK = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class PhoneTransition:
     """One action of a walk: its name and argument as a gate sees them, the trees before and after as dumps, and whether
     it changed the phone's state."""
 
@@ -55,7 +55,7 @@ class Transition:
     changed: bool
 
 
-def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[Transition]:
+def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[PhoneTransition]:
     """One walk from the home screen of a seed; equal seeds give equal walks."""
     rng = random.Random(seed)
     phone.reset(seed)
@@ -66,12 +66,12 @@ def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[Trans
         if action.name != "Type" or any(each.focused for each in tree.elements):
             carry_out(phone, action, tree)
         after, now = phone.dump(), _lasting(phone)
-        found.append(Transition(seed, action.name, argument, before, after, now != state))
+        found.append(PhoneTransition(seed, action.name, argument, before, after, now != state))
         before, state = after, now
     return found
 
 
-def walk_all(first: int, count: int) -> list[list[Transition]]:
+def walk_all(first: int, count: int) -> list[list[PhoneTransition]]:
     """Walks of `count` seeds. Raises UserError where there is no browser."""
     with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
         phone, found = EmbeddedPhone(browser), []
@@ -92,20 +92,20 @@ def observe_dump(dump: str) -> Observation:
     return Observation(seen.describe(), None, tuple(seen.elements()), seen)
 
 
-def _choose(tree: UiTree, rng: random.Random) -> tuple[Action, str]:
+def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
     kind = rng.choices(("Tap", "Long Press", "Type", "Swipe", "Back"), (70, 6, 14, 6, 4))[0]
     if kind == "Type":
-        action = Action("Type", text=rng.choice(WORDS))
+        action = PhoneAction("Type", text=rng.choice(WORDS))
         return action, action.argument
     if kind in ("Swipe", "Back") or not tree.elements:
-        action = Action("Swipe", direction=rng.choice(("up", "down"))) if kind == "Swipe" else Action("Back")
+        action = PhoneAction("Swipe", direction=rng.choice(("up", "down"))) if kind == "Swipe" else PhoneAction("Back")
         return action, action.argument
     if rng.random() < 0.1:
-        action = Action(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
+        action = PhoneAction(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
         return action, action.argument
     fields = [each for each in tree.elements if each.kind == "textbox"]
     target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
-    action = Action(kind, element=target.id)
+    action = PhoneAction(kind, element=target.id)
     return action, f"{action.argument} {target.name}"
 
 
@@ -116,13 +116,13 @@ def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:
     return state
 
 
-def write_lines(path: Path, walks: Iterable[Sequence[Transition]]) -> None:
+def write_lines(path: Path, walks: Iterable[Sequence[PhoneTransition]]) -> None:
     """Keep walks as JSON lines, one for each action."""
     lines = (json.dumps(asdict(each), ensure_ascii=False) + "\n" for walk in walks for each in walk)
     atomic_write(path, "".join(lines))
 
 
-def write_minari(name: str, walks: Iterable[Sequence[Transition]], *, max_chars: int = 200_000) -> Any:
+def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_chars: int = 200_000) -> Any:
     """Keep walks as the Minari dataset `name` ("phone/explore-v0"), an episode each: the tree as UTF-8 bytes with its
     length, the action as text. Needs the package minari; raises ImportError without it."""
     import minari

@@ -15,7 +15,7 @@ from sdg.envs.phone.adb import AdbPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
-from sdg.envs.phone.tasks import Judge, PhoneTask, is_right, side_effects
+from sdg.envs.phone.tasks import PhoneTask, TaskProgress, is_right, side_effects
 from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
 from sdg.experiments.play.browsers import Players
 from sdg.experiments.play.together import play_together
@@ -25,7 +25,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop, PhoneStep
 from sdg.phone_agent.privacy import PrivateDevice
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import conversation, fence
@@ -98,7 +98,7 @@ class PhoneEpisode:
     def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> None:
         self.task, self.job, self.setting, self.phone = job.task, job, setting, phone
         self.mask: Callable[[str], str] = str
-        self.judge, self.said, self.began = Judge(job.task), "", time.monotonic()
+        self.judge, self.said, self.began = TaskProgress(job.task), "", time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
         gate = gate_of(
@@ -107,7 +107,7 @@ class PhoneEpisode:
         )  # fmt: skip
         device, instruction = phone, self.task.instruction
         if setting.masked:
-            protector = Protector(recognisers_of(""), Memory())
+            protector = Protector(recognisers_of(""), Placeholders())
             device, instruction = PrivateDevice(device, protector), protector.admit(instruction)
             self.mask = protector.memory.mask_parts
         self.desktop = PhoneDesktop(
@@ -255,5 +255,5 @@ def play(
 
 def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
-    flags = Judge(job.task).flags
+    flags = TaskProgress(job.task).flags
     return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")

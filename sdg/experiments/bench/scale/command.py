@@ -20,11 +20,11 @@ from typing import Annotated, Any
 import typer
 
 from sdg.experiments.bench.options import list_option
-from sdg.experiments.bench.scale.machines import SECRET, Node, cluster
+from sdg.experiments.bench.scale.machines import SECRET, WorkerNode, cluster
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.storage import Journal, plain
@@ -88,7 +88,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
     config = load(find_config("tiny"))
     planner = planner_of(config, None, SHIPPED, agent="sdg")
     tasks = evaluation_tasks(["PutNextLocal"], instructions=episodes, repeats=1, seed=config.seed)
-    jobs = [Job(planner, task) for task in tasks]
+    jobs = [EpisodeJob(planner, task) for task in tasks]
     with tempfile.TemporaryDirectory() as place:
         with Journal(Path(place, "local.jsonl")) as journal:
             expected = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
@@ -105,7 +105,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
                    equal=[_result(row) for row in found] == expected, note="a node killed")  # fmt: skip
 
 
-def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[Node], count: int) -> None:
+def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[WorkerNode], count: int) -> None:
     finished.append(row)
     if len(finished) == count:
         nodes[0].kill()

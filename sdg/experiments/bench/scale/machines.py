@@ -20,7 +20,7 @@ SECRET = "a-key-that-no-worker-may-see"
 
 
 @contextlib.contextmanager
-def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterator[tuple[DaskPool, list[Node]]]:
+def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterator[tuple[DaskPool, list[WorkerNode]]]:
     """A cluster of `nodes` nodes, each with its own cache folder and `threads` units at a time.
 
     With `namespaces` each node has a network and a mount table of its own; this needs root and `ip`. Raises OSError
@@ -44,14 +44,14 @@ def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterat
             ":0",
         ]
         stack.enter_context(_process(["distributed.cli.dask_scheduler", *arguments], folder / "scheduler"))
-        made = [stack.enter_context(Node(n, address, folder, threads, namespaces)) for n in range(nodes)]
+        made = [stack.enter_context(WorkerNode(n, address, folder, threads, namespaces)) for n in range(nodes)]
         pool = connect(f"dask://{address}")
         stack.callback(pool.client.close)
         pool.client.wait_for_workers(nodes, timeout=120)
         yield pool, made
 
 
-class Node(contextlib.AbstractContextManager["Node"]):
+class WorkerNode(contextlib.AbstractContextManager["WorkerNode"]):
     """One node: a nanny and its worker, which `kill` ends at once."""
 
     def __init__(self, number: int, address: str, folder: Path, threads: int, namespace: bool) -> None:

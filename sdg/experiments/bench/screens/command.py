@@ -31,7 +31,7 @@ from sdg.console import UserError, progress
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
-from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, Job, Played, Setting, lose, play
+from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import Players
 from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
@@ -90,7 +90,10 @@ def rows(
     }
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
         played = played_episodes(
-            [Job(task, seed) for task in chosen for seed in numbers], setting, run=run, processes=processes or cores()
+            [ScreenJob(task, seed) for task in chosen for seed in numbers],
+            setting,
+            run=run,
+            processes=processes or cores(),
         )
         found: list[Mapping[str, Any]] = [
             task_row(task, [each for each in played if each.task == task], setting) for task in chosen
@@ -132,10 +135,12 @@ def chosen_seeds(text: str) -> list[int]:
     return sorted(set(found))
 
 
-def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, processes: int) -> list[Played]:
+def played_episodes(
+    jobs: Sequence[ScreenJob], setting: Setting, *, run: RunFolder, processes: int
+) -> list[ScreenEpisode]:
     """The rows of all jobs; what the journal has isn't played again. Screenshots of failures go to `failures/`."""
 
-    def play_missing(missing: Sequence[Job]) -> Iterator[Played]:
+    def play_missing(missing: Sequence[ScreenJob]) -> Iterator[ScreenEpisode]:
         for row, picture in Players(play, lose, processes=processes)(missing, setting):
             if picture:
                 place = run.path / "failures" / f"{row.task}-{row.seed}.png"
@@ -143,10 +148,12 @@ def played_episodes(jobs: Sequence[Job], setting: Setting, *, run: RunFolder, pr
                 atomic_write(place, picture)
             yield row
 
-    return run_missing_jobs(jobs, Rows(run.journal("episodes"), Played), play_missing, name="episodes", unit="episode")
+    return run_missing_jobs(
+        jobs, Rows(run.journal("episodes"), ScreenEpisode), play_missing, name="episodes", unit="episode"
+    )
 
 
-def task_row(task: str, played: Sequence[Played], setting: Setting) -> dict[str, Any]:
+def task_row(task: str, played: Sequence[ScreenEpisode], setting: Setting) -> dict[str, Any]:
     """The row of one task."""
     solved = [each for each in played if each.success]
     sure = wilson_interval(len(solved), len(played))
@@ -195,7 +202,10 @@ def mean_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def report(
-    found: Sequence[Mapping[str, Any]], means: Sequence[Mapping[str, Any]], played: Sequence[Played], folder: Path
+    found: Sequence[Mapping[str, Any]],
+    means: Sequence[Mapping[str, Any]],
+    played: Sequence[ScreenEpisode],
+    folder: Path,
 ) -> str:
     """One offline page: the table, then failures with their screenshots. What pages and models said is escaped.
 
@@ -219,7 +229,7 @@ def report(
     )
 
 
-def _failure(each: Played, picture: Path) -> str:
+def _failure(each: ScreenEpisode, picture: Path) -> str:
     image = (
         f'<img alt="" src="data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}">'
         if picture.is_file()

@@ -19,12 +19,12 @@ from sdg.experiments.bench.screens.exemplars import exemplar_for
 from sdg.experiments.bench.screens.truth import true_parser
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.together import play_together
-from sdg.gate.executor import Gate
+from sdg.gate.executor import GateGuard
 from sdg.gate.registry import gate_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
-from sdg.privacy.memory import Memory
+from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.screen_agent.agent import UIEpisode, Work
@@ -50,7 +50,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScreenJob:
     """One episode: a task and its seed."""
 
     task: str
@@ -63,7 +63,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ScreenEpisode:
     """An episode as the journal keeps it; `cause` is "" for one that was solved."""
 
     unit: str
@@ -85,7 +85,7 @@ class Played:
 class Heard(NamedTuple):
     """A row, and the last screenshot of a failure (PNG)."""
 
-    row: Played
+    row: ScreenEpisode
     picture: bytes
 
     @property
@@ -95,10 +95,10 @@ class Heard(NamedTuple):
 
 
 def play(
-    jobs: Sequence[Job],
+    jobs: Sequence[ScreenJob],
     setting: Setting,
     *,
-    begun: Callable[[Job], None] = lambda job: None,
+    begun: Callable[[ScreenJob], None] = lambda job: None,
     waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[Heard]:
     """Play the jobs in one browser; rows as they finish. `waiting` is called while only models work.
@@ -107,7 +107,7 @@ def play(
     with Browser() as browser:
         pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
 
-        def begin(job: Job, page: Browser) -> _Episode:
+        def begin(job: ScreenJob, page: Browser) -> _Episode:
             begun(job)
             return _Episode(job, setting, page)
 
@@ -117,10 +117,10 @@ def play(
 class _Episode:
     """A job under way: played with the setting's eyes and, if it failed, once more with the true ones."""
 
-    def __init__(self, job: Job, setting: Setting, browser: Browser) -> None:
+    def __init__(self, job: ScreenJob, setting: Setting, browser: Browser) -> None:
         self.job, self.setting, self.browser = job, setting, browser
         self.confirmed = 0
-        self.gate: Gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), confirm=self._confirm)
+        self.gate: GateGuard = gate_of(setting.guards, usages={}, resolve=lambda *_: (), confirm=self._confirm)
         self.began = time.monotonic()
         self.first: UIEpisode | None = None
         self.picture = b""
@@ -166,7 +166,7 @@ class _Episode:
         self.desktop = ScreenDesktop(world, parser=true_parser(self.browser) if true else parse, lazy=not true)
         desktop: Any = self.desktop
         if "password" in world.mission.lower():
-            desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Memory()))
+            desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Placeholders()))
         exemplar, mode = self._exemplar(world.mission), MODES[self.setting.mode]
         self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, changes=what_changed)
 
@@ -191,7 +191,7 @@ class _Episode:
         played = self.first
         assert played is not None
         return Heard(
-            Played(
+            ScreenEpisode(
                 self.job.unit,
                 self.job.task,
                 self.job.seed,
@@ -211,6 +211,6 @@ class _Episode:
         )
 
 
-def lose(job: Job, how: str) -> Heard:
+def lose(job: ScreenJob, how: str) -> Heard:
     """The row of an episode whose process died or fell silent."""
-    return Heard(Played(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")
+    return Heard(ScreenEpisode(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")

@@ -23,7 +23,7 @@ import typer
 from sdg.console import UserError
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.program import Scope, run_program
-from sdg.deduction.protocols import Skill
+from sdg.deduction.protocols import CalledSkill
 from sdg.deduction.robot import Robot
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
@@ -43,7 +43,7 @@ BUDGET = 50_000_000
 """Guard steps that a program may take: programs over a body ask for its place at every turn."""
 
 
-def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) -> Robot:
+def play(world_name: str, skills: Mapping[str, CalledSkill], level: str, seed: int) -> Robot:
     """The robot after the hand-written program ran in a seed's episode."""
     kind = domain(world_name)
     world = kind.open(level)
@@ -54,7 +54,7 @@ def play(world_name: str, skills: Mapping[str, Skill], level: str, seed: int) ->
     return robot
 
 
-def success_of(world: str, skills: Mapping[str, Skill], level: str, *, episodes: int, seed: int) -> int:
+def success_of(world: str, skills: Mapping[str, CalledSkill], level: str, *, episodes: int, seed: int) -> int:
     """How many of `episodes` unseen episodes of a level the hand-written program solves with these skills."""
     chosen = seeds("evaluation", count=episodes, seed=seed, level=level)
     return sum(play(world, skills, level, each).ending.done for each in chosen)

@@ -17,7 +17,7 @@ from sdg.console import UserError
 from sdg.envs.files import read_file
 from sdg.experiments.config.assembly import language_model, library_of, planner_of
 from sdg.experiments.config.config import RunConfig, load
-from sdg.experiments.play.episodes import Job, evaluation_tasks, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import accounts
 from sdg.llm.registry import settings_of
@@ -69,7 +69,7 @@ class RunWords:
         tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
         missions = [open_world(task)[1].mission for task in tasks]
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
-        jobs = [Job(self._player(programs[said]), task) for said, task in zip(missions, tasks, strict=True)]
+        jobs = [EpisodeJob(self._player(programs[said]), task) for said, task in zip(missions, tasks, strict=True)]
         with Journal(self.folder / f"{PLAYED}.jsonl") as journal:
             played = run_jobs(jobs, journal=journal, processes=self.config.processes)
         return sum(bool(row.success) for row in played)
@@ -84,7 +84,7 @@ class RunWords:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
             once = replace(planner, settings=replace(planner.settings, interactions=1))
             with Journal(self.folder / f"{ASKED}.jsonl") as journal:
-                run_jobs([Job(once, task) for task in missing], journal=journal, processes=self.config.processes)
+                run_jobs([EpisodeJob(once, task) for task in missing], journal=journal, processes=self.config.processes)
                 kept |= programs_of([journal[task.unit(ASKED)] for task in missing])
         return kept
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from sdg.console import UserError
-from sdg.envs.phone.actions import Action, DeviceLost
+from sdg.envs.phone.actions import DeviceLost, PhoneAction
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import (
-    Judge,
     PhoneTask,
+    TaskProgress,
     embedded_tasks,
     held_out,
     holds,
@@ -32,7 +32,7 @@ from sdg.envs.ui.parser.screen import picture_of
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
-from sdg.experiments.bench.phone.data import Transition, derive_tasks, explore, write_lines, write_minari
+from sdg.experiments.bench.phone.data import PhoneTransition, derive_tasks, explore, write_lines, write_minari
 from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
 from sdg.experiments.gate_training import phone_tasks
 from sdg.experiments.play.together import play_together
@@ -125,7 +125,9 @@ def test_traces_of_masked_episodes_hold_no_value_of_the_task(tmp_path: Path) -> 
 
 def test_each_text_of_an_episode_goes_through_one_door(tmp_path: Path) -> None:
     tree = read_dump(dump(ROW))
-    step = PhoneStep(Action("finish", text="Secret"), PhoneObservation(tree, b"", activity="Secret"), said="Secret")
+    step = PhoneStep(
+        PhoneAction("finish", text="Secret"), PhoneObservation(tree, b"", activity="Secret"), said="Secret"
+    )
     write_episode(
         tmp_path, PhoneTask("a_1", "say Secret"), [step], (1, 1), mask=lambda text: text.replace("Secret", "x")
     )
@@ -190,7 +192,7 @@ def test_a_model_judges_answers_up_to_six_times() -> None:
 
 def test_sub_goals_count_in_order_and_must_last() -> None:
     goals = ({"at": "os.front", "is": "a"}, {"at": "a.on", "is": True})
-    judge = Judge(PhoneTask("a_1", "x", goals))
+    judge = TaskProgress(PhoneTask("a_1", "x", goals))
     judge.look({"os": {"front": ""}, "a": {"on": True}})
     assert judge.flags == {"1": False, "2": False, "complete": False}
     judge.look({"os": {"front": "a"}, "a": {"on": True}})
@@ -278,7 +280,7 @@ def test_data_are_walks_and_derived_tasks_by_app(tmp_path: Path, monkeypatch: py
 def test_walks_are_kept_as_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    walk = [Transition(3, "Tap", f"element {n}", dump(ROW), dump(), True) for n in range(4)]
+    walk = [PhoneTransition(3, "Tap", f"element {n}", dump(ROW), dump(), True) for n in range(4)]
     write_minari("phone/walks-v0", [walk, walk], max_chars=4000)
     (first, _) = minari.load_dataset("phone/walks-v0").iterate_episodes()
     assert bytes(np.trim_zeros(first.observations[0])).decode() == dump(ROW)

@@ -10,7 +10,7 @@ import pytest
 
 from sdg.envs.phone.actions import carry_out
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.tasks import Judge, PhoneTask, embedded_tasks, held_out, is_right, side_effects
+from sdg.envs.phone.tasks import PhoneTask, TaskProgress, embedded_tasks, held_out, is_right, side_effects
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.ui.browser import what_is_missing
 from training.phone_expert.scripts import SCRIPTS, actions_for, steps_of
@@ -30,10 +30,10 @@ def phone() -> Iterator[EmbeddedPhone]:
         yield EmbeddedPhone(browser)
 
 
-def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[Judge, int, UiTree]:
+def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTree]:
     """The expert's episode: its judge, actions with finish, and the last screen."""
     phone.reset(task.seed)
-    judge, count = Judge(task), 1
+    judge, count = TaskProgress(task), 1
 
     def trees() -> Iterator[UiTree]:
         while True:

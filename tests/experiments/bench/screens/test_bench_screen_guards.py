@@ -18,7 +18,7 @@ from sdg.experiments.gate_training.screens import (
     LEARNED,
     Named,
     Page,
-    Transition,
+    ScreenTransition,
     family,
     items,
     load,
@@ -47,7 +47,7 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         named = named_of(elements, WHITE)
         assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
-            Transition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode())
+            ScreenTransition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode())
             for n in named
         )
         return Page(

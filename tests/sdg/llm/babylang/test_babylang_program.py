@@ -13,7 +13,7 @@ from sdg.deduction.deduce import Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import Interaction
 from sdg.deduction.planner import Prompts, describe_skill, pick_varied
 from sdg.deduction.program import Call
-from sdg.deduction.protocols import Skill, primitive_skills
+from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import NAMES, Object
 from sdg.envs.babyai.world import BabyAIWorld, instructions
@@ -47,7 +47,7 @@ def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Interacti
     return extract_code(MODEL.complete(messages).text)
 
 
-def load(program: str, skills: dict[str, Skill] | dict[str, RoomSkill]) -> None:
+def load(program: str, skills: dict[str, CalledSkill] | dict[str, RoomSkill]) -> None:
     """Raises where the guard refuses the program."""
     world = BabyAIWorld("GoToLocal")
     world.reset(3)

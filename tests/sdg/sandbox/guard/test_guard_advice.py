@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdg.experiments.bench.hostile_world import World, load
+from sdg.experiments.bench.hostile_world import SnippetWorld, load
 from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import GuardError
 
@@ -17,7 +17,7 @@ WORLD: dict[str, Any] = json.loads((Path(__file__).parents[3] / "data" / "hostil
 
 
 def told(code: str, *, api: str = "check") -> str:
-    world = World(WORLD)
+    world = SnippetWorld(WORLD)
     with pytest.raises(GuardError) as caught:
         load(code, api=api, data=WORLD)({**world.perception(), **world.skills()})
     return str(caught.value)
@@ -94,7 +94,7 @@ def test_code_is_found_as_models_wrap_it(reply: str) -> None:
 
 def test_constants_are_made_anew_for_each_call() -> None:
     code = "ROWS = [[1], [2]]\n\ndef check():\n    rows = ROWS\n    rows.append([3])\n    return len(ROWS) == 3\n"
-    guarded, functions = load(code, api="check", data=WORLD), World(WORLD).perception()
+    guarded, functions = load(code, api="check", data=WORLD), SnippetWorld(WORLD).perception()
     assert [guarded(functions) for _ in range(3)] == [True] * 3
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sdg.experiments.bench import hostile
 from sdg.experiments.bench.hostile import run_corpus
-from sdg.experiments.bench.hostile_world import World, load
+from sdg.experiments.bench.hostile_world import SnippetWorld, load
 from sdg.experiments.cli.main import main
 from sdg.prompts.replies import extract_code
 
@@ -77,7 +77,7 @@ def test_programs_with_all_of_their_budget_end_as_expected() -> None:
     ids=lambda snippet: str(snippet["name"]),
 )
 def test_benign_checks_answer_as_plain_python_does(snippet: dict[str, Any]) -> None:
-    functions = World(WORLD).perception()
+    functions = SnippetWorld(WORLD).perception()
     names: dict[str, Any] = {**functions, "print": lambda *values: None}
     exec(compile(extract_code(snippet["code"]), "plain", "exec"), names)
     assert load(snippet["code"], api="check", data=WORLD)(functions) is bool(names["check"]())

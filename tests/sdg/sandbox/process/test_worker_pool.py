@@ -26,7 +26,7 @@ import sdg.sandbox.process
 from sdg.agents.agents import Task
 from sdg.deduction.episode import WORKER_LOST
 from sdg.envs.kernels import cache_folder
-from sdg.experiments.play.episodes import Job, run_jobs
+from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.workers.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.llm.model import ModelError
@@ -384,7 +384,7 @@ def test_a_job_without_a_word_for_it_ends_the_run_by_name(tmp_path: Path) -> Non
 
 def test_episodes_go_on_without_the_one_that_was_lost(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "episodes.jsonl")
-    jobs = [Job(Mortal(dies_at=2), Task("GoToLocal", seed)) for seed in (1, 2, 3)]
+    jobs = [EpisodeJob(Mortal(dies_at=2), Task("GoToLocal", seed)) for seed in (1, 2, 3)]
     rows = run_jobs(jobs, journal=journal, processes=2)
     assert [row.cause == WORKER_LOST for row in rows] == [False, True, False]
     assert rows[1].success is False
