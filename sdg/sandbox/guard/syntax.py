@@ -360,9 +360,9 @@ def unpacked(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
         return call(".ordered", value) if each else value
     if is_starred(target):
         return call(".rows" if each else ".star", value)
-    return (
-        call(f".unpacked{each}", value, ast.Constant(value=within)) if each or any(within) else call(".ordered", value)
-    )
+    if not each and not any(within):
+        return call(".ordered", value)
+    return call(f".unpacked{each}", value, ast.parse(repr(within), mode="eval").body)
 
 
 def shape(target: ast.expr) -> tuple[Any, ...] | None:
