@@ -6,6 +6,7 @@ waits for them. With several processes each may overdraw the budget by one reply
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -13,11 +14,16 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from sdg.envs.files import lock_to_append
 from sdg.llm import exchange
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
+
+MAX_LEDGER_BYTES = 2**25
+MAX_QUESTIONS = 500_000
+"""Most lines of a ledger: each is parsed once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class Budgeted:
         self, model: LanguageModel, limits: BudgetLimits, *, prices: Prices, ledger: Path | None = None
     ) -> None:
         self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
-        self._spent = Spent()
+        self._spent = self._total = Spent()
+        self._read = 0
         self._began = time.monotonic()
         self._under_way = 0
         self._turn = threading.Condition()
@@ -128,8 +135,8 @@ class Budgeted:
             return Spent(self._spent.tokens + more.tokens, self._spent.money + more.money)
         try:
             with lock_to_append(self._ledger) as file:
-                file.seek(0)
-                total = _sum(file.readall().splitlines())
+                self._read_new(file)
+                total = self._total
                 if more.tokens:
                     file.write(json.dumps({"tokens": more.tokens, "money": more.money}).encode() + b"\n")
                     os.fsync(file.fileno())
@@ -137,9 +144,20 @@ class Budgeted:
             raise ModelError(f"The ledger {self._ledger} can't be used: {error.strerror or error}.") from error
         return Spent(total.tokens + more.tokens, total.money + more.money)
 
+    def _read_new(self, file: FileIO) -> None:
+        """Add what was written since the last look to the total."""
+        size = file.seek(0, os.SEEK_END)
+        if size < self._read:
+            self._read, self._total = 0, Spent()
+        file.seek(self._read)
+        data = file.read(MAX_LEDGER_BYTES)
+        if size > MAX_LEDGER_BYTES or data.count(b"\n") > MAX_QUESTIONS:
+            raise OSError(errno.EFBIG, f"it is too large, at most {MAX_QUESTIONS} questions are read")
+        self._read, self._total = self._read + len(data), _sum(data.splitlines(), self._total)
 
-def _sum(lines: Sequence[bytes]) -> Spent:
-    tokens, money = 0, 0.0
+
+def _sum(lines: Sequence[bytes], before: Spent) -> Spent:
+    tokens, money = before.tokens, before.money
     for line in lines:
         try:
             entry = json.loads(line)

@@ -2,7 +2,7 @@
 
 from sdg.envs.files import read_file
 from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, plain, read_journal, read_json
-from sdg.storage.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, set_aside
+from sdg.storage.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, refuse_links, set_aside
 from sdg.storage.metrics import Metrics, read_metrics
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "read_file",
     "read_json",
     "read_metrics",
+    "refuse_links",
     "set_aside",
 ]

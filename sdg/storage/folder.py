@@ -63,7 +63,7 @@ class RunFolder:
         """
         existing = path / "run.json"
         if path.is_dir():
-            _refuse_links(path)
+            refuse_links(path)
         if path.exists() and not existing.exists():
             _refuse_strangers(path)
         with explaining(path):
@@ -151,7 +151,7 @@ def set_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     if path.is_dir():
-        _refuse_links(path)
+        refuse_links(path)
     old = path.with_name(path.name + ".old")
     if not (path / "run.json").exists():
         _refuse_strangers(path)
@@ -195,7 +195,7 @@ def read_description(path: Path) -> dict[str, Any]:
     return description
 
 
-def _refuse_links(path: Path) -> None:
+def refuse_links(path: Path) -> None:
     """Refuse entries that lead out of the folder or block a reader: the folder may come from anybody."""
     with explaining(path):
         found = next(strangers_below(path), None)

@@ -13,7 +13,7 @@ from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
 from sdg.skills.statistics import student_interval, wilson_interval
-from sdg.storage import RunFolder
+from sdg.storage import RunFolder, refuse_links
 from sdg.storage.metrics import file_name
 
 AGENT, STUDY = "sdg", "study.log"
@@ -31,6 +31,8 @@ def sweep(
     wanted = [(overlay, seed) for overlay in combinations for seed in seeds]
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
+    if folder.exists():
+        refuse_links(folder)
     with ThreadPoolExecutor(at_once) as threads:
         side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
         results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
@@ -59,6 +61,7 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
     for setting in itertools.chain(*choices):
         load(find_config(config), overlay=[setting])
     folder.mkdir(parents=True, exist_ok=True)
+    refuse_links(folder)
     logging.set_verbosity(logging.WARNING)
     storage = JournalStorage(JournalFileBackend(str(folder / STUDY)))
     sampler = TPESampler(seed=0)

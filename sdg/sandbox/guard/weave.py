@@ -267,5 +267,9 @@ class Weaver(ast.NodeTransformer):
 
 def units(*nodes: ast.AST) -> ast.expr:
     """The cost of these nodes, in whole steps."""
-    size = sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node))
-    return ast.Constant(value=UNITS_PER_STEP * (1 + size // UNITS_PER_STEP))
+    return ast.Constant(value=UNITS_PER_STEP * steps(*nodes))
+
+
+def steps(*nodes: ast.AST) -> int:
+    """Steps that one turn of a loop with these nodes takes."""
+    return 1 + sum(_WEIGHTS.get(type(part), 1) for node in nodes for part in ast.walk(node)) // UNITS_PER_STEP

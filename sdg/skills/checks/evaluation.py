@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sdg.envs.batch import BOOL, INT, NUMBERS, PAIR, THING, Columns
+from sdg.sandbox.guard.guard import BUDGET_STEPS
+from sdg.sandbox.guard.weave import steps
 
 if TYPE_CHECKING:
     from sdg.skills.checks.vectorized import VectorizedCheck
@@ -35,8 +37,9 @@ TEXT, THINGS = "text", "things"
 """Kinds of values used only here: the number of one of a check's texts, and a list of things."""
 
 MAX_DEPTH = 2
-MAX_INNER_NODES = 60
-"""Most nodes of a check run for every pair of things: more could exceed the budget that the guard gives it."""
+MAX_LOOP_STEPS = BUDGET_STEPS // 2
+"""Most steps that a check's loops may cost where most things are known: more could exceed the budget that the guard
+gives it, because what is called in a loop costs more."""
 MAX_NUMBER = 1_000_000
 _MOST_NUMBERS = 31  # bits of a NUMBERS
 _NOWHERE = np.zeros((1, 1, 1), bool)
@@ -83,7 +86,7 @@ class Evaluation:
         self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
     ) -> None:
         self.form, self.reader, self.memory, self.columns = form, form.reader, memory, columns
-        self.rows, self.which, self.depth, self.inner_nodes = rows, which, 0, 0
+        self.rows, self.which, self.depth, self.loop_steps = rows, which, 0, 0
         self.result = np.zeros((len(rows), 1, 1), bool)
         self.failed, self.uncertain = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
         self.active = np.ones((len(rows), 1, 1), bool)
@@ -148,10 +151,12 @@ class Evaluation:
     @contextmanager
     def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
         """Code evaluated in this block runs for each of some things at once, along one more axis."""
-        self.inner_nodes += sum(1 for part in body for _ in ast.walk(part)) if self.depth else 0
         found = self.value(source)
-        if self.depth == MAX_DEPTH or self.inner_nodes > MAX_INNER_NODES or found.kind != THINGS:
-            raise Unsupported("a loop that is long, deep, or over something else than things")
+        if self.depth == MAX_DEPTH or found.kind != THINGS:
+            raise Unsupported("a loop that is deep, or over something else than things")
+        self.loop_steps += steps(*body) * found.data.shape[1] ** (self.depth + 1)
+        if self.loop_steps > MAX_LOOP_STEPS:
+            raise Unsupported("loops that could take too many steps")
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
         with self.where(found.data.reshape(len(found.data), *shape[1:])):
             self.depth += 1

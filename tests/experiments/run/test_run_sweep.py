@@ -72,6 +72,15 @@ def test_a_search_finds_the_best_setting_and_goes_on(
     assert main([*asked[:2], "--set", "verify.t_verifi=1,2", "--out", str(tmp_path), "--search", "2"]) == 2
 
 
+def test_a_link_above_the_runs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep/as-it-is").symlink_to(tmp_path / "elsewhere")
+    assert main(["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path / "sweep")]) == 1
+    assert "it is a link" in " ".join(capsys.readouterr().err.split())
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_a_setting_that_there_is_not_is_refused_before_any_run(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:

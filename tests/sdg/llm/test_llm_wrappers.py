@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -186,6 +187,20 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
         file.truncate(40 << 20)
     with pytest.raises(ModelError, match="last line"):
         ask(model)
+    ledger.write_bytes(b"\n" * 600_000)
+    with pytest.raises(ModelError, match="at most 500000 questions"):
+        ask(model)
+
+
+def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
+    ledger = tmp_path / "spent.jsonl"
+    one, other = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
+    for model in (one, other, one, one, other):
+        ask(model)
+    assert one.spending == other.spending
+    assert one.spending.tokens == 5 * json.loads(ledger.read_text().splitlines()[0])["tokens"]
+    ledger.write_text("")
+    assert one.spending == other.spending == Spent()
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:

@@ -200,8 +200,8 @@ def test_places_of_no_numbers_are_answered_as_alone(body: str, states: Memory) -
 
 def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> None:
     """Together they could exceed the budget that the guard gives a check."""
-    nested = "any(any(a.id + b.id < 0 for b in x) for a in x)"
-    one, many = (f"x = get_observed_objects()\nreturn {' or '.join([nested] * count)}" for count in (1, 12))
+    nested = f"any(any({' or '.join(['a.id + b.id < 0'] * 30)} for b in x) for a in x)"
+    one, many = (f"x = get_observed_objects()\nreturn {' or '.join([nested] * count)}" for count in (1, 80))
     assert not evaluated(check_of(one), states)[0].any()
     with pytest.raises(Unsupported):
         evaluated(check_of(many), states)
