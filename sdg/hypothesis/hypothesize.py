@@ -15,7 +15,7 @@ from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
-from sdg.prompts.sources import prune_source
+from sdg.prompts.sources import parts_of, prune_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import CheckFunction, Subgoal
@@ -134,14 +134,14 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         raise HypothesisError('There is no line "Goal 1: ...".', reply)
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.", reply)
-    subgoals = []
+    subgoals, lenders = [], [parts_of(block.text) for block in blocks]
     for number, goal in enumerate(goals, 1):
         named = [block.text for block, names in found if f"check_{number}" in names]
         sources = code[goal] or _unfenced(clean[goal.start : goal.end]) or named
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
         name = _check_name(sources[-1], number)
-        source = prune_source(sources[-1], name, others=[block.text for block in blocks])
+        source = prune_source(sources[-1], name, others=lenders)
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 

@@ -12,25 +12,16 @@ from urllib.parse import quote, unquote, urlsplit
 SHORTEST = 4
 """Fewest characters of a secret; hiding shorter ones would only spoil texts."""
 SHORTEST_DISGUISED = 8
-LEAST_BEGUN = 12
 DIGITS = 7
 
 
 def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     """A function that replaces each secret in a text by `mark`.
 
-    It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64,
-    and the beginning of one at the end of a text, which may have been cut there.
+    It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64.
+    Cut a text after this, not before: what is left of a secret isn't found.
     """
-    replace = replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST})
-    begun = [secret[:length] for secret in secrets for length in range(len(secret) - 1, LEAST_BEGUN - 1, -1)]
-
-    def hide(text: str) -> str:
-        text = replace(text)
-        cut = next(filter(text.endswith, begun), "")
-        return text[: len(text) - len(cut)] + mark * bool(cut)
-
-    return hide
+    return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST})
 
 
 def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[[str], str]:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.outline import names_at_top, reached_names
 from sdg.sandbox.guard.syntax import loads, parse_code
 
 MAX_STATEMENTS = 1000
@@ -12,28 +12,30 @@ MAX_STATEMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """A statement at the top of a source, its text, the names that it binds, and those that it can lend to others."""
+class Part:
+    """A statement at the top of a source, its text, the names that it binds, those of them that it can lend to others,
+    and those that it reads."""
 
     node: ast.stmt
     text: str
     names: list[str]
     lends: list[str]
+    reads: frozenset[str]
 
 
-def prune_source(source: str, entry: str, *, others: Sequence[str] = ()) -> str:
+def prune_source(source: str, entry: str, *, others: Sequence[Sequence[Part]] = ()) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
-    Of `others`, sources too, the first that binds a missing name gives it. What isn't Python, has no `entry` or needs
-    no change comes back as it is; nothing but functions and constants is added, and nothing but functions, imports for
-    annotations and the line that would start `entry` left out.
+    Of `others`, parts of sources, the first that binds a missing name gives it. What isn't Python, has no `entry` or
+    needs no change comes back as it is; nothing but functions and constants is added, and nothing but functions,
+    imports for annotations and the line that would start `entry` left out.
     """
-    return _chosen(source, _parts(source), entry, [_parts(other) for other in others])
+    return _chosen(source, parts_of(source), entry, others)
 
 
 def amend_source(source: str, entry: str, *, earlier: str) -> str:
     """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`."""
-    parts, before = _parts(source), _parts(earlier)
+    parts, before = parts_of(source), parts_of(earlier)
     names = {name for part in parts for name in part.names}
     if names and entry not in names:
         lent = [part for part in before if entry in part.names]
@@ -41,13 +43,13 @@ def amend_source(source: str, entry: str, *, earlier: str) -> str:
     return _chosen(source, parts, entry, [before])
 
 
-def _chosen(source: str, parts: Sequence[_Part], entry: str, others: Sequence[Sequence[_Part]]) -> str:
+def _chosen(source: str, parts: Sequence[Part], entry: str, others: Sequence[Sequence[Part]]) -> str:
     """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
     found = {name for part in parts for name in (*part.names, *part.lends)}
     if entry not in found:
         return source
     lent = {name: part for other in reversed(others) for part in other for name in part.lends}
-    wanted = needed_names(entry, [part.node for part in (*lent.values(), *parts)])
+    wanted = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
     added = [part for name, part in lent.items() if name in wanted and name not in found]
     kept = [
         part
@@ -71,10 +73,10 @@ def starts(node: ast.stmt) -> str:
     return ""
 
 
-def _parts(source: str) -> list[_Part]:
+def parts_of(source: str) -> list[Part]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
-    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[_Part]()
+    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[Part]()
     for node in tree.body if tree is not None and len(tree.body) <= MAX_STATEMENTS else ():
         last = node.end_lineno or node.lineno
         if last > end:
@@ -82,6 +84,7 @@ def _parts(source: str) -> list[_Part]:
             lends = names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
             if isinstance(node, ast.Import | ast.ImportFrom):
                 lends = [name.asname or name.name.partition(".")[0] for name in node.names]
-            parts.append(_Part(node, "\n".join(lines[end:last]).strip("\n"), names, lends))
+            text = "\n".join(lines[end:last]).strip("\n")
+            parts.append(Part(node, text, names, lends, frozenset(loads(node))))
         end = max(end, last)
     return parts

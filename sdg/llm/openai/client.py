@@ -24,6 +24,9 @@ from sdg.llm.secrets import check_address, hider, untrusted_warning
 CONNECT_SECONDS = 30.0
 MOST_REASON = 40
 """Characters of the reason for which an answer ended that are kept."""
+MOST_MESSAGE = 300
+MOST_ERROR = 60_000
+"""Characters of a server's error that are read; less than what the transport lets through, so that no key is cut."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -166,14 +169,14 @@ class OpenAIModel:
             answer = read_answer(body, until=until)
         except Unreadable as error:
             kind = ModelError if isinstance(error, Flood) else Unavailable
-            raise kind(f"{self._who()} {self._hide(str(error))}: try again or another model.") from None
+            raise kind(f"{self._who()} {self._hide(str(error))[:MOST_MESSAGE]}: try again or another model.") from None
         # If a server repeats the key, the key must not get into journals and reports.
         reason = self._hide(answer.finish_reason)[:MOST_REASON]
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.endpoint.model)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         said, advice = (
-            self._hide(message_of(body)),
+            self._hide(message_of(body))[:MOST_MESSAGE],
             _ADVICE.get(status, "The server has a fault of its own: try again later."),
         )
         told = f"{self._who()} answered HTTP {status}{f' ({said})' if said else ''}. {advice}"
@@ -331,9 +334,9 @@ def _whole_letters(text: str) -> str:
 
 
 def message_of(body: bytes) -> str:
-    """What a server says about its error, on one line of at most 300 characters."""
-    said = body[:4000].decode("utf-8", "replace")
+    """What a server says about its error, on one line, longer than what is shown, because secrets are hidden first."""
+    said = body[:MOST_ERROR].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         error = json.loads(body)["error"]
         said = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
-    return " ".join(said.split())[:300]
+    return " ".join(said.split())[:MOST_ERROR]

@@ -135,8 +135,8 @@ class Library(Meter):
             if type(left) in NUMBERS and type(right) in NUMBERS:
                 if grows is not None and type(left) is not float and type(right) is not float:
                     fit(grows(left, right), int)
-                if divides and not is_short(left):
-                    self.tick(int(left).bit_length() * int(right).bit_length() >> 17)
+                if divides and type(left) is type(right) is int and not is_short(left):
+                    self.tick(left.bit_length() * right.bit_length() >> 17)
                 value = function(left, right)
                 return value if type(value) is float or -_SMALL < value < _SMALL else self.made(value)
             if name == "mod" and type(left) is str:

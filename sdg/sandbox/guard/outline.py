@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sdg.sandbox.guard.syntax import loads, own_parts
 
@@ -33,7 +33,11 @@ def names_bound(tree: ast.AST) -> dict[str, ast.AST]:
 
 def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
     """All names that a function reads, directly or through definitions that it needs."""
-    named = {name: set(loads(node)) for node in definitions for name in names_at_top(node)}
+    return reached_names(entry, {name: set(loads(node)) for node in definitions for name in names_at_top(node)})
+
+
+def reached_names(entry: str, named: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """A name with all that it reads, directly or through others, where each is known with what it reads."""
     reached, new = set[str](), {entry}
     while new:
         reached |= new

@@ -76,8 +76,8 @@ def test_a_link_above_the_runs_is_refused(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep/as-it-is").symlink_to(tmp_path / "elsewhere")
-    assert main(["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path / "sweep")]) == 1
-    assert "it is a link" in " ".join(capsys.readouterr().err.split())
+    assert main(["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path / "sweep")]) == 2
+    assert "a link" in capsys.readouterr().err
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
