@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -43,7 +44,8 @@ def what_changed(before: Observation, after: Observation) -> str:
             each for each in new if share(each) > REPAINTED and any(_same_place(each, other, STILL) for other in old)
         ],
     }
-    said = [f"{word} {_named(found)}" for word, found in parts.items() if found]
+    names = Counter(each.name for each in new)
+    said = [f"{word} {_named(found, names)}" for word, found in parts.items() if found]
     return "; ".join(said) or "something without words"
 
 
@@ -72,7 +74,12 @@ def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) ->
     return common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0)) and _key(one) == _key(other)
 
 
-def _named(found: Sequence[ScreenElement]) -> str:
-    names = [(each.name if "'" in each.name else str(each))[:MOST_CHARS] for each in found[:MOST_NAMED]]
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return ", ".join(names) + more
+def _named(elements: Sequence[ScreenElement], names: Mapping[str, int]) -> str:
+    """Their names, those with words first; where a screen has a name more than once, the place is told, too."""
+    some = sorted(elements, key=lambda each: "'" not in each.name)[:MOST_NAMED]
+    more = f" and {len(elements) - MOST_NAMED} more" if len(elements) > MOST_NAMED else ""
+    texts = [
+        each.name[:MOST_CHARS] + (f": {[*each.box]}" if names[each.name] > 1 or "'" not in each.name else "")
+        for each in some
+    ]
+    return ", ".join(texts) + more

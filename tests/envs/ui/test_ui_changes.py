@@ -15,6 +15,8 @@ from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
 BLANK = np.full((100, 200, 3), 255, np.uint8)
 SAVE = ScreenElement(1, "button", "Save", (10, 10, 60, 30))
 FIND = ScreenElement(2, "button", "Find", (110, 10, 160, 30))
+OTHER_SAVE = ScreenElement(2, "button", "Save", (110, 40, 160, 60))
+BOX = ScreenElement(3, "shape", "", (10, 40, 60, 60), look="rectangle")
 
 
 def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Observation:
@@ -34,6 +36,12 @@ def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Obs
         (seen(SAVE), seen(SAVE, FIND), "nothing"),
         (seen(), seen(inked=(SAVE,)), "something without words"),
         (seen(SAVE), seen(SAVE, FIND, inked=(SAVE,)), "repainted 'Save' button"),
+        (
+            seen(SAVE, OTHER_SAVE),
+            seen(SAVE, OTHER_SAVE, inked=(OTHER_SAVE,)),
+            "repainted 'Save' button: [110, 40, 160, 60]",
+        ),
+        (seen(SAVE), seen(BOX, FIND, SAVE, inked=(BOX, FIND)), "new 'Find' button, rectangle shape: [10, 40, 60, 60]"),
     ],
 )
 def test_what_changed_is_named(before: Observation, after: Observation, said: str) -> None:
