@@ -79,8 +79,8 @@ def message(error: BaseException) -> str:
 
 def readable(text: str, *, most: int = 4000) -> str:
     """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
-    cut = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _escape(c) for c in cut)
+    part = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _escape(c) for c in part)
 
 
 def _escape(character: str) -> str:
@@ -119,12 +119,12 @@ class Lines:
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
-        due = time.monotonic() + self._seconds
+        next_time = time.monotonic() + self._seconds
 
         def now_and_then(meter: ProgressMeter) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + self._seconds
+            nonlocal next_time
+            if time.monotonic() >= next_time:
+                next_time = time.monotonic() + self._seconds
                 self.note(meter.text())
 
         meter = ProgressMeter(name, now_and_then, total=total, unit=unit, done=done)
@@ -147,7 +147,7 @@ class ProgressMeter:
         self.name, self.total, self.unit = name, total, unit
         self.done = self.already = done
         self.steps = 0
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
 
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
         self.done += count
@@ -155,7 +155,7 @@ class ProgressMeter:
         self._show(self)
 
     def rates(self) -> str:
-        seconds = max(time.monotonic() - self._begun, 1e-9)
+        seconds = max(time.monotonic() - self._start, 1e-9)
         rate = (self.done - self.already) / seconds
         parts = [f"{rate:.3g} {self.unit}/s" if rate >= 1 or not rate else f"{1 / rate:.3g} s each"]
         if self.steps:
@@ -239,14 +239,14 @@ class Output:
             from sdg.storage.files import line
 
             return sum(self._write(line(row)) for row in rows)
-        found: list[Row] = []
+        all_rows: list[Row] = []
         try:
             for row in rows:
-                found.append(row)
+                all_rows.append(row)
         finally:
-            for text in table(found):
+            for text in table(all_rows):
                 self._write(text)
-        return len(found)
+        return len(all_rows)
 
     def details(self, rows: Iterable[Row]) -> None:
         """Print rows one under the other with all they hold, texts of several lines too."""
@@ -290,15 +290,15 @@ def output(*, as_json: bool) -> Iterator[Output]:
         with contextlib.redirect_stdout(sys.stderr):
             yield Output(stream, as_json=as_json)
         return
-    saved = os.dup(1)
+    descriptor = os.dup(1)
     try:
         os.dup2(2, 1)
-        with os.fdopen(os.dup(saved), "w", encoding="utf-8", errors="backslashreplace") as stream:
+        with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace") as stream:
             yield Output(stream, as_json=as_json)
     finally:
         sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)
+        os.dup2(descriptor, 1)
+        os.close(descriptor)
 
 
 def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
@@ -312,25 +312,25 @@ def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
     from rich.table import Table
     from rich.text import Text
 
-    shown = [with_interval(row) for row in rows]
-    columns = list(dict.fromkeys(key for row in shown for key in row))
+    display_rows = [with_interval(row) for row in rows]
+    columns = list(dict.fromkeys(key for row in display_rows for key in row))
     if not columns:
         return []
-    drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
-        numeric = all(isinstance(row.get(column), int | float | None) for row in shown)
-        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
-    for row in shown:
-        drawn.add_row(*(Text(cell(row.get(column))) for column in columns))
+        numeric = all(isinstance(row.get(column), int | float | None) for row in display_rows)
+        grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
+    for row in display_rows:
+        grid.add_row(*(Text(cell(row.get(column))) for column in columns))
     wide = Console(width=10_000, color_system=None, force_terminal=False)
-    needed = wide.measure(drawn).maximum
-    space = width or (shutil.get_terminal_size().columns if sys.stdout.isatty() else needed)
-    if needed > space and len(columns) > space // 12:
-        return [line for row in shown for line in (*(f"{key}: {cell(row.get(key))}" for key in columns), "")]
-    console = Console(width=min(space, needed), color_system=None, force_terminal=False, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(drawn)
-    return [line.rstrip() for line in captured.get().rstrip("\n").split("\n")]
+    full_width = wide.measure(grid).maximum
+    space = width or (shutil.get_terminal_size().columns if sys.stdout.isatty() else full_width)
+    if full_width > space and len(columns) > space // 12:
+        return [line for row in display_rows for line in (*(f"{key}: {cell(row.get(key))}" for key in columns), "")]
+    console = Console(width=min(space, full_width), color_system=None, force_terminal=False, file=io.StringIO())
+    with console.capture() as capture:
+        console.print(grid)
+    return [line.rstrip() for line in capture.get().rstrip("\n").split("\n")]
 
 
 def cell(value: Any) -> str:
@@ -368,5 +368,5 @@ def with_interval(row: Row) -> dict[str, Any]:
         return dict(row)
     low, high = row["low"], row["high"]
     ends = f" [{100 * low:.1f}, {100 * high:.1f}]" if low is not None and high is not None else ""
-    shown = {RATES[rate] if key == rate else key: value for key, value in row.items() if key not in ("low", "high")}
-    return shown | {RATES[rate]: f"{100 * row[rate]:5.1f}{ends}"}
+    columns = {RATES[rate] if key == rate else key: value for key, value in row.items() if key not in ("low", "high")}
+    return columns | {RATES[rate]: f"{100 * row[rate]:5.1f}{ends}"}

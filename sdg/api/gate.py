@@ -45,20 +45,20 @@ class Gate:
         model: object = None,
         about: str = "",
     ) -> None:
-        self._executor, self._commands, self._reads, self._said = executor, commands, reads, ""
+        self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
         self._protector = Protector(recognisers_of(""), Placeholders())
-        made = [GUARDS.get(each)() if isinstance(each, str) else each for each in guards]  # type: ignore[operator]
-        made = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *made]
-        made += [LlmGuard(as_model(model), about)] if model is not None else []
+        members = [GUARDS.get(each)() if isinstance(each, str) else each for each in guards]  # type: ignore[operator]
+        members = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *members]
+        members += [LlmGuard(as_model(model), about)] if model is not None else []
         chain = GuardChain(
-            **{kind: [each for each in made if getattr(each, "kind", "learned") == kind] for kind in KINDS}
+            **{kind: [each for each in members if getattr(each, "kind", "learned") == kind] for kind in KINDS}
         )
-        self._gated = GatedExecutor(ProtectedBody(self, self._protector), chain)
+        self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain)
 
     @property
     def result(self) -> str:
         """What the executor returned last, values masked."""
-        return self._protector.mask(self._said)
+        return self._protector.mask(self._last_result)
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
@@ -66,18 +66,18 @@ class Gate:
 
     def execute(self, name: str, argument: str = "") -> Outcome:
         """Carry out a command behind the gate; placeholders are filled in on the way to the executor."""
-        return self._gated.execute(Command(name, argument))
+        return self._gate.execute(Command(name, argument))
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""
-        seen = self._executor.observe()
-        return seen if isinstance(seen, Observation) else Observation(str(seen))
+        observation = self._executor.observe()
+        return observation if isinstance(observation, Observation) else Observation(str(observation))
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
-        done = self._executor.perform(command)
-        self._said = "" if done is None or isinstance(done, SkillResult) else str(done)
-        return done if isinstance(done, SkillResult) else SkillResult(True, 1, 1)
+        result = self._executor.perform(command)
+        self._last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
+        return result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""

@@ -120,12 +120,12 @@ def sb3_skill(
         raise UserError(f"the mission {mission!r} has {{}} for the argument exactly if the check has a parameter")
     try:
         weights = as_arrays(parameters_of(policy)) | {MISSION: pattern_of(mission)}
-        played = SB3_POLICY.policy(weights, world)
+        stored_policy = SB3_POLICY.policy(weights, world)
     except (AttributeError, ValueError) as error:
         raise UserError(f"this policy can't be stored: {error}; use PPO('MultiInputPolicy', ...) as it comes") from None
     skill = measure_skill(
         SkillSpec(name, mission.format(template.argument), template.check, horizon),
-        played,
+        stored_policy,
         level=env.level,
         domain=world,
         argument=template.argument,

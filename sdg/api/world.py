@@ -116,7 +116,7 @@ class World:
         self._robot = Robot(self._world, options, domain=self._domain, rng=rng, attempts=self._attempts)
         self._executor = GatedExecutor(self._robot, rules_gate(options, self._domain))
         self._calls: list[Call] = []
-        self._solved: Played | None = None
+        self._episode: Played | None = None
 
     def __repr__(self) -> str:
         state = "solved" if self.solved else f"step {self._world.steps} of {self._world.max_steps}"
@@ -130,12 +130,12 @@ class World:
     @property
     def solved(self) -> bool:
         """Whether the instruction is carried out, by the level's own verdict."""
-        return self._solved.success is True if self._solved else self._robot.ending.done
+        return self._episode.success is True if self._episode else self._robot.ending.done
 
     @property
     def over(self) -> bool:
         """Whether the episode has ended: solved, failed, or out of time."""
-        return self._solved is not None or self._robot.ending.over
+        return self._episode is not None or self._robot.ending.over
 
     def see(self) -> Sequence[Element]:
         """What the robot has seen so far, a record each: name, position, distance, ..."""
@@ -175,22 +175,22 @@ class World:
         from sdg.experiments.play.solve import solve
 
         settings = DeductionSettings(interactions=interactions, attempts=self._attempts)
-        with tempfile.TemporaryDirectory() as folder, lend_model(model) as chosen:
+        with tempfile.TemporaryDirectory() as folder, lend_model(model) as model_settings:
             place = self.library.save(Path(folder) / "library")
-            recipe = PlannerRecipe(AGENT, place, model=chosen, settings=settings, domain=self._domain.name)
-            row, played = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
+            recipe = PlannerRecipe(AGENT, place, model=model_settings, settings=settings, domain=self._domain.name)
+            row, episode = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
         # Bring our own world to where the episode in the sealed process ended.
         self.reset()
-        for action in played.actions:
+        for action in episode.actions:
             self._world.step(action)
-        self._solved = played
+        self._episode = episode
         return Solution(
             instruction=row["instruction"],
-            success=played.success,
-            steps=played.steps,
-            program=played.program,
+            success=episode.success,
+            steps=episode.steps,
+            program=episode.program,
             calls=tuple(row["calls"]),
-            tokens=played.tokens,
+            tokens=episode.tokens,
             reason=row["note"] or row["cause"],
         )
 
@@ -212,7 +212,7 @@ class World:
         path = Path(path)
         if path.suffix.lower() != ".gif":
             raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
-        atomic_write(path, episode_gif(self._solved or self._as_played(), domain_name=self._domain.name))
+        atomic_write(path, episode_gif(self._episode or self._as_played(), domain_name=self._domain.name))
         return path
 
     def _as_played(self) -> Played:
@@ -220,9 +220,14 @@ class World:
         program = "\n".join(str(call.command) for call in self._calls)
         error = "" if self.solved else "so far"
         steps = len(self._robot.actions)
-        done = Interaction(program, "" if self.solved else UNFINISHED, error, "", tuple(self._calls), 0, steps)
+        interaction = Interaction(program, "" if self.solved else UNFINISHED, error, "", tuple(self._calls), 0, steps)
         episode = Episode(
-            self.mission, self.solved, done.cause, tuple(self._robot.actions), self._world.max_steps, (done,)
+            self.mission,
+            self.solved,
+            interaction.cause,
+            tuple(self._robot.actions),
+            self._world.max_steps,
+            (interaction,),
         )
         head = {"unit": f"world/{self.level}/{self.seed}", "agent": "by hand", "level": self.level, "seed": self.seed}
         return replace(Played.from_json(head | episode.row()), actions=tuple(self._robot.actions))
@@ -234,8 +239,8 @@ def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None
     if isinstance(skills, SkillLibrary):
         return skills
     library = SkillLibrary((), {}, domain=domain)
-    for learned in [skills] if isinstance(skills, LearnedSkill) else skills or ():
-        if not isinstance(learned, LearnedSkill):
-            raise UserError(f"{learned!r:.60} is no skill: give what sdg.load() or sdg.train() gave")
-        library = library.add(learned)
+    for skill in [skills] if isinstance(skills, LearnedSkill) else skills or ():
+        if not isinstance(skill, LearnedSkill):
+            raise UserError(f"{skill!r:.60} is no skill: give what sdg.load() or sdg.train() gave")
+        library = library.add(skill)
     return library

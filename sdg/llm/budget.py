@@ -36,9 +36,11 @@ class Prices:
 
     def of(self, prompt_tokens: int, completion_tokens: int, *, cached_tokens: int = 0) -> float:
         """What these tokens cost; the cached ones are among those of the prompt."""
-        known = min(cached_tokens, prompt_tokens)
-        cached = self.prompt if self.cached is None else self.cached
-        money = (prompt_tokens - known) * self.prompt + known * cached + completion_tokens * self.completion
+        from_cache = min(cached_tokens, prompt_tokens)
+        cached_price = self.prompt if self.cached is None else self.cached
+        money = (
+            (prompt_tokens - from_cache) * self.prompt + from_cache * cached_price + completion_tokens * self.completion
+        )
         return money / 1e6
 
 
@@ -69,8 +71,8 @@ class Budgeted:
         self, model: LanguageModel, limits: BudgetLimits, *, prices: Prices, ledger: Path | None = None
     ) -> None:
         self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
-        self._spent = self._total = Spent()
-        self._read = 0
+        self._spending = self._total = Spent()
+        self._position = 0
         self._began = time.monotonic()
         self._under_way = 0
         self._turn = threading.Condition()
@@ -83,12 +85,12 @@ class Budgeted:
     @property
     def spending(self) -> Spent:
         """What was spent so far. Raises ModelError where the ledger can't be read."""
-        return self._spent if self._ledger is None else self._add(Spent())
+        return self._spending if self._ledger is None else self._add(Spent())
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply. Once a limit is reached, raises BudgetExceeded instead of asking."""
-        asked, _ = exchange.tokens_of(messages, Completion("", ""))
-        most = Spent(asked + sampling.max_tokens, self._prices.of(asked, sampling.max_tokens))
+        prompt_tokens, _ = exchange.tokens_of(messages, Completion("", ""))
+        most = Spent(prompt_tokens + sampling.max_tokens, self._prices.of(prompt_tokens, sampling.max_tokens))
         with self._turn:
             self._turn.wait_for(lambda: not self._under_way or self._fits_budget(most))
             self._check(self.spending)
@@ -108,31 +110,31 @@ class Budgeted:
             self._under_way -= 1
             self._turn.notify_all()
             if cost.tokens:
-                self._spent = self._add(cost)
+                self._spending = self._add(cost)
 
     def _fits_budget(self, most: Spent) -> bool:
         """Whether the questions under way and one more may all cost `most` within the limits."""
-        spent, questions = self.spending, self._under_way + 1
+        spending, questions = self.spending, self._under_way + 1
         tokens, money = self._limits.tokens, self._limits.money
-        return (tokens is None or spent.tokens + questions * most.tokens <= tokens) and (
-            money is None or spent.money + questions * most.money <= money
+        return (tokens is None or spending.tokens + questions * most.tokens <= tokens) and (
+            money is None or spending.money + questions * most.money <= money
         )
 
-    def _check(self, spent: Spent) -> None:
+    def _check(self, spending: Spent) -> None:
         limits, minutes = self._limits, (time.monotonic() - self._began) / 60
-        if limits.tokens is not None and spent.tokens >= limits.tokens:
-            said = f"{limits.tokens} tokens is spent ({spent.tokens}): raise budget.tokens to go on."
-        elif limits.money is not None and spent.money >= limits.money:
-            said = f"{limits.money:g} is spent ({spent.money:.4g}): raise budget.money to go on."
+        if limits.tokens is not None and spending.tokens >= limits.tokens:
+            reason = f"{limits.tokens} tokens is spent ({spending.tokens}): raise budget.tokens to go on."
+        elif limits.money is not None and spending.money >= limits.money:
+            reason = f"{limits.money:g} is spent ({spending.money:.4g}): raise budget.money to go on."
         elif limits.minutes is not None and minutes >= limits.minutes:
-            said = f"{limits.minutes:g} minutes is spent: the same command goes on."
+            reason = f"{limits.minutes:g} minutes is spent: the same command goes on."
         else:
             return
-        raise BudgetExceeded(f"The budget of {said}")
+        raise BudgetExceeded(f"The budget of {reason}")
 
     def _add(self, more: Spent) -> Spent:
         if self._ledger is None:
-            return Spent(self._spent.tokens + more.tokens, self._spent.money + more.money)
+            return Spent(self._spending.tokens + more.tokens, self._spending.money + more.money)
         try:
             with lock_to_append(self._ledger) as file:
                 self._read_new(file)
@@ -147,13 +149,13 @@ class Budgeted:
     def _read_new(self, file: FileIO) -> None:
         """Add what was written since the last look to the total."""
         size = file.seek(0, os.SEEK_END)
-        if size < self._read:
-            self._read, self._total = 0, Spent()
-        file.seek(self._read)
+        if size < self._position:
+            self._position, self._total = 0, Spent()
+        file.seek(self._position)
         data = file.read(MAX_LEDGER_BYTES)
         if size > MAX_LEDGER_BYTES or data.count(b"\n") > MAX_QUESTIONS:
             raise OSError(errno.EFBIG, f"it is too large, at most {MAX_QUESTIONS} questions are read")
-        self._read, self._total = self._read + len(data), _sum(data.splitlines(), self._total)
+        self._position, self._total = self._position + len(data), _sum(data.splitlines(), self._total)
 
 
 def _sum(lines: Sequence[bytes], before: Spent) -> Spent:

@@ -51,9 +51,9 @@ class Cached:
         """A remembered reply (marked `cached`), or a new one. Raises whatever the model raises."""
         key = exchange.key(self.name, messages, sampling)
         with contextlib.suppress(sqlite3.Error, ValueError, RecursionError):
-            known = self._look_up(key)
-            if known is not None:
-                return exchange.reply_of(json.loads(known), cached=True)
+            text = self._look_up(key)
+            if text is not None:
+                return exchange.reply_of(json.loads(text), cached=True)
         completion = self._model.complete(messages, sampling=sampling)
         with contextlib.suppress(sqlite3.Error):
             self._remember(key, json.dumps(exchange.plain_reply(completion)))
@@ -90,7 +90,7 @@ def _refuse_strange_journals(path: Path) -> None:
 def _refuse_strange(connection: sqlite3.Connection) -> None:
     """Raises sqlite3.DatabaseError for a file that holds anything but exactly our table, because views, triggers,
     checks and computed columns can act."""
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-    strange = [f"{kind} {name}" for kind, name, sql in found if (kind, name, sql) not in _OURS]
+    entries = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    strange = [f"{kind} {name}" for kind, name, sql in entries if (kind, name, sql) not in _OURS]
     if strange:
         raise sqlite3.DatabaseError(f"it holds what no cache holds: {strange[0]!r:.80}")

@@ -14,8 +14,8 @@ IMAGE_CHARS = 4000
 
 def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
     """SHA-256 of model, conversation and sampling: the prompts' own text is in it, so a changed prompt is a new key."""
-    asked = {"model": model, "messages": plain_messages(messages), "sampling": plain_sampling(sampling)}
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    question = {"model": model, "messages": plain_messages(messages), "sampling": plain_sampling(sampling)}
+    return hashlib.sha256(json.dumps(question, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -48,11 +48,11 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
     numbers: dict[str, Any] = {name: plain.get(name) for name in COUNTS}
     extra = plain["extra"].items() if isinstance(plain.get("extra"), dict) else ()
     model, reason = str(plain.get("model", "")), str(plain.get("finish_reason", ""))
-    kept = {str(name): str(value) for name, value in extra}
-    return Completion(plain["text"], model, finish_reason=reason, cached=cached, extra=kept, **numbers)
+    extra_texts = {str(name): str(value) for name, value in extra}
+    return Completion(plain["text"], model, finish_reason=reason, cached=cached, extra=extra_texts, **numbers)
 
 
 def tokens_of(messages: Sequence[Message], completion: Completion) -> tuple[int, int]:
     """Prompt and completion tokens: as the server counted, or a quarter of the characters where it didn't."""
-    asked = sum(len(message.content) + IMAGE_CHARS * len(message.images) for message in messages)
-    return completion.prompt_tokens or asked // 4 + 1, completion.completion_tokens or len(completion.text) // 4 + 1
+    size = sum(len(message.content) + IMAGE_CHARS * len(message.images) for message in messages)
+    return completion.prompt_tokens or size // 4 + 1, completion.completion_tokens or len(completion.text) // 4 + 1

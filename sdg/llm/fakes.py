@@ -30,5 +30,5 @@ class FakeModel:
 
 
 def _in_turn(answers: list[str]) -> Callable[[str], str]:
-    left = iter(answers)
-    return lambda prompt: next(left, answers[-1])
+    rest = iter(answers)
+    return lambda prompt: next(rest, answers[-1])

@@ -69,12 +69,12 @@ def build(settings: ModelSettings) -> LanguageModel:
 
 def provider_of(kind: str) -> Provider:
     """The provider behind a key or `module:attribute`. Raises RegistryError."""
-    found = PROVIDERS.get(kind)
-    if isinstance(found, Provider):
-        return found
-    if not (callable(found) or hasattr(found, "complete")):
-        raise RegistryError(f"the model provider {kind!r} ({type(found).__name__}) has no method complete(messages)")
-    return Provider(partial(_own, kind, found), network=bool(getattr(found, "network", True)))
+    entry = PROVIDERS.get(kind)
+    if isinstance(entry, Provider):
+        return entry
+    if not (callable(entry) or hasattr(entry, "complete")):
+        raise RegistryError(f"the model provider {kind!r} ({type(entry).__name__}) has no method complete(messages)")
+    return Provider(partial(_own, kind, entry), network=bool(getattr(entry, "network", True)))
 
 
 def is_rule_based(kind: str) -> bool:
@@ -107,15 +107,15 @@ def settings_of(llm: str) -> dict[str, str]:
     return {"kind": kind} | ({needs[0] if needs else "name": name} if name else {})
 
 
-def _own(kind: str, found: Callable[[], object] | object, settings: ModelSettings) -> LanguageModel:
-    if isinstance(found, type) or not hasattr(found, "complete"):
-        assert callable(found)
+def _own(kind: str, entry: Callable[[], object] | object, settings: ModelSettings) -> LanguageModel:
+    if isinstance(entry, type) or not hasattr(entry, "complete"):
+        assert callable(entry)
         try:
-            found = found()
+            entry = entry()
         except Exception as error:
-            said = " ".join(str(error).split())
-            raise ModelError(f"Making the model {kind} raises {type(error).__name__}: {said:.300}") from error
-    return as_model(found)
+            reason = " ".join(str(error).split())
+            raise ModelError(f"Making the model {kind} raises {type(error).__name__}: {reason:.300}") from error
+    return as_model(entry)
 
 
 class Adapted:
@@ -133,27 +133,28 @@ class Adapted:
             )
         self._complete: Callable[..., object] = complete
         self._takes_sampling = _takes(complete, "sampling")
-        named = getattr(model, "name", "")
-        self.name = named if isinstance(named, str) and named else type(model).__name__
+        name = getattr(model, "name", "")
+        self.name = name if isinstance(name, str) and name else type(model).__name__
         """Its name in transcripts."""
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The object's reply. Raises ModelError for whatever it raises, and for a reply that isn't text."""
-        told = {"sampling": sampling} if self._takes_sampling else {}
+        options = {"sampling": sampling} if self._takes_sampling else {}
         try:
-            said = self._complete(tuple(messages), **told)
+            reply = self._complete(tuple(messages), **options)
         except ModelError:
             raise
         except Exception as error:
             kind = Unavailable if isinstance(error, ConnectionError | TimeoutError) else ModelError
-            said = " ".join(str(error).split())
-            raise kind(f"The model {self.name} raised {type(error).__name__}: {said:.300}") from error
-        if isinstance(said, Completion) and isinstance(said.text, str):
-            return said if said.model else replace(said, model=self.name)
-        text = said if isinstance(said, str) else getattr(said, "text", None)
+            reason = " ".join(str(error).split())
+            raise kind(f"The model {self.name} raised {type(error).__name__}: {reason:.300}") from error
+        if isinstance(reply, Completion) and isinstance(reply.text, str):
+            return reply if reply.model else replace(reply, model=self.name)
+        text = reply if isinstance(reply, str) else getattr(reply, "text", None)
         if not isinstance(text, str):
             raise ModelError(
-                f"The model {self.name} returned {said!r:.80} ({type(said).__name__}): complete(messages) returns text."
+                f"The model {self.name} returned {reply!r:.80} ({type(reply).__name__}): "
+                "complete(messages) returns text."
             )
         return Completion(text, self.name)
 

@@ -42,15 +42,15 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
             forms.setdefault(r"(?<!\d)" + between.join(digits) + r"(?!\d)", mark)
     if not forms:
         return lambda text: text
-    ordered = sorted(forms, key=len, reverse=True)
+    literals = sorted(forms, key=len, reverse=True)
     # Only literals, except for a blank or two between digits, so that any text is searched in linear time.
-    pattern = re.compile("|".join(f"({form})" for form in ordered), re.IGNORECASE)
+    pattern = re.compile("|".join(f"({form})" for form in literals), re.IGNORECASE)
 
     def replace(text: str) -> str:
         pieces, end = [], 0
-        for found in pattern.finditer(text.translate(_plain_letters())):
-            pieces += [text[end : found.start()], forms[ordered[(found.lastindex or 1) - 1]]]
-            end = found.end()
+        for match in pattern.finditer(text.translate(_plain_letters())):
+            pieces += [text[end : match.start()], forms[literals[(match.lastindex or 1) - 1]]]
+            end = match.end()
         return "".join([*pieces, text[end:]])
 
     return replace
@@ -99,8 +99,8 @@ def check_address(url: str | None) -> None:
         raise ValueError(
             "base_url must hold no password, no query and no fragment, because it is recorded: set OPENAI_API_KEY"
         )
-    trusted = os.environ.get(TRUST_VARIABLE, "").split()
-    if any(map(_LIKE_A_KEY.fullmatch, _BORDERS.split(unquote(parts.path)))) and url not in trusted:
+    addresses = os.environ.get(TRUST_VARIABLE, "").split()
+    if any(map(_LIKE_A_KEY.fullmatch, _BORDERS.split(unquote(parts.path)))) and url not in addresses:
         raise ValueError(
             "base_url has a part that looks like a key, and it is recorded: set OPENAI_API_KEY, "
             f"or name the address in {TRUST_VARIABLE} if it is none"

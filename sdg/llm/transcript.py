@@ -81,7 +81,7 @@ class Replayed:
     def __init__(self, path: Path) -> None:
         self._path, self._turn, self._name = path, threading.Lock(), ""
         self._replies: dict[Hashable, list[Completion | str]] = {}
-        self._asked: Counter[Hashable] = Counter()
+        self._counts: Counter[Hashable] = Counter()
         for entry in entries(path):
             self._name = self._name or str(entry.get("model", ""))
             self._replies.setdefault(self._key_of(entry), []).append(_reply(entry))
@@ -95,8 +95,8 @@ class Replayed:
         """The recorded reply. Raises ModelError where there is none, or where a failure was recorded."""
         key = self._key(messages, sampling)
         with self._turn:
-            self._asked[key] += 1
-            reply = self._choose(self._replies.get(key, []), self._asked[key], key)
+            self._counts[key] += 1
+            reply = self._choose(self._replies.get(key, []), self._counts[key], key)
         if isinstance(reply, str):
             raise ModelError(reply)
         return reply
@@ -133,8 +133,8 @@ class RepliedInTurn(Replayed):
     def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
         """Raises NotRecorded where none is left."""
         if number > len(replies):
-            told = f"{len(replies)} replies to {key}, one more is asked for."
-            raise NotRecorded(f"The transcript {self._path} has {told}")
+            reason = f"{len(replies)} replies to {key}, one more is asked for."
+            raise NotRecorded(f"The transcript {self._path} has {reason}")
         return replies[number - 1]
 
 
@@ -163,12 +163,12 @@ def first_answers(path: Path) -> bytes:
 
     Raises ModelError where it can't be read.
     """
-    kept: dict[tuple[str, str], dict[str, Any]] = {}
+    answers: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries(path):
         del entry["line"]
         if "reply" in entry:
-            kept.setdefault((entry["key"], entry["reply"]["text"]), entry)
-    return b"".join(map(_line, kept.values()))
+            answers.setdefault((entry["key"], entry["reply"]["text"]), entry)
+    return b"".join(map(_line, answers.values()))
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
@@ -190,10 +190,10 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 def _check_schema(beginning: bytes, path: Path) -> None:
     """Raise ModelError for a transcript of another version, which would otherwise be misread in part."""
-    found = _BEGINNING.match(beginning)
-    if found and int(found[1]) != SCHEMA:
+    match = _BEGINNING.match(beginning)
+    if match and int(match[1]) != SCHEMA:
         raise ModelError(
-            f"The transcript {path} has schema {int(found[1])}, this version's is {SCHEMA}: "
+            f"The transcript {path} has schema {int(match[1])}, this version's is {SCHEMA}: "
             "replay it with the version that wrote it, or start a new run folder."
         )
 

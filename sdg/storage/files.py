@@ -149,8 +149,8 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
                 "done again."
             )
         elif text.strip() or (text and number == len(lines)):  # blanks too: a row would be appended to them
-            torn = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
-            return rows, end, torn
+            notice = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
+            return rows, end, notice
         end += len(text) + 1
     return rows, end - 1, None
 
@@ -190,29 +190,29 @@ class Journal:
         Raises `ValueError` when the row names no unit or one that is recorded, `RunError` when it can't be written or
         is longer than a line may be.
         """
-        recorded: Row = json.loads(line(row))
-        if not isinstance(recorded.get(KEY), str):
+        record: Row = json.loads(line(row))
+        if not isinstance(record.get(KEY), str):
             raise ValueError(f"a row of {self.path.name} needs a text field {KEY!r}: {line(row)[:80]}")
-        if recorded[KEY] in self._rows:
-            raise ValueError(f"unit {recorded[KEY]!r} is already in {self.path.name}")
-        data = line({**recorded, CHECKSUM: _checksum(recorded)}).encode() + b"\n"
+        if record[KEY] in self._rows:
+            raise ValueError(f"unit {record[KEY]!r} is already in {self.path.name}")
+        data = line({**record, CHECKSUM: _checksum(record)}).encode() + b"\n"
         if len(data) > MAX_LINE_BYTES:
             raise RunError(f"a row of {len(data)} bytes isn't recorded in {self.path}: at most {MAX_LINE_BYTES} are.")
         self._write(data)
-        self._rows[recorded[KEY]] = recorded
-        return recorded
+        self._rows[record[KEY]] = record
+        return record
 
     def _write(self, data: bytes) -> None:
-        written = 0
+        count = 0
         try:
-            while written < len(data):
-                written += os.pwrite(self._descriptor, data[written:], self._end + written)
+            while count < len(data):
+                count += os.pwrite(self._descriptor, data[count:], self._end + count)
             os.fsync(self._descriptor)
         except OSError as error:
             with contextlib.suppress(OSError):  # The next opening drops the torn line anyway.
                 os.ftruncate(self._descriptor, self._end)
             raise explain(error, self.path) from error
-        self._end += written
+        self._end += count
 
     def __contains__(self, unit: object) -> bool:
         return unit in self._rows

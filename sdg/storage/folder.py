@@ -71,10 +71,10 @@ class RunFolder:
         lock = Lock(path / "run.lock")
         try:
             notices = [f"took over from {lock.taken_from}, which is gone"] if lock.taken_from else []
-            for torn in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
-                torn.unlink(missing_ok=True)
+            for leftover in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
+                leftover.unlink(missing_ok=True)
             if existing.exists():
-                notices += [*_resume(path, settings, may_change), *_torn(path)]
+                notices += [*_resume(path, settings, may_change), *_damage_notices(path)]
             else:
                 _begin(path, settings)
             atomic_write(path / "config.yaml", settings.config_text)
@@ -120,11 +120,11 @@ class RunFolder:
 
     def close(self) -> None:
         """Close what is open and release the folder."""
-        opened: list[Journal | Metrics] = [
+        files: list[Journal | Metrics] = [
             *self._journals.values(),
             *([self.metrics] if "metrics" in vars(self) else []),
         ]
-        for each in opened:
+        for each in files:
             each.close()
         self._journals.clear()
         self._lock.release()
@@ -198,9 +198,9 @@ def read_description(path: Path) -> dict[str, Any]:
 def refuse_links(path: Path) -> None:
     """Refuse entries that lead out of the folder or block a reader: the folder may come from anybody."""
     with explaining(path):
-        found = next(strangers_below(path), None)
-    if found is not None:
-        raise RunFolderError(f"{found[0]} can't be used: {found[1]}, or name another folder.")
+        stranger = next(strangers_below(path), None)
+    if stranger is not None:
+        raise RunFolderError(f"{stranger[0]} can't be used: {stranger[1]}, or name another folder.")
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -213,16 +213,16 @@ def _refuse_strangers(path: Path) -> None:
         raise RunFolderError(f"{path} holds no run but other things ({strangers[0]!r}). Name another folder.")
 
 
-def _torn(path: Path) -> list[str]:
+def _damage_notices(path: Path) -> list[str]:
     """Notices of damaged files that a finished stage left and that this command might not read otherwise."""
     notices = []
-    for read, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
+    for reader, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
         for entry in sorted(each for each in path.glob(names) if each.name not in OTHERS):
             try:
-                told = read(entry)
+                notice = reader(entry)
             except RunFolderError as error:
-                told = str(error)
-            notices += [told] if isinstance(told, str) else []
+                notice = str(error)
+            notices += [notice] if isinstance(notice, str) else []
     return notices
 
 
@@ -256,17 +256,17 @@ def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> l
             "Name another folder, or give the config it was begun with (its config.yaml) to go on."
         )
     then, here = description["versions"], versions()
-    changed = [f"{name} {then.get(name)} -> {here[name]}" for name in here if then.get(name) != here[name]]
+    changes = [f"{name} {then.get(name)} -> {here[name]}" for name in here if then.get(name) != here[name]]
     record = {
         "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": list(settings.command),
         "git": revision(Path(__file__).parent),
-        "changed_versions": changed,
+        "changed_versions": changes,
     }
     description["config"] = now
     description["resumed"] = [*description.get("resumed", []), record]
     atomic_write(path / "run.json", json.dumps(description, indent=1) + "\n")
-    return [f"goes on with other versions than it began with: {', '.join(changed)}"] if changed else []
+    return [f"goes on with other versions than it began with: {', '.join(changes)}"] if changes else []
 
 
 def differences(then: Any, now: Any, *, key: str = "") -> list[tuple[str, str]]:

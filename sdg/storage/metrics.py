@@ -35,9 +35,9 @@ class Metrics:
         """Begin the rows of this unit; what an interrupted attempt at it left is dropped."""
         self.close()
         self._unit, rows = unit, read_metrics(self.path)
-        kept = [row for row in rows if row.get("unit") != unit]
-        if len(kept) < len(rows):
-            atomic_write(self.path, "".join(line(row) + "\n" for row in kept))
+        others = [row for row in rows if row.get("unit") != unit]
+        if len(others) < len(rows):
+            atomic_write(self.path, "".join(line(row) + "\n" for row in others))
         if self._events_folder is not None:
             shutil.rmtree(self._events_folder / file_name(unit), ignore_errors=True)
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 def versions() -> dict[str, str]:
     """Version of Python and of each package that this one requires, for they may change a result."""
-    found = {"python": platform.python_version()}
-    for name in ("sdg", *_required()):
+    by_package = {"python": platform.python_version()}
+    for name in ("sdg", *_requirements()):
         try:
-            found[name] = metadata.version(name)
+            by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            by_package[name] = "not installed"
+    return by_package
 
 
-def _required() -> list[str]:
+def _requirements() -> list[str]:
     """Names of the packages that this one requires, extras aside; none where it runs without being installed."""
     try:
         requirements = metadata.requires("sdg") or []
@@ -44,7 +44,9 @@ def revision(folder: Path) -> str | None:
 def _git(folder: Path, *arguments: str) -> str | None:
     command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True, stdin=subprocess.DEVNULL)
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=True, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return process.stdout.strip()

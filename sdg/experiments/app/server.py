@@ -45,24 +45,24 @@ class Playground:
     def __init__(self, library: Path, run: Path | None = None) -> None:
         self.place, self.run, self._turn = library, run, threading.Lock()
         self.library: SkillLibrary = load_library(library)
-        self._learned: dict[str, Any] = {"points": [], "done": True}
+        self._progress: dict[str, Any] = {"points": [], "done": True}
 
     def about(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The levels, the skills with their checks, members and success in use, and the run's episodes."""
         journal = self.run / "episodes.jsonl" if self.run else None
         rows = [Played.from_json(row) for row in read_journal(journal)] if journal and journal.exists() else []
-        calls, worked = Counter[str](), Counter[str]()
+        calls, successes = Counter[str](), Counter[str]()
         for call in (call for row in rows for call in row.calls()):
             calls[call["name"]] += 1
-            worked[call["name"]] += bool(call["success"])
+            successes[call["name"]] += bool(call["success"])
         skills = [{
             "name": skill.name, "description": skill.description, "success": skill.success_rate,
             "interval": skill.success_interval, "episodes": skill.episodes, "members": skill.members[:12],
             "checks": [each.check.source for each in skill.checks[:3]], "used": calls[skill.name],
-            "worked": worked[skill.name],
+            "worked": successes[skill.name],
         } for skill in self.library.skills]  # fmt: skip
-        kept = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
-        episodes = [{name: getattr(row, name) for name in kept} for row in rows[-200:]]
+        columns = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
+        episodes = [{name: getattr(row, name) for name in columns} for row in rows[-200:]]
         return {
             "levels": domain(DEFAULT).levels(),
             "functions": [
@@ -83,32 +83,32 @@ class Playground:
     def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
         with self._turn:
-            row, played = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
+            row, episode = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
                                 recipe=PlannerRecipe("sdg", self.place))  # fmt: skip
-        return row | {"calls": [call for part in played.trace for call in part["calls"]], "film": _picture(played)}
+        return row | {"calls": [call for part in episode.trace for call in part["calls"]], "film": _picture(episode)}
 
     def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to learn a skill from a check; `curve` reports progress. Raises UserError while another one learns."""
-        found: dict[str, Any] = {"points": [], "done": False}
+        progress: dict[str, Any] = {"points": [], "done": False}
 
         def work() -> None:
             with self._turn:
                 try:
                     skill = sdg.train(str(asked["level"]), str(asked["check"]), seed=int(asked["seed"]),
-                                  on_evaluation=lambda point: found["points"].append(asdict(point)))  # fmt: skip
-                    found["skill"] = repr(skill)
+                                  on_evaluation=lambda point: progress["points"].append(asdict(point)))  # fmt: skip
+                    progress["skill"] = repr(skill)
                 except Exception as error:
-                    found["fault"] = message(error)
-            found["done"] = True
+                    progress["fault"] = message(error)
+            progress["done"] = True
 
-        if self._learned["done"]:
-            self._learned = found
+        if self._progress["done"]:
+            self._progress = progress
             threading.Thread(target=work, daemon=True).start()
-        return self._learned
+        return self._progress
 
     def curve(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The learning curve of the skill being learned, and the result."""
-        return self._learned
+        return self._progress
 
 
 def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
@@ -125,22 +125,22 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
                 "/about": playground.about, "/look": playground.look, "/instruct": playground.instruct,
                 "/train": playground.train, "/curve": playground.curve,
             }  # fmt: skip
-            told = str(self.headers.get("Content-Length"))
-            size = int(told) if told.isdecimal() and len(told) < 9 else MOST_BYTES + 1
+            length = str(self.headers.get("Content-Length"))
+            size = int(length) if length.isdecimal() and len(length) < 9 else MOST_BYTES + 1
             if not self._is_ours() or self.path not in answers or size > MOST_BYTES:
                 self._answer(403, b"not from here")
                 return
             try:
-                said = answers[self.path](json.loads(self.rfile.read(size)))
+                reply = answers[self.path](json.loads(self.rfile.read(size)))
             except Exception as error:
-                said = {"fault": message(error)}
-            self._answer(200, json.dumps(said).encode(), "application/json")
+                reply = {"fault": message(error)}
+            self._answer(200, json.dumps(reply).encode(), "application/json")
 
         def _is_ours(self) -> bool:
             """Whether our own page asks, by this machine's name, because another site's name may lead here too."""
-            asked = str(self.headers.get("Host"))
-            local = host not in LOOPBACK or asked.rpartition(":")[0] in LOOPBACK
-            return local and self.headers.get("Origin") == f"http://{asked}"
+            host_header = str(self.headers.get("Host"))
+            local = host not in LOOPBACK or host_header.rpartition(":")[0] in LOOPBACK
+            return local and self.headers.get("Origin") == f"http://{host_header}"
 
         def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
             self.send_response(status)
@@ -156,10 +156,10 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
     return ThreadingHTTPServer((host, port), Handler)
 
 
-def _picture(played: Played) -> str:
+def _picture(episode: Played) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
-        return _address("image/gif", episode_gif(played))
+        return _address("image/gif", episode_gif(episode))
     except ValueError:
         return ""
 

@@ -59,15 +59,15 @@ class LevelVecEnv(RowsVecEnv):
         rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         self.advance(rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
-        ended = np.flatnonzero(dones)
+        endings = np.flatnonzero(dones)
         infos = self._infos
-        if len(ended):
+        if len(endings):
             infos = list(infos)
-            for i in ended:
+            for i in endings:
                 cut = bool(truncated[i] and not terminated[i])
                 infos[i] = {"TimeLimit.truncated": cut, "terminal_observation": observations[i].copy()}
-            self.begin(ended, self._rng.integers(len(self.bank), size=len(ended)))
-            _write_rows(self.memory, self._targets, ended, observations)
+            self.begin(endings, self._rng.integers(len(self.bank), size=len(endings)))
+            _write_rows(self.memory, self._targets, endings, observations)
         return observations, rewards, dones, infos
 
     def _features(self) -> np.ndarray:

@@ -79,8 +79,8 @@ class PaperTrunk(nn.Module):
 
     def read(self, numbers: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """The GRU's last state f32 (t, words) after word numbers i64 (t, longest), of which `lengths` (t,) count."""
-        read, _ = self.gru(self.embedding(numbers))
-        return read[torch.arange(len(lengths)), lengths - 1]
+        states, _ = self.gru(self.embedding(numbers))
+        return states[torch.arange(len(lengths)), lengths - 1]
 
     def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
         """Features f32 (n, width) of packed views i64 (n, 49) and texts encoded by `read`, f32 (n, words)."""
@@ -139,8 +139,8 @@ class PaperPolicy:
     def logits_of(self, views: np.ndarray, texts: list[str]) -> np.ndarray:
         """Action logits f32 (n, 6) of packed views u8 (n, 7, 7) and a text each."""
         with torch.inference_mode():
-            said = torch.stack([self._encode_text(text) for text in texts])
-            out: np.ndarray = self._network(torch.from_numpy(views.reshape(len(views), -1)).long(), said).numpy()
+            encodings = torch.stack([self._encode_text(text) for text in texts])
+            out: np.ndarray = self._network(torch.from_numpy(views.reshape(len(views), -1)).long(), encodings).numpy()
         return out
 
     def _encode_text(self, text: str) -> torch.Tensor:
@@ -185,8 +185,8 @@ class PaperFeatures(BaseFeaturesExtractor):
         values = observations.long()
         distinct, place = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
         lengths = self.lengths[distinct]
-        said = self.trunk.read(self.numbers[distinct][:, : int(lengths.max())], lengths)
-        return self.trunk(values[:, :CELLS], said[place])
+        encodings = self.trunk.read(self.numbers[distinct][:, : int(lengths.max())], lengths)
+        return self.trunk(values[:, :CELLS], encodings[place])
 
 
 class PaperPractice(PracticeEnv):
@@ -194,10 +194,10 @@ class PaperPractice(PracticeEnv):
 
     def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
         super().__init__(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
-        written = [argument_text(target) for target in starts.targets]
-        self.texts = tuple(sorted(set(written)))
+        target_texts = [argument_text(target) for target in starts.targets]
+        self.texts = tuple(sorted(set(target_texts)))
         numbers = {text: number for number, text in enumerate(self.texts)}
-        self._text_of = np.array([numbers[text] for text in written], np.int64)
+        self._text_of = np.array([numbers[text] for text in target_texts], np.int64)
 
     def features(self) -> np.ndarray:
         """Observations u8 (n, OBSERVED) of all rows."""
@@ -259,8 +259,8 @@ class PaperLearner:
 
     def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
         """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
-        asked = RolloutCallback(lambda steps: callback(self, steps))
-        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
+        rollout_callback = RolloutCallback(lambda steps: callback(self, steps))
+        self.ppo.learn(total_timesteps, callback=rollout_callback, log_interval=None)  # type: ignore[arg-type]
         return int(self.ppo.num_timesteps)
 
     def policy(self) -> PaperPolicy:
@@ -291,8 +291,8 @@ class _PaperModel:
             require_same_place=settings.require_same_place,
         )
         env = PaperVecEnv(practice, side_effect_cost=settings.side_effect_cost)
-        shape, chosen = PaperShape(**settings.network), PPOSettings(**settings.ppo)
-        return PaperLearner(env, practice.texts, chosen, seed=seed, shape=shape, init_policy=init_policy)
+        shape, ppo_settings = PaperShape(**settings.network), PPOSettings(**settings.ppo)
+        return PaperLearner(env, practice.texts, ppo_settings, seed=seed, shape=shape, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
         """The policy with these arrays of this model."""

@@ -32,10 +32,10 @@ SLOT = -1
 
 def words_of(mission: str) -> np.ndarray:
     """A mission as word numbers i64 (LONGEST,), padded with 0."""
-    found = np.zeros(LONGEST, np.int64)
+    word_numbers = np.zeros(LONGEST, np.int64)
     numbers = numbers_of(mission)[:LONGEST]
-    found[: len(numbers)] = numbers
-    return found
+    word_numbers[: len(numbers)] = numbers
+    return word_numbers
 
 
 def pattern_of(mission: str) -> np.ndarray:
@@ -60,9 +60,9 @@ class _MissionInputs(PlainInputs):
         write_features(memory, row, target, AS_IT_IS, out[:SIZE])
         argument = argument_text(target)
         words = [n for each in self.pattern for n in (numbers_of(argument) if each == SLOT else (each,))][:LONGEST]
-        said = out[SIZE:].reshape(LONGEST, N_WORDS)
-        said[:] = 0
-        said[np.arange(LONGEST), [*words, *[0] * (LONGEST - len(words))]] = 1
+        one_hot = out[SIZE:].reshape(LONGEST, N_WORDS)
+        one_hot[:] = 0
+        one_hot[np.arange(LONGEST), [*words, *[0] * (LONGEST - len(words))]] = 1
         return AS_IT_IS
 
 

@@ -65,7 +65,7 @@ def may_walk(memory: Memory, x: int, y: int) -> bool:
 def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> int | None:
     """First action of a shortest path to a wanted pose (x, y, heading); -1 if it is reached, None without a path."""
     start: State = (int(memory.pose[0, 0]), int(memory.pose[0, 1]), int(memory.pose[0, 2]))
-    queue, seen = deque([(start, -1)]), {start}
+    queue, states = deque([(start, -1)]), {start}
     while queue:
         (x, y, heading), first = queue.popleft()
         if reached(x, y, heading):
@@ -75,8 +75,8 @@ def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> in
         if may_walk(memory, x + dx, y + dy):
             steps.append((FORWARD, (x + dx, y + dy, heading)))
         for action, state in steps:
-            if state not in seen:
-                seen.add(state)
+            if state not in states:
+                states.add(state)
                 queue.append((state, action if first < 0 else first))
     return None
 
@@ -95,8 +95,8 @@ def leads_somewhere_new(memory: Memory, k: int) -> bool:
         return False
     (x, y), pitch, columns = memory.at[0, k].tolist(), int(memory.pitch[0]), int(memory.columns[0])
     there = y // pitch * columns + x // pitch
-    here, visited = there - 1 if x % pitch == 0 else there - columns, int(memory.visited[0])
-    return not (visited >> here & 1 and visited >> there & 1)
+    here, rooms = there - 1 if x % pitch == 0 else there - columns, int(memory.visited[0])
+    return not (rooms >> here & 1 and rooms >> there & 1)
 
 
 def unseen_cells(memory: Memory) -> Cells:

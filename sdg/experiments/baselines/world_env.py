@@ -52,22 +52,22 @@ class MissionEnv(gym.Env[Any, Any]):
         self.world: Any = world.open(world.level_name(level))
         self._seeds = seeds("training", count=count, seed=seed)
         self.observation_space, self.action_space = spaces_of(world.inputs)
-        self._target, self._named = world.language.row(""), ""
+        self._target, self._target_name = world.language.row(""), ""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin another episode; `options["seed"]` names one."""
         super().reset(seed=seed)
         self.world.reset(int((options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])))
         elements = self.world.perception().elements()
-        named = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
-        self._named, self._target = named[0], self.domain.language.row(named[0])
+        names = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
+        self._target_name, self._target = names[0], self.domain.language.row(names[0])
         return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action, numbered as in the frame of the last observation."""
         result = self.world.step(self.domain.inputs.actions_to_world(np.asarray(action)[None], self._frame)[0])
-        seen, info = self._observation(), {"is_success": result.success}
-        return seen, result.reward, result.terminated, result.truncated, info
+        observation, info = self._observation(), {"is_success": result.success}
+        return observation, result.reward, result.terminated, result.truncated, info
 
     def _observation(self) -> Any:
         out = np.zeros(self.domain.inputs.size, self.domain.inputs.dtype)
@@ -82,15 +82,15 @@ class WorldEnv(MissionEnv):
         super().__init__(domain(world), level, count=count, seed=seed)
         self._goals, places, self.near = GOALS[world]
         place = spaces.Box(-np.inf, np.inf, (places,), np.float64)
-        seen = {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
-        self.observation_space = spaces.Dict(seen)
+        parts = {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
+        self.observation_space = spaces.Dict(parts)
 
     def compute_reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
         """1 where the places (..., k) are near enough, for relabelled goals."""
         return (np.linalg.norm(achieved - desired, axis=-1) <= self.near).astype(np.float32)
 
     def _observation(self) -> Any:
-        achieved, desired = self._goals(self.world, self._named)
+        achieved, desired = self._goals(self.world, self._target_name)
         return {"observation": super()._observation(), "achieved_goal": achieved, "desired_goal": desired}
 
 
@@ -133,17 +133,17 @@ def faster_device(make: Callable[..., Any]) -> str:
         make(device=device).learn(TRIAL_STEPS)
         return time.monotonic() - began
 
-    found = devices()
-    return min(found, key=seconds) if len(found) > 1 else "cpu"
+    candidates = devices()
+    return min(candidates, key=seconds) if len(candidates) > 1 else "cpu"
 
 
 def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: int) -> int:
     """How many of `episodes` unseen episodes a flat policy solves, actions sampled."""
-    env, solved = WorldEnv(world, level), 0
-    for chosen in seeds("evaluation", count=episodes, seed=seed, level=level):
-        seen, done, info = env.reset(options={"seed": chosen})[0], False, {"is_success": False}
+    env, successes = WorldEnv(world, level), 0
+    for layout in seeds("evaluation", count=episodes, seed=seed, level=level):
+        observation, done, info = env.reset(options={"seed": layout})[0], False, {"is_success": False}
         while not done:
-            seen, _, over, cut, info = env.step(model.predict(seen)[0])
+            observation, _, over, cut, info = env.step(model.predict(observation)[0])
             done = over or cut
-        solved += bool(info["is_success"])
-    return solved
+        successes += bool(info["is_success"])
+    return successes

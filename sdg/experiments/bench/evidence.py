@@ -102,10 +102,10 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
-        trained = run_missing_jobs(
+        results = run_missing_jobs(
             jobs, run.journal("flat"), lambda missing: (row for _, row in workers(train_level, missing)), name="flat"
         )
-    return sum(row["environment_steps"] for row in trained)
+    return sum(row["environment_steps"] for row in results)
 
 
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
@@ -169,24 +169,26 @@ def rows(
     out: options.Out = None,
 ) -> list[Row]:
     """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
-    told, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
+    seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {REPLACED}SKILL")
     plain = [level for level in levels if level != UNLOCKING]
     sets = {"": Instructions.of(plain, instructions, seed=seed)} if plain else {}
     if len(plain) < len(levels):
         sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, unlocking_layouts(instructions, seed))
-    trained_on = tuple(dict.fromkeys(level for asked in sets.values() for level in asked.levels))
+    trained_on = tuple(dict.fromkeys(level for instruction_set in sets.values() for level in instruction_set.levels))
     base = PlannerSettings(library, with_library=not NEED_NO_LIBRARY.issuperset(agents)).recipe(folder)
-    found = []
+    all_rows = []
     for name in agents:
         recipe, cost = _recipe(name, base, folder=folder, config=config, levels=trained_on, steps=steps)
-        for kind, asked in sets.items():
+        for kind, instruction_set in sets.items():
             # One folder for all agents, so that the bot plays once; names hold a digest of what they stand for.
-            table = compare([recipe], asked, folder=folder / (kind or "episodes"), config={}, processes=processes)
+            table = compare(
+                [recipe], instruction_set, folder=folder / (kind or "episodes"), config={}, processes=processes
+            )
             mine = [row for row in table if row.agent == recipe.agent]
-            found += [_row(name, row, level=kind or row.level, told=told, cost=cost) for row in mine]
-    return found
+            all_rows += [_row(name, row, level=kind or row.level, told=seed_label, cost=cost) for row in mine]
+    return all_rows
 
 
 def _recipe(
@@ -195,16 +197,16 @@ def _recipe(
     """The agent of a row, trained if necessary, and what the row's training cost."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
-        played = replace(base, agent=_with_digest(name, library_checksum(library)), library=library)
-        return replace(played, domain=load_library(library).domain), _cost_of(library)
+        variant = replace(base, agent=_with_digest(name, library_checksum(library)), library=library)
+        return replace(variant, domain=load_library(library).domain), _cost_of(library)
     if name == FLAT_AGENT:
-        trained = train_policies(folder / FLAT_AGENT, levels, steps=steps)
+        steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         checksum = flat_checksum(folder / FLAT_AGENT, levels)
-        return FlatRecipe(folder / FLAT_AGENT, _with_digest(name, checksum)), {"training_steps": trained}
+        return FlatRecipe(folder / FLAT_AGENT, _with_digest(name, checksum)), {"training_steps": steps_taken}
     [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
-        known = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))
-        return known, _cost_of(recipe.library) if name == "sdg" else {}
+        named_recipe = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))
+        return named_recipe, _cost_of(recipe.library) if name == "sdg" else {}
     return recipe, {}
 
 
@@ -224,23 +226,23 @@ def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Pat
 
 def _cost_of(library: Path) -> Row:
     """Environment steps from the library's provenance, processor seconds from the results of the run that made it."""
-    spent = load_library(library).provenance.get(ACCOUNTS, {})
+    library_accounts = load_library(library).provenance.get(ACCOUNTS, {})
     results = library.parent / "results.json"
-    clocked = read_artefact(results).get(ACCOUNTS, {}) if results.is_file() else {}
-    return {"training_steps": spent.get("all_steps"), "training_cpu_seconds": clocked.get(PROCESSOR)}
+    run_accounts = read_artefact(results).get(ACCOUNTS, {}) if results.is_file() else {}
+    return {"training_steps": library_accounts.get("all_steps"), "training_cpu_seconds": run_accounts.get(PROCESSOR)}
 
 
 def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
     """Seeds under which BossLevel has a mission that SynthSeq doesn't have, because SynthSeq never mentions what lies
     behind a locked door. Raises UserError for more than the user's seed has."""
-    found: list[int] = []
+    layouts: list[int] = []
     for first in range(0, STRIDE, AT_ONCE):
-        drawn = seeds("evaluation", count=first + AT_ONCE, seed=seed, level=UNLOCKING)[first:]
-        boss, synth = (LevelBank.build(level, drawn) for level in ("BossLevel", "SynthSeq"))
-        found += [each for i, each in enumerate(drawn) if boss.mission(i) != synth.mission(i)]
-        if len(found) >= count:
-            return tuple(found[:count])
-    raise UserError(f"of {STRIDE} layouts {len(found)} have a mission of BossLevel alone: ask for fewer instructions")
+        candidates = seeds("evaluation", count=first + AT_ONCE, seed=seed, level=UNLOCKING)[first:]
+        boss, synth = (LevelBank.build(level, candidates) for level in ("BossLevel", "SynthSeq"))
+        layouts += [each for i, each in enumerate(candidates) if boss.mission(i) != synth.mission(i)]
+        if len(layouts) >= count:
+            return tuple(layouts[:count])
+    raise UserError(f"of {STRIDE} layouts {len(layouts)} have a mission of BossLevel alone: ask for fewer instructions")
 
 
 AT_ONCE = 500

@@ -99,8 +99,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return run_snippet(request)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"[:300]
-        return {"outcome": "error", "message": said, "effects": ["fault of the harness"], "calls": []}
+        message = f"{type(error).__name__}: {error}"[:300]
+        return {"outcome": "error", "message": message, "effects": ["fault of the harness"], "calls": []}
 
 
 def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:
@@ -132,10 +132,10 @@ def expected_of(snippet: Mapping[str, Any]) -> Any:
 
 def _traces(scratch: Path) -> list[str]:
     """What changed in the folder that is the bait for snippets."""
-    found = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
+    traces = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
     if (scratch / "marker.txt").read_text(encoding="utf-8") != SECRET:
-        found.append("file marker.txt changed")
-    return found
+        traces.append("file marker.txt changed")
+    return traces
 
 
 def read_json(path: Path) -> Any:

@@ -103,13 +103,13 @@ class SnippetWorld:
             arguments = (*positional, *named.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
                 raise TooManyCalls
-            shown = [self._waited(a) if name == "wait" else self._name_of(a) for a in arguments]
-            self.calls.append(f"{name}({', '.join(map(str, shown))})")
+            texts = [self._steps_to_wait(a) if name == "wait" else self._name_of(a) for a in arguments]
+            self.calls.append(f"{name}({', '.join(map(str, texts))})")
             return True
 
         return call
 
-    def _waited(self, steps: Any) -> int:
+    def _steps_to_wait(self, steps: Any) -> int:
         if type(steps) is not int or not 0 <= steps <= MAX_WAIT_STEPS:
             raise ValueError(f"wait takes a whole number from 0 to {MAX_WAIT_STEPS}")
         return steps
@@ -153,9 +153,9 @@ class _Watch:
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.events is None or event in _EXPECTED_EVENTS or len(self.events) >= 20:
             return
-        told = str(arguments[0 if event == "open" else -1])[:60] if arguments else ""
-        if (event, told) not in _OWN_EVENTS:
-            self.events.append(f"{event} {told}".strip())
+        detail = str(arguments[0 if event == "open" else -1])[:60] if arguments else ""
+        if (event, detail) not in _OWN_EVENTS:
+            self.events.append(f"{event} {detail}".strip())
 
 
 _watch: list[_Watch] = []
@@ -177,9 +177,9 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     events, _watch[0].events = _watch[0].events, None
     work = round(time.process_time() - began, 4)
     effects = [f"event {event}" for event in events]
-    changed = sorted(_interpreter_state() ^ _state[0])
-    if changed:
-        effects.append(f"interpreter changed: {', '.join(changed[:5])}")
+    differences = sorted(_interpreter_state() ^ _state[0])
+    if differences:
+        effects.append(f"interpreter changed: {', '.join(differences[:5])}")
         _state[0] = _interpreter_state()
     if SECRET in message and SECRET not in request["code"]:
         effects.append("secret in the message")
@@ -196,8 +196,8 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
 
 def _outcome(request: dict[str, Any], world: SnippetWorld) -> tuple[str, str]:
     try:
-        guarded = load(request["code"], api=request["api"], data=request["world"], budget=request.get("budget"))
-        value = guarded({**world.perception(), **world.skills()})
+        snippet = load(request["code"], api=request["api"], data=request["world"], budget=request.get("budget"))
+        value = snippet({**world.perception(), **world.skills()})
         return "ok", repr(value)[:100]
     except Refused as error:
         return "reject", str(error)

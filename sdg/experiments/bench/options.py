@@ -27,9 +27,9 @@ def budget(value: Any) -> BudgetConfig:
     if isinstance(value, BudgetConfig):
         return value
     parts = [part.partition("=") for part in names(value)]
-    asked = {key: scalar(text) if equals else "" for key, equals, text in parts}
+    settings = {key: scalar(text) if equals else "" for key, equals, text in parts}
     try:
-        return decode(BudgetConfig, asked, place="budget")
+        return decode(BudgetConfig, settings, place="budget")
     except ValueError as error:
         raise UserError(f"{error}: write --budget tokens=200000,money=5,prompt_price=2") from None
 

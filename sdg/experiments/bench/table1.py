@@ -54,14 +54,17 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """The rows of the table. Raises UserError for levels, agents, counts or a library that aren't there."""
     folder = Path(out or f"runs/table1-{seed}")
-    named = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
-    asked = Instructions.of(named, instructions, repeats, seed=seed)
+    level_names = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
+    instruction_set = Instructions.of(level_names, instructions, repeats, seed=seed)
     deduction = DeductionSettings(interactions=interactions, attempts=attempts)
     planner = PlannerSettings(library, llm, base_url, deduction, bool(set(agents) - NEED_NO_LIBRARY), budget)
     recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
     base = planner.recipe(folder)
-    chosen = recipes(agents, base, flat=flat)
+    agent_recipes = recipes(agents, base, flat=flat)
     config = planner.config(base)
     if FLAT_AGENT in agents:
-        config |= {"flat": flat_checksum(flat, asked.levels)}
-    return [asdict(row) for row in compare(chosen, asked, folder=folder, config=config, processes=processes)]
+        config |= {"flat": flat_checksum(flat, instruction_set.levels)}
+    return [
+        asdict(row)
+        for row in compare(agent_recipes, instruction_set, folder=folder, config=config, processes=processes)
+    ]

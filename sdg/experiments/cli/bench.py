@@ -22,8 +22,8 @@ class Benchmarks(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark. Raises RegistryError for an unknown one."""
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        found = BENCHMARKS.get(cmd_name, needs=("__call__",))
-        alone.command(cmd_name, help=about(found))(printing(found))
+        benchmark = BENCHMARKS.get(cmd_name, needs=("__call__",))
+        alone.command(cmd_name, help=about(benchmark))(printing(benchmark))
         return typer.main.get_command(alone)
 
 

@@ -47,7 +47,7 @@ def do_on_page(
         print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)
     check_guards(guards)
     with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
-        found = do_task(
+        result = do_task(
             page,
             task,
             model=build(model_settings(config, None)),
@@ -60,8 +60,8 @@ def do_on_page(
             answers=answers,
             folder=out,
         )
-        lines.details([found.to_json()])
-    return int(not found.done)
+        lines.details([result.to_json()])
+    return int(not result.done)
 
 
 def _ask(question: str) -> bool:

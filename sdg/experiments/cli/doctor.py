@@ -39,10 +39,10 @@ def checks(*, runs: Path) -> Iterator[Row]:
     ]
     for name, act in acts:
         try:
-            status, found, advice = act()
+            status, finding, advice = act()
         except Exception as error:
-            status, found, advice = BAD, f"{type(error).__name__}: {error}", "see the message; SDG_DEBUG=1 shows more"
-        yield {"check": name, "status": status, "found": found, "advice": "" if status == GOOD else advice}
+            status, finding, advice = BAD, f"{type(error).__name__}: {error}", "see the message; SDG_DEBUG=1 shows more"
+        yield {"check": name, "status": status, "found": finding, "advice": "" if status == GOOD else advice}
 
 
 def _python() -> tuple[str, str, str]:
@@ -67,13 +67,13 @@ def _packages() -> tuple[str, str, str]:
         except metadata.PackageNotFoundError:
             missing.append(name)
             continue
-        pinned = pinned_versions.get(name.lower(), version)
-        same += pinned == version
-        other += [] if pinned == version else [f"{name} {version} (pinned: {pinned})"]
+        pinned_version = pinned_versions.get(name.lower(), version)
+        same += pinned_version == version
+        other += [] if pinned_version == version else [f"{name} {version} (pinned: {pinned_version})"]
     if missing:
         return BAD, f"missing: {', '.join(missing)}", INSTALL
-    found = ", ".join(other) or f"{same} as pinned"
-    return NOTE if other else GOOD, found, "figures were measured with the pinned versions (constraints.txt)"
+    finding = ", ".join(other) or f"{same} as pinned"
+    return NOTE if other else GOOD, finding, "figures were measured with the pinned versions (constraints.txt)"
 
 
 def _names() -> tuple[str, str, str]:
@@ -100,10 +100,10 @@ def _levels() -> tuple[str, str, str]:
     from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
     from sdg.envs.babyai.world import BabyAIWorld
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for level in PAPER_LEVELS:
         BabyAIWorld(level).reset(0)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     return GOOD, f"{len(all_levels())} levels; the paper's six reset in {seconds:.1f} s", ""
 
 
@@ -116,9 +116,9 @@ def _torch() -> tuple[str, str, str]:
 
 
 def _kernel_cache() -> tuple[str, str, str]:
-    folder, chosen = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
-    if chosen or os.access(folder, os.W_OK):
-        return GOOD, str(chosen or folder / "__pycache__"), ""
+    folder, cache_folder = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
+    if cache_folder or os.access(folder, os.W_OK):
+        return GOOD, str(cache_folder or folder / "__pycache__"), ""
     advice = "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once"
     return NOTE, f"{folder} can't be written", advice
 
@@ -150,11 +150,11 @@ def _chromium() -> tuple[str, str, str]:
     from sdg.envs.ui.browser import chromium, what_is_missing
 
     missing = what_is_missing()
-    found = f"not ready; missing {missing}" if missing else str(chromium())
-    return NOTE if missing else GOOD, found, "only needed for screen tasks (sdg bench miniwob)"
+    finding = f"not ready; missing {missing}" if missing else str(chromium())
+    return NOTE if missing else GOOD, finding, "only needed for screen tasks (sdg bench miniwob)"
 
 
 def _key() -> tuple[str, str, str]:
     is_set = bool(os.environ.get("OPENAI_API_KEY"))
-    found = "OPENAI_API_KEY is set" if is_set else "OPENAI_API_KEY isn't set"
-    return GOOD if is_set else NOTE, found, "only needed for --llm openai with a server that asks for one"
+    finding = "OPENAI_API_KEY is set" if is_set else "OPENAI_API_KEY isn't set"
+    return GOOD if is_set else NOTE, finding, "only needed for --llm openai with a server that asks for one"

@@ -74,9 +74,9 @@ def _stage(until: Until, about: str) -> None:
         workers: WorkersOption = "local",
         shard: ShardOption = None,
     ) -> None:
-        resolved, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
+        run_config, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
         with workers_of(workers, shard=shard, folder=folder):
-            do(until, resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+            do(until, run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
     app.command(until, help=about)(command)
 
@@ -119,15 +119,22 @@ def solve(
         refuse_other_options(
             {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
         )
-        resolved, folder = resolve(config, out, overlay=overlay, seed=seed)
-        do("solve", resolved, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        run_config, folder = resolve(config, out, overlay=overlay, seed=seed)
+        do("solve", run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
         return
     refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
-    resolved, _ = resolve(config, None, overlay=overlay, seed=None)
-    if is_rule_based(resolved.model.kind) and not quiet:
+    run_config, _ = resolve(config, None, overlay=overlay, seed=None)
+    if is_rule_based(run_config.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
     solve_one(
-        level, instruction, layout=layout, seed=seed or 0, config=resolved, library=library, film=film, as_json=as_json
+        level,
+        instruction,
+        layout=layout,
+        seed=seed or 0,
+        config=run_config,
+        library=library,
+        film=film,
+        as_json=as_json,
     )
 
 
@@ -179,16 +186,16 @@ def show(
 
     with output(as_json=as_json) as lines:
         if Path(what).is_dir() and unit:
-            found = cli_show.unit(Path(what), unit)
-            lines.details(found)
-            for told in cli_show.traces(Path(what), found):
-                lines.text(told)
+            unit_rows = cli_show.unit(Path(what), unit)
+            lines.details(unit_rows)
+            for trace in cli_show.traces(Path(what), unit_rows):
+                lines.text(trace)
         elif Path(what).is_dir():
-            shown = cli_show.units(Path(what), kind=kind, failed=failed)
+            listing = cli_show.units(Path(what), kind=kind, failed=failed)
             if as_json:
-                lines.rows(shown)
+                lines.rows(listing)
             else:
-                cli_show.print_run(lines, Path(what), list(shown), most=count)
+                cli_show.print_run(lines, Path(what), list(listing), most=count)
         else:
             rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
             lines.rows(rows) if layout is None else lines.details(rows)
@@ -226,9 +233,9 @@ def compose(
     from sdg.experiments.compose.command import compose as composed
 
     config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
-    asked = ComposeRequest(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
+    request = ComposeRequest(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
     with output(as_json=as_json) as lines:
-        lines.rows(composed(asked, folder=out, to=to or out / "composed.json"))
+        lines.rows(composed(request, folder=out, to=to or out / "composed.json"))
 
 
 @app.command("do")
@@ -296,12 +303,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command with one thread, a clean end on SIGTERM and one message per failure; returns the exit code."""
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _unwind)
     run: Callable[[], int | None] = lambda: app(args=arguments, prog_name="sdg", standalone_mode=False)  # noqa: E731
     return run_guarded(run)
 
 
-def _terminated(number: int, frame: object) -> NoReturn:
+def _unwind(number: int, frame: object) -> NoReturn:
     """Asked to stop: unwind, so that locks are released."""
     sys.exit(128 + number)
 
@@ -311,20 +318,24 @@ def _llm_overlay(llm: str | None) -> list[str]:
         return []
     from sdg.llm.registry import settings_of
 
-    chosen = settings_of(llm)
-    if "transcript" in chosen and Path(chosen["transcript"]).is_dir():
-        chosen = chosen | {"transcript": str(Path(chosen["transcript"]) / "transcript.jsonl")}
-    return [f"model.{key}={value}" for key, value in chosen.items()]
+    settings = settings_of(llm)
+    if "transcript" in settings and Path(settings["transcript"]).is_dir():
+        settings = settings | {"transcript": str(Path(settings["transcript"]) / "transcript.jsonl")}
+    return [f"model.{key}={value}" for key, value in settings.items()]
 
 
 def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
     """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
 
-    kept = out / "config.yaml" if out is not None else None
-    path = kept if config is None and kept is not None and kept.exists() else find_config(config or DEFAULT_CONFIG)
-    resolved = load(path, overlay=overlay, seed=seed)
-    return resolved, out if out is not None else Path("runs") / resolved.name
+    folder_config = out / "config.yaml" if out is not None else None
+    path = (
+        folder_config
+        if config is None and folder_config is not None and folder_config.exists()
+        else find_config(config or DEFAULT_CONFIG)
+    )
+    run_config = load(path, overlay=overlay, seed=seed)
+    return run_config, out if out is not None else Path("runs") / run_config.name
 
 
 def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
@@ -336,28 +347,28 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
     from sdg.llm.registry import is_rule_based
     from sdg.storage import RunFolder, set_aside
 
-    told = progress(quiet=quiet)
+    reporter = progress(quiet=quiet)
     if fresh:
         set_aside(path)
     with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
         if is_rule_based(config.model.kind):
-            told.note(BABYLANG)
+            reporter.note(BABYLANG)
         if cost := expected_cost(config, until=until):
-            told.note(cost)
+            reporter.note(cost)
         try:
-            lines.rows(runs.run(config, folder, until=until, progress=told))
+            lines.rows(runs.run(config, folder, until=until, progress=reporter))
         finally:
             for notice in folder.notices:
-                told.note(f"note: {notice}")
+                reporter.note(f"note: {notice}")
         results = folder.read_json("results.json") or {}
         if until == "run":
             if not as_json:
                 lines.text("\nhypotheses verified, share of the grounding instructions:")
                 lines.rows(results.get("verification", ()))
-            told.note(f"report: {write(path)}")
+            reporter.note(f"report: {write(path)}")
         seconds = {stage: each["seconds"] for stage, each in results.get("stages", {}).items()}
-        told.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
-        told.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
+        reporter.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
+        reporter.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
 
 
 if __name__ == "__main__":

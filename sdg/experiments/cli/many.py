@@ -30,8 +30,8 @@ def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Itera
     part = parse_shard(shard) if shard else None
     if part is not None:
         about = {"schema": SCHEMA, "number": part[0], "of": part[1]}
-        kept = folder / SHARD
-        if kept.exists() and read_artefact(kept) != about:
+        shard_file = folder / SHARD
+        if shard_file.exists() and read_artefact(shard_file) != about:
             raise UserError(f"{folder} is another shard than {shard}: name another --out")
     engine = None if address == LOCAL else connect(address)
     try:

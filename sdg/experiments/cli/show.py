@@ -30,10 +30,10 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
     from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
 
     if layout is None:
-        found = instructions(level, split=split, count=count, seed=seed)
+        selection = instructions(level, split=split, count=count, seed=seed)
     else:
-        found = [instruction(level_name(level), layout, split=split)]
-    for each in found:
+        selection = [instruction(level_name(level), layout, split=split)]
+    for each in selection:
         row = {"level": each.level, "split": each.split, "seed": each.seed, "instruction": each.text}
         if layout is not None:
             world = BabyAIWorld(each.level)
@@ -71,12 +71,12 @@ def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> N
 def unit(run: Path, name: str) -> list[Row]:
     """All that a run recorded under a unit's name, a row for each journal that has it. `UserError` if none does."""
     rows = list(_rows(run))
-    found = [{"kind": kind, **row} for kind, row in rows if row["unit"] == name]
-    if not found:
+    matches = [{"kind": kind, **row} for kind, row in rows if row["unit"] == name]
+    if not matches:
         close = difflib.get_close_matches(name, [row["unit"] for _, row in rows], n=3, cutoff=0.3)
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; `sdg show {run}` lists them"
         raise UserError(f"{run} has no unit {name!r}{hint}")
-    return [*found]
+    return [*matches]
 
 
 def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -112,12 +112,12 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
     from sdg.experiments.results import comparison
     from sdg.skills.library.store import load_library
 
-    shipped = comparison.SHIPPED
-    if place is not None and name is None and not place.exists() and (shipped / "library.json").is_file():
-        library = load_library(shipped)
+    default = comparison.SHIPPED
+    if place is not None and name is None and not place.exists() and (default / "library.json").is_file():
+        library = load_library(default)
         if any(skill.name == str(place) for skill in library.skills):
             return library, str(place)
-    for folder in (place / "library", place) if place is not None else (shipped,):
+    for folder in (place / "library", place) if place is not None else (default,):
         if (folder / "library.json").is_file():
             return load_library(folder), name
     if place is None:
@@ -129,11 +129,11 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
 
 def skill(library: SkillLibrary, name: str) -> Row:
     """One skill whole: its checks, members and figures. Raises UserError for an unknown name."""
-    found = {each.name: each for each in library.skills}
-    if name not in found:
-        close = difflib.get_close_matches(name, found, n=2) or list(found)
+    by_name = {each.name: each for each in library.skills}
+    if name not in by_name:
+        close = difflib.get_close_matches(name, by_name, n=2) or list(by_name)
         raise UserError(f"the library has no skill {name!r}; did you mean {' or '.join(close)}?")
-    each, (low, high) = found[name], found[name].success_interval
+    each, (low, high) = by_name[name], by_name[name].success_interval
     return {
         "name": each.name,
         "description": each.description,
@@ -156,9 +156,9 @@ SHOWN = (
 
 def refuse_other_options(given: Mapping[str, object], *, why: str) -> None:
     """Raises UserError for a given option that means nothing here."""
-    named = [name for name, value in given.items() if value not in (None, False)]
-    if named:
-        raise UserError(f"{' and '.join(named)} {why}")
+    names = [name for name, value in given.items() if value not in (None, False)]
+    if names:
+        raise UserError(f"{' and '.join(names)} {why}")
 
 
 def solve_one(
@@ -188,25 +188,25 @@ def solve_one(
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")
-    drawn = seeds("evaluation", count=1, seed=seed, level=level_name(level))
+    layouts = seeds("evaluation", count=1, seed=seed, level=level_name(level))
     with output(as_json=as_json) as lines:
-        chosen = drawn[0] if layout is None else layout
-        row, episode = solve(level, chosen, instruction=instruction or "", recipe=planner)
+        layout_seed = layouts[0] if layout is None else layout
+        row, episode = solve(level, layout_seed, instruction=instruction or "", recipe=planner)
         try:
             atomic_write(film, episode_gif(episode))
             row |= {"film": str(film)}
         except ValueError as error:
             row |= {"film": f"none: {error}"}
-        shown = row if as_json else {key: row[key] for key in SHOWN if row[key] not in ("", [])}
+        details = row if as_json else {key: row[key] for key in SHOWN if row[key] not in ("", [])}
         if not as_json and row["calls"]:
-            shown["calls"] = "\n".join(("", *row["calls"]))
+            details["calls"] = "\n".join(("", *row["calls"]))
         if not as_json and row["program"]:
             # The program itself with line numbers; of the helpers above it, only the number of lines.
             source = row["program"].split("\n")
             begins = next((number for number, line in enumerate(source) if line.startswith(f"def {ENTRY}(")), 0)
             head = [f"     ({begins} lines of helpers; --json has all)"] if begins else []
-            numbered = (f"{number:4} {line}" for number, line in enumerate(source[begins:], begins + 1))
-            shown["program"] = "\n".join(["", *head, *numbered])
-        lines.details([shown])
+            program_lines = (f"{number:4} {line}" for number, line in enumerate(source[begins:], begins + 1))
+            details["program"] = "\n".join(["", *head, *program_lines])
+        lines.details([details])
     if no_program(row):
         raise UserError(f"no program came of {row['instruction']!r}. {row['note'] or row['error']}")

@@ -64,22 +64,24 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
     if not mine or place is None:
-        said = (
+        reason = (
             f"{len(rows)} episodes, none of them a practice instruction that one program over {cell.interface} solved"
         )
-        raise UserError(f"there is nothing to compose of in {folder}: {said} (draw with --split training)")
-    asked = _exchanges(place)
-    found, rules = list[Solved](), set[str]()
+        raise UserError(f"there is nothing to compose of in {folder}: {reason} (draw with --split training)")
+    exchanges = _exchanges(place)
+    solutions, rules = list[Solved](), set[str]()
     for row in mine:
-        line, told = asked.get((Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, ""))
-        rules.add(told.partition(ASKED)[0].strip())
+        line, prompt = exchanges.get(
+            (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
+        )
+        rules.add(prompt.partition(ASKED)[0].strip())
         calls = tuple(str(call["name"]) for call in row.trace[0]["calls"])
         origin = f"{folder.name} line {line}"
-        found.append(Solved(row.instruction, row.level, row.seed, row.program, calls, row.steps, origin))
+        solutions.append(Solved(row.instruction, row.level, row.seed, row.program, calls, row.steps, origin))
     model: Mapping[str, Any] = config["model"]
     name = str(model.get("name") or model["kind"])
     domain = PERCEPTIONS[cell.perception]
-    return Programs(tuple(found), str(model["kind"]), name, config.get("library"), domain, frozenset(rules))
+    return Programs(tuple(solutions), str(model["kind"]), name, config.get("library"), domain, frozenset(rules))
 
 
 def _journal(path: Path) -> Iterator[dict[str, Any]]:
@@ -88,12 +90,12 @@ def _journal(path: Path) -> Iterator[dict[str, Any]]:
 
 def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
     """By sampling seed and instruction: the line of the first exchange, and its prompt."""
-    found: dict[tuple[int, str], tuple[int, str]] = {}
+    exchanges: dict[tuple[int, str], tuple[int, str]] = {}
     for entry in entries(path):
-        told = str(entry["messages"][-1]["content"])
-        instruction = told.partition(ASKED)[2].partition("```text\n")[2].partition("\n```")[0]
-        found.setdefault((int(entry["sampling"]["seed"]), instruction), (int(entry["line"]), told))
-    return found
+        prompt = str(entry["messages"][-1]["content"])
+        instruction = prompt.partition(ASKED)[2].partition("```text\n")[2].partition("\n```")[0]
+        exchanges.setdefault((int(entry["sampling"]["seed"]), instruction), (int(entry["line"]), prompt))
+    return exchanges
 
 
 ROUNDS = 3
@@ -134,38 +136,38 @@ def compose(asked: ComposeRequest, *, folder: Path, to: Path, processes: int = 0
         author = Author(
             build(model_settings(config, folder)), world, tuple(options.values()), _loader(options, world), sampling
         )
-        admitted = author.distil(programs.solved)
-        for refusal in admitted.refusals:
+        admission = author.distil(programs.solved)
+        for refusal in admission.refusals:
             yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
         verification = VerificationSettings(
             place, programs.domain, run.journal("episodes"), asked.layouts, asked.seed, processes
         )
-        chosen, judged = pick_varied(programs.solved, asked.programs), list[Judged]()
-        for dropped, left in _rounds(author, chosen, admitted.skills, verification):
-            yield from map(_row, dropped)
-            judged = left
-    kept = tuple(each.skill for each in judged if not each.reason)
-    if kept:
+        sample, verdicts = pick_varied(programs.solved, asked.programs), list[Judged]()
+        for rejects, rest in _rounds(author, sample, admission.skills, verification):
+            yield from map(_row, rejects)
+            verdicts = rest
+    skills = tuple(each.skill for each in verdicts if not each.reason)
+    if skills:
         who = (programs.model, is_rule_based(programs.kind), programs.domain)
-        save_composed(ComposedLibrary(*who, library_checksum(place), _digest(programs), kept), to)
-        progress().note(f"{len(kept)} composed skills: {to}")
-    yield from map(_row, judged)
+        save_composed(ComposedLibrary(*who, library_checksum(place), _digest(programs), skills), to)
+        progress().note(f"{len(skills)} composed skills: {to}")
+    yield from map(_row, verdicts)
 
 
 def _rounds(
-    author: Author, programs: Sequence[Solved], composed: Sequence[ComposedSkill], verification: VerificationSettings
+    author: Author, programs: Sequence[Solved], skills: Sequence[ComposedSkill], verification: VerificationSettings
 ) -> Iterator[tuple[list[Judged], list[Judged]]]:
     """Per round, the dropped and the kept skills. A skill isn't blamed for what another did to a shared program: the
     programs are rewritten and played again without the skills that failed by themselves."""
-    for _ in range(ROUNDS if composed else 0):
-        rewritten = list(author.rewrite(programs, composed))
-        told = f"{len(composed)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
-        progress().note(told)
-        judged = judge(composed, verification.play(rewritten, composed))
-        dropped = [each for each in judged if each.is_own_fault]
-        composed = [replace(each.skill, figures=Figures()) for each in judged if not each.is_own_fault]
-        yield dropped, [each for each in judged if not each.is_own_fault]
-        if not dropped or not composed:
+    for _ in range(ROUNDS if skills else 0):
+        rewritten = list(author.rewrite(programs, skills))
+        note = f"{len(skills)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
+        progress().note(note)
+        verdicts = judge(skills, verification.play(rewritten, skills))
+        rejects = [each for each in verdicts if each.is_own_fault]
+        skills = [replace(each.skill, figures=Figures()) for each in verdicts if not each.is_own_fault]
+        yield rejects, [each for each in verdicts if not each.is_own_fault]
+        if not rejects or not skills:
             return
 
 
@@ -180,33 +182,33 @@ def _digest(programs: Programs) -> str:
     return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
 
 
-def _require_same(asked: ComposeRequest, programs: Programs, *, library: Path) -> None:
+def _require_same(request: ComposeRequest, programs: Programs, *, library: Path) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    if is_rule_based(programs.kind) != is_rule_based(asked.config.model.kind):
+    if is_rule_based(programs.kind) != is_rule_based(request.config.model.kind):
         raise UserError(
-            f"the programs of {asked.source} were written by {programs.model}, and {asked.config.model.kind} is to "
+            f"the programs of {request.source} were written by {programs.model}, and {request.config.model.kind} is to "
             "compose them: a stand-in's programs are never a language model's, nor the other way round"
         )
     if programs.library is not None and programs.library != library_checksum(library):
-        raise UserError(f"the programs of {asked.source} call other skills than those of {library}: draw them again")
+        raise UserError(f"the programs of {request.source} call other skills than those of {library}: draw them again")
     world = domain(programs.domain)
     options: dict[str, Documented] = {
         **primitive_skills(world, beside_skills=True),
         **options_of(load_library(library)),
     }
-    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=asked.config.deduce.budget).strip()}:
+    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=request.config.deduce.budget).strip()}:
         raise UserError(
-            f"the prompts have changed since the programs of {asked.source} were written: nothing is learned from "
+            f"the prompts have changed since the programs of {request.source} were written: nothing is learned from "
             "them, draw again"
         )
 
 
-def _row(judged: Judged) -> dict[str, Any]:
-    skill, figures = judged.skill, judged.skill.figures
+def _row(verdict: Judged) -> dict[str, Any]:
+    skill, figures = verdict.skill, verdict.skill.figures
     return {
         "skill": f"{skill.name}({', '.join(skill.parameters)})",
-        "kept": not judged.reason,
-        "why": judged.reason,
+        "kept": not verdict.reason,
+        "why": verdict.reason,
         "calls": figures.calls,
         "success_rate": round(figures.done / figures.calls, 4) if figures.calls else None,
         "played": figures.played,

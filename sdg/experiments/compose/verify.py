@@ -71,8 +71,8 @@ class VerificationSettings:
             new = ProgramRecipe(name, self.library, (source,), domain=self.domain, composed=tuple(composed))
             jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
         flat = [job for pair in jobs for job in pair]
-        done = sum(job.unit in self.journal for job in flat)
-        with progress().stage("verification", total=len(flat), unit="episode", done=done) as stage:
+        already = sum(job.unit in self.journal for job in flat)
+        with progress().stage("verification", total=len(flat), unit="episode", done=already) as stage:
             rows = run_jobs(
                 flat, journal=self.journal, processes=self.processes or cores(), done=lambda row: stage.advance()
             )
@@ -84,13 +84,13 @@ class VerificationSettings:
 
     def _tasks(self, program: Solved) -> Iterator[Task]:
         """Other practice layouts in which the program's instruction makes sense."""
-        found = 0
+        count = 0
         for layout in seeds("training", count=TRIED, seed=self.seed):
             task = Task(program.level, layout, instruction=program.instruction, domain_name=self.domain)
             if layout != program.seed and is_judged(open_world(task)[1]):
                 yield task
-                found += 1
-            if found == self.layouts:
+                count += 1
+            if count == self.layouts:
                 return
 
 
@@ -102,27 +102,27 @@ def _unit(kind: str, *sources: str) -> str:
 def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]) -> list[Judged]:
     """Every skill with its figures; it is kept if it does what it says and doesn't make instructions worse."""
     by_name = {skill.name: skill for skill in skills}
-    judged = [_judged(skill, by_name, played) for skill in skills]
-    while lost := {each.skill.name for each in judged if each.reason}:
-        broken = [each for each in judged if not each.reason and lost & set(each.skill.uses)]
-        if not broken:
+    verdicts = [_verdict_on(skill, by_name, played) for skill in skills]
+    while failures := {each.skill.name for each in verdicts if each.reason}:
+        dependents = [each for each in verdicts if not each.reason and failures & set(each.skill.uses)]
+        if not dependents:
             break
-        judged = [
-            replace(each, reason="it uses a skill that isn't kept") if each in broken else each for each in judged
+        verdicts = [
+            replace(each, reason="it uses a skill that isn't kept") if each in dependents else each for each in verdicts
         ]
-    return judged
+    return verdicts
 
 
-def _judged(
-    skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]
+def _verdict_on(
+    skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], trials: Sequence[tuple[Solved, str, list[Pair]]]
 ) -> Judged:
-    using = [each for each in played if f"def {skill.name}(" in linked_source(each[1], by_name)]
+    using = [each for each in trials if f"def {skill.name}(" in linked_source(each[1], by_name)]
     pairs = [pair for _, _, found in using for pair in found]
     calls = [call for pair in pairs for each in pair.after.trace for call in each["composed"] if call[0] == skill.name]
-    asked = [call for call in calls if not call[1]]
+    direct_calls = [call for call in calls if not call[1]]
     figures = Figures(
-        calls=len(asked),
-        done=sum(bool(call[3]) for call in asked),
+        calls=len(direct_calls),
+        done=sum(bool(call[3]) for call in direct_calls),
         played=len(pairs),
         with_it=sum(bool(pair.after.success) for pair in pairs),
         without_it=sum(bool(pair.before.success) for pair in pairs),
@@ -148,8 +148,8 @@ def _no_help(figures: Figures) -> str:
     """Why a skill isn't known to help, "" where it is."""
     if figures.calls < MIN_CALLS:
         return f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"
-    lost = figures.without_it - figures.with_it
-    if lost > 0 and (lost > figures.played // FEW or 2 * figures.lines_with > figures.lines_without):
+    loss = figures.without_it - figures.with_it
+    if loss > 0 and (loss > figures.played // FEW or 2 * figures.lines_with > figures.lines_without):
         return f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}"
     if figures.with_it == figures.without_it and figures.lines_with >= figures.lines_without:
         return "programs with it are no better and no shorter"

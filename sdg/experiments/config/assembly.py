@@ -87,9 +87,9 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
     )
 
 
-def _transcript(named: str) -> Path:
+def _transcript(name: str) -> Path:
     """The recording of that name, from here or else from beside the shipped configs."""
-    return Path(named) if has_lines(Path(named)) or not has_lines(CONFIGS / named) else CONFIGS / named
+    return Path(name) if has_lines(Path(name)) or not has_lines(CONFIGS / name) else CONFIGS / name
 
 
 def _is_trusted(model: ModelConfig) -> bool:
@@ -109,15 +109,15 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         return ""
     levels, evaluate = len(config.levels), config.evaluate
     instructions = levels * config.instructions_per_level
-    asked = Estimate().plus(HYPOTHESIS, instructions)
+    estimate = Estimate().plus(HYPOTHESIS, instructions)
     if until not in ("hypothesize", "verify"):
-        rehearsed = levels * config.induce.rehearsals * config.cycles
-        asked = asked.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsed)
+        rehearsals = levels * config.induce.rehearsals * config.cycles
+        estimate = estimate.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsals)
     if until in ("solve", "run"):
-        compared = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
+        baselines = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
         levels = len(evaluate.levels or config.levels)
-        asked = asked.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + compared))
-    return asked.describe(prices_of(settings), concurrency=concurrency_of(settings))
+        estimate = estimate.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + baselines))
+    return estimate.describe(prices_of(settings), concurrency=concurrency_of(settings))
 
 
 def planner_of(

@@ -239,8 +239,8 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
         document.places[("seed",)] = "--seed"
     config = check(document)
     if document.place(("model", "base_url")).startswith("--set"):
-        typed = {each.name: getattr(config.model, each.name) for each in fields(config.model)}
-        config = replace(config, model=TypedModelConfig(**typed))
+        values = {each.name: getattr(config.model, each.name) for each in fields(config.model)}
+        config = replace(config, model=TypedModelConfig(**values))
     return config
 
 
@@ -258,9 +258,9 @@ def check(document: Document) -> RunConfig:
             validate(PPOSettings, config.induce.train.ppo)
     except ValidationError as error:
         above = ("induce", "train", "ppo") if error.title == PPOSettings.__name__ else ()
-        found = error.errors()
-        faults = [_fault(document, {**each, "loc": (*above, *each["loc"])}) for each in found[:MAX_FAULTS]]
-        faults += [f"{document.source}: and {len(found) - MAX_FAULTS} more faults"] if len(found) > MAX_FAULTS else []
+        errors = error.errors()
+        faults = [_fault(document, {**each, "loc": (*above, *each["loc"])}) for each in errors[:MAX_FAULTS]]
+        faults += [f"{document.source}: and {len(errors) - MAX_FAULTS} more faults"] if len(errors) > MAX_FAULTS else []
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None

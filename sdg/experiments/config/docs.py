@@ -54,11 +54,11 @@ def _yaml(value: Any) -> str:
 @cache
 def _meanings(settings: type) -> dict[str, str]:
     """The text below each field, in the source of a dataclass and of its base classes."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for kind in reversed([each for each in settings.__mro__ if is_dataclass(each)]):
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
         assert isinstance(body, ast.ClassDef)
         for field, text in pairwise(body.body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
-    return found
+                meanings[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    return meanings

@@ -106,10 +106,10 @@ def parse(text: str, *, source: str) -> Document:
     if len(text) > MAX_CHARACTERS:
         raise ConfigError(f"{source}: {len(text)} characters are too many for a config ({MAX_CHARACTERS} at most)")
     document = Document({}, source=source)
-    found = document.read(text, f"{source}:{{line}}", ())
-    if not isinstance(found, dict | None):
+    value = document.read(text, f"{source}:{{line}}", ())
+    if not isinstance(value, dict | None):
         raise ConfigError(f"{document.places[()]}: a config is a mapping of keys, such as `seed: 1`")
-    document.value = found or {}
+    document.value = value or {}
     return document
 
 

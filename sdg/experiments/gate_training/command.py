@@ -74,17 +74,17 @@ def rows(
         [row | {"rollout": number} for row in part]
         for number, part in enumerate(rolled_out(plan, processes=processes or cores()))
     ]
-    found: list[Mapping[str, Any]] = []
+    all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        held = balance([row for part in parts for row in part if row["verb"] == verb], seed=seed)
-        labels, groups = np.array([row["label"] for row in held]), np.array([row["rollout"] for row in held])
-        told = {kind: np.array([row["chances"][kind] for row in held]) for kind in KINDS}
-        told["majority"] = np.full(len(held), 0.51)
-        for kind, chances in told.items():
+        items = balance([row for part in parts for row in part if row["verb"] == verb], seed=seed)
+        labels, groups = np.array([row["label"] for row in items]), np.array([row["rollout"] for row in items])
+        chances_by_kind = {kind: np.array([row["chances"][kind] for row in items]) for kind in KINDS}
+        chances_by_kind["majority"] = np.full(len(items), 0.51)
+        for kind, chances in chances_by_kind.items():
             about = {"world": "babyai", "guard": verb, "kind": kind}
-            found.append(about | figures(labels, chances, groups, against=told["rules"]))
-    found += _rows_of_model(out or recorded.PLACE)
-    return found if world else [*found, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+            all_rows.append(about | figures(labels, chances, groups, against=chances_by_kind["rules"]))
+    all_rows += _rows_of_model(out or recorded.PLACE)
+    return all_rows if world else [*all_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
 
 
 def _rows_of_privacy() -> list[Mapping[str, Any]]:
@@ -96,9 +96,9 @@ def _rows_of_privacy() -> list[Mapping[str, Any]]:
 
 
 def _rows_of_model(place: Path) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    for verb, judged in recorded.replay_answers(place).items():
-        labels, chances = np.array([label for label, _ in judged]), np.array([chance for _, chance in judged])
+    model_rows: list[Mapping[str, Any]] = []
+    for verb, answers in recorded.replay_answers(place).items():
+        labels, chances = np.array([label for label, _ in answers]), np.array([chance for _, chance in answers])
         about = {"world": "babyai", "guard": verb, "kind": "llm"}
-        found.append(about | figures(labels, chances, np.arange(len(labels)), against=None))
-    return found
+        model_rows.append(about | figures(labels, chances, np.arange(len(labels)), against=None))
+    return model_rows

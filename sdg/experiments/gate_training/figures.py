@@ -21,7 +21,7 @@ def figures(
     says_yes = chances >= 0.5
     right = (says_yes == labels).astype(float)
     low, high = interval(right, groups)
-    found = {
+    row = {
         "accuracy": round(float(right.mean()), 4),
         "average_precision": round(float(average_precision_score(~labels, 1 - chances)), 4),
         "f1": round(float(f1_score(~labels, ~says_yes, zero_division=0)), 4),
@@ -32,8 +32,8 @@ def figures(
     }
     if against is not None:
         ahead = interval(right - ((against >= 0.5) == labels), groups)
-        found |= {"ahead_low": round(100 * ahead[0], 2), "ahead_high": round(100 * ahead[1], 2)}
-    return found
+        row |= {"ahead_low": round(100 * ahead[0], 2), "ahead_high": round(100 * ahead[1], 2)}
+    return row
 
 
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
@@ -47,6 +47,6 @@ def interval(values: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
     """Ends of the 95 % interval of a mean, by a bootstrap over groups."""
     names, index = np.unique(groups, return_inverse=True)
     sums, counts = np.bincount(index, values, len(names)), np.bincount(index, minlength=len(names))
-    drawn = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    samples = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
+    means = sums[samples].sum(axis=1) / counts[samples].sum(axis=1)
     return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))

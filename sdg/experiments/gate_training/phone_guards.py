@@ -38,9 +38,9 @@ def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[Mapping[str, Any
             if other.after not in (each.after, each.before):
                 right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
-    found: list[Mapping[str, Any]] = []
+    rows: list[Mapping[str, Any]] = []
     for name, values in right.items():
         sure = wilson_interval(sum(values), len(values))
         rate = round(sum(values) / len(values), 4)
-        found.append({"question": name, "agreement": rate, "low": sure.low, "high": sure.high, "pairs": len(values)})
-    return found
+        rows.append({"question": name, "agreement": rate, "low": sure.low, "high": sure.high, "pairs": len(values)})
+    return rows

@@ -28,29 +28,29 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
     jobs = [PhoneJob(task, TEXT.name) for task in embedded_tasks() if task.id not in held_out()]
     repeats = max(draws // len(jobs), 1)
     groups = np.tile(np.arange(len(jobs)), repeats)
-    measured: dict[str, dict[str, np.ndarray]] = {}
+    measures: dict[str, dict[str, np.ndarray]] = {}
     for arm, guards in ARMS.items():
         scores = []
         for draw in range(repeats):
             setting = PhoneSetting(ModelSettings("phoneclumsy", str(1000 * seed + draw)), guards)
-            played = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
-            scores += [played[job.task.id] for job in jobs]
-        measured[arm] = {
+            scores_by_task = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
+            scores += [scores_by_task[job.task.id] for job in jobs]
+        measures[arm] = {
             "success": np.array([float(each.complete) for each in scores]),
             "reasonable_operations": np.array([each.reasonable_operations for each in scores]),
         }
-    without, *_ = measured.values()
+    without, *_ = measures.values()
     for arm in tuple(ARMS)[1:]:
-        measured[f"{arm} - no gate"] = {name: values - without[name] for name, values in measured[arm].items()}
+        measures[f"{arm} - no gate"] = {name: values - without[name] for name, values in measures[arm].items()}
     return [
         {"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
-        for arm, values in measured.items()
+        for arm, values in measures.items()
     ]
 
 
 def _with_intervals(values: Mapping[str, np.ndarray], groups: np.ndarray) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     for name, each in values.items():
         low, high = interval(each, groups)
-        found |= {name: round(float(each.mean()), 4), f"{name}_low": round(low, 4), f"{name}_high": round(high, 4)}
-    return found
+        row |= {name: round(float(each.mean()), 4), f"{name}_low": round(low, 4), f"{name}_high": round(high, 4)}
+    return row

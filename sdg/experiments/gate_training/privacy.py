@@ -33,13 +33,11 @@ class LabelledText:
 
 def read_sets() -> dict[str, list[LabelledText]]:
     """All instructions, by author."""
-    found: dict[str, list[LabelledText]] = {}
+    sets: dict[str, list[LabelledText]] = {}
     for line in gzip.decompress(SETS.read_bytes()).splitlines():
         row = json.loads(line)
-        found.setdefault(row["hand"], []).append(
-            LabelledText(row["text"], tuple(Span(*each) for each in row["values"]))
-        )
-    return found
+        sets.setdefault(row["hand"], []).append(LabelledText(row["text"], tuple(Span(*each) for each in row["values"])))
+    return sets
 
 
 def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Mapping[str, Any]]:
@@ -47,20 +45,20 @@ def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Ma
     (`over_masked`), and the share of values that are hidden whole."""
     recognisers, sets = recognisers_of(), read_sets()
     for name in names:
-        counted = count_hidden(sets[name], lambda text: find(text, recognisers))
-        whole = wilson_interval(counted["whole"], counted["values"])
+        counts = count_hidden(sets[name], lambda text: find(text, recognisers))
+        whole = wilson_interval(counts["whole"], counts["values"])
         yield {
             "world": "text",
             "guard": "privacy",
             "kind": "learned",
             "set": name,
-            "masked": round(counted["hidden"] / counted["sensitive"], 4),
-            "over_masked": round(counted["hidden_others"] / counted["others"], 4),
+            "masked": round(counts["hidden"] / counts["sensitive"], 4),
+            "over_masked": round(counts["hidden_others"] / counts["others"], 4),
             "whole_values": round(whole.value, 4),
             "low": round(whole.low, 4),
             "high": round(whole.high, 4),
             "n": len(sets[name]),
-            "values": counted["values"],
+            "values": counts["values"],
         }
 
 
@@ -69,10 +67,17 @@ def count_hidden(instructions: Sequence[LabelledText], find: Callable[[str], Seq
     names = ("sensitive", "hidden", "others", "hidden_others", "whole", "values")
     total = dict.fromkeys(names, 0)
     for each in instructions:
-        hidden = {place for span in find(each.text) for place in range(span.start, span.end)}
-        wanted = {place for span in each.values for place in range(span.start, span.end)}
-        whole = sum(hidden.issuperset(range(span.start, span.end)) for span in each.values)
-        others = len(each.text) - len(wanted)
-        counts = (len(wanted), len(wanted & hidden), others, len(hidden - wanted), whole, len(each.values))
+        hidden_places = {place for span in find(each.text) for place in range(span.start, span.end)}
+        value_places = {place for span in each.values for place in range(span.start, span.end)}
+        whole = sum(hidden_places.issuperset(range(span.start, span.end)) for span in each.values)
+        others = len(each.text) - len(value_places)
+        counts = (
+            len(value_places),
+            len(value_places & hidden_places),
+            others,
+            len(hidden_places - value_places),
+            whole,
+            len(each.values),
+        )
         total = {name: total[name] + count for name, count in zip(names, counts, strict=True)}
     return total

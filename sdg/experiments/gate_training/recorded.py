@@ -37,11 +37,11 @@ def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool,
     guard = LlmGuard(model, domain().texts["executor"])
     items = [json.loads(line) for line in (place / ITEMS).read_text(encoding="utf-8").splitlines()]
     with ThreadPoolExecutor(OUTSTANDING) as pool:
-        said = list(pool.map(partial(_chance, guard), items))
-    found: dict[str, list[tuple[bool, float]]] = {FEASIBILITY: [], COMPLETENESS: []}
-    for item, one in zip(items, said, strict=True):
-        found[item["verb"]].append((item["label"], one))
-    return found
+        chances = list(pool.map(partial(_chance, guard), items))
+    answers: dict[str, list[tuple[bool, float]]] = {FEASIBILITY: [], COMPLETENESS: []}
+    for item, one in zip(items, chances, strict=True):
+        answers[item["verb"]].append((item["label"], one))
+    return answers
 
 
 def _chance(guard: LlmGuard, item: Mapping[str, Any]) -> float:

@@ -100,8 +100,8 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
 @lru_cache(maxsize=2)
 def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
     """A library's skills by name, and its domain; loaded once a process."""
-    stored = load_library(library)
-    return options_of(stored), domain_of_data(stored.domain)
+    skill_library = load_library(library)
+    return options_of(skill_library), domain_of_data(skill_library.domain)
 
 
 def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
@@ -120,7 +120,7 @@ class Recorder(GatedExecutor):
         self.rows: list[dict[str, Any]] = []
         self._robot, self._rollout, self._guards, self._rng = robot, rollout, guards, rng
         self._source = "real program" if rollout.reply else "stand-in"
-        self._made = 0
+        self._call_count = 0
 
     def execute(self, command: Command) -> Outcome:
         """Carry out perhaps a mistake or two, then the command. Raises EpisodeOver when enough was seen."""
@@ -131,9 +131,9 @@ class Recorder(GatedExecutor):
         return self._carry_out(command, source=self._source)
 
     def _carry_out(self, command: Command, *, source: str) -> Outcome:
-        if self._made >= CALLS or self._is_over():
+        if self._call_count >= CALLS or self._is_over():
             raise EpisodeOver
-        self._made += 1
+        self._call_count += 1
         before = self._robot.observe()
         try:
             result = self._robot.perform(command)
@@ -157,8 +157,8 @@ class Recorder(GatedExecutor):
     def _keep(
         self, verb: str, command: Command, source: str, label: bool, before: Observation, after: Observation | None
     ) -> None:
-        usage, seen = self._robot.skills[command.name].usage, after.perception if after is not None else None
-        features = self._robot.domain.affordances.features(usage.asks, command.argument, before.perception, seen)
+        usage, perception = self._robot.skills[command.name].usage, after.perception if after is not None else None
+        features = self._robot.domain.affordances.features(usage.asks, command.argument, before.perception, perception)
         chances = {
             name: chance(guard.complete(command, before, after) if after else guard.feasible(command, before))
             for name, guard in self._guards.items()
@@ -174,11 +174,11 @@ class Recorder(GatedExecutor):
             if other := self._mistake(kind, command, same_skill=kind == "elsewhere"):
                 yield other
 
-    def _holds(self, command: Command, seen: Perception | None) -> bool | None:
+    def _holds(self, command: Command, perception: Perception | None) -> bool | None:
         skill = self._robot.skills[command.name]
         try:
             check = skill.check(command.argument)
-            return None if check is None or seen is None else compile_check(check, self._robot.domain)(seen)
+            return None if check is None or perception is None else compile_check(check, self._robot.domain)(perception)
         except (ValueError, Refused, GuardError):
             return None
 
@@ -202,8 +202,8 @@ class Recorder(GatedExecutor):
 
     def _suits(self, name: str, argument: str) -> bool:
         """Whether a skill was learned about such things: a ball can't be opened."""
-        kind, stored = self._robot.domain.language.kind, getattr(self._robot.skills[name], "stored", None)
-        return stored is None or kind(argument) in {kind(example) for example in stored.argument_examples}
+        kind, skill = self._robot.domain.language.kind, getattr(self._robot.skills[name], "stored", None)
+        return skill is None or kind(argument) in {kind(example) for example in skill.argument_examples}
 
 
 def chance(verdict: Verdict) -> float:
@@ -226,19 +226,19 @@ LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextL
 def plan_rollouts(library: Path, count: int, *, split: str, seed: int, programs: str, **settings: Any) -> list[Rollout]:
     """`count` rollouts: three in four by babylang, the others from a set of a real model's programs."""
     replies = [row["reply"] for row in real_programs(programs)]
-    found = []
+    plan = []
     for number, layout in enumerate(seeds(split, count=count, seed=seed)):
         reply = replies[number // 4 % len(replies)] if number % 4 == 3 else ""
         level = "BossLevel" if reply else LEVELS[number % len(LEVELS)]
-        found.append(Rollout(library, level, layout, reply, 0.3 if reply else 0.6, **settings))
-    return found
+        plan.append(Rollout(library, level, layout, reply, 0.3 if reply else 0.6, **settings))
+    return plan
 
 
 def rolled_out(rollouts: Sequence[Rollout], *, processes: int) -> list[list[dict[str, Any]]]:
     """The rows of each rollout; one whose process is lost has none."""
-    found: dict[Rollout, list[dict[str, Any]]] = {}
+    by_rollout: dict[Rollout, list[dict[str, Any]]] = {}
     with progress().stage("rollouts", total=len(rollouts), unit="rollout") as stage:
         for rollout, rows in Workers(processes)(play, rollouts):
-            found[rollout] = rows
+            by_rollout[rollout] = rows
             stage.advance()
-    return [found[rollout] for rollout in rollouts]
+    return [by_rollout[rollout] for rollout in rollouts]

@@ -32,14 +32,14 @@ class Parsed:
     """Screens by their PNG, each parsed once; true elements, where known, replace the parser's."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, SeenScreen] = {}
+        self._screens: dict[bytes, SeenScreen] = {}
 
     def __call__(self, png: bytes, elements: Sequence[ScreenElement] = ()) -> SeenScreen:
         """The screen of a PNG."""
-        if png not in self._known:
+        if png not in self._screens:
             picture = picture_of(png)
-            self._known[png] = SeenScreen(picture, elements or parse(picture).elements)
-        return self._known[png]
+            self._screens[png] = SeenScreen(picture, elements or parse(picture).elements)
+        return self._screens[png]
 
 
 def features(item: Item, parsed: Parsed) -> np.ndarray:
@@ -65,34 +65,34 @@ def _says(words: str, screen: SeenScreen) -> bool:
 def located_overlap(item: Item, parsed: Parsed) -> float:
     """Intersection over union of the box found for a command and the true box."""
     assert item.box is not None
-    found = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
-    return overlap(found, item.box) if found else 0.0
+    box = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
+    return overlap(box, item.box) if box else 0.0
 
 
 def rows(
     *, seed: int = 0, place: Path = PLACE, guards: Mapping[str, GateGuard] | None = None
 ) -> list[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
-    questions, parsed = items(load(place), seed=seed), Parsed()
+    questions, screens = items(load(place), seed=seed), Parsed()
     judges = guards or {"rules": _rules(), "learned": ScreenGuard()}
-    found: list[Mapping[str, Any]] = []
+    all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        held = [item for item in questions if item.guard == verb]
-        labels = np.array([item.label for item in held])
-        groups = np.array([f"{item.page.task}/{item.page.seed}" for item in held])
-        told, took = {"majority": np.full(len(held), 0.51)}, {}
-        told["text match"] = np.array([text_match(item, parsed) for item in held])
+        subset = [item for item in questions if item.guard == verb]
+        labels = np.array([item.label for item in subset])
+        groups = np.array([f"{item.page.task}/{item.page.seed}" for item in subset])
+        chances, times = {"majority": np.full(len(subset), 0.51)}, {}
+        chances["text match"] = np.array([text_match(item, screens) for item in subset])
         for kind, guard in judges.items():
-            told[kind], took[kind] = _chances(guard, held, parsed)
+            chances[kind], times[kind] = _chances(guard, subset, screens)
         extra: dict[str, Any] = {}
         if verb == FEASIBILITY:
-            shares = [located_overlap(item, parsed) for item in held if item.box is not None]
+            shares = [located_overlap(item, screens) for item in subset if item.box is not None]
             extra = {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
         for kind in (*judges, "majority", "text match"):
             about = {"world": "ui", "guard": verb, "kind": kind}
-            row = about | figures(labels, told[kind], groups, against=told["text match"])
-            found.append(row | (extra | {"ms": round(took[kind], 2)} if kind == "learned" else {}))
-    return found
+            row = about | figures(labels, chances[kind], groups, against=chances["text match"])
+            all_rows.append(row | (extra | {"ms": round(times[kind], 2)} if kind == "learned" else {}))
+    return all_rows
 
 
 def _rules() -> GateGuard:
@@ -100,17 +100,17 @@ def _rules() -> GateGuard:
     return gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
 
 
-def _chances(guard: GateGuard, held: Sequence[Item], parsed: Parsed) -> tuple[np.ndarray, float]:
+def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple[np.ndarray, float]:
     """The chances that a guard gives, and the median CPU time of a verdict in milliseconds."""
-    chances, took = [], []
-    for item in held:
-        command, before = Command(item.verb, item.argument), observe_screen(parsed(item.page.before))
-        after = observe_screen(parsed(item.after)) if item.after is not None else None
+    chances, times = [], []
+    for item in subset:
+        command, before = Command(item.verb, item.argument), observe_screen(screens(item.page.before))
+        after = observe_screen(screens(item.after)) if item.after is not None else None
         began = time.process_time()
         verdict = guard.complete(command, before, after) if after else guard.feasible(command, before)
-        took.append(1000 * (time.process_time() - began))
+        times.append(1000 * (time.process_time() - began))
         chances.append(chance(verdict))
-    return np.array(chances), float(np.median(took))
+    return np.array(chances), float(np.median(times))
 
 
 def observe_screen(screen: SeenScreen) -> Observation:

@@ -32,7 +32,7 @@ from sdg.privacy.protector import masked_record
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 PLACEHOLDERS, IN_CLEAR = "both, the two tasks with placeholders", "both, the same two in clear"
 RATE, SIZE = 0.25, {"width": 760, "height": 480}
-_CALLED = """selector => { const node = document.querySelector(selector), said = (node.innerText || '').trim();
+_NAME_SCRIPT = """selector => { const node = document.querySelector(selector), said = (node.innerText || '').trim();
   const label = (node.closest('label')?.innerText || node.placeholder || node.ariaLabel || '').trim().split('\\n')[0];
   const tick = node.type === 'radio' ? 'radio button' : 'checkbox';
   const same = [...document.querySelectorAll('button, a')].filter(each => each.innerText.trim() === said);
@@ -49,23 +49,23 @@ class Draws:
     """Tasks with random mistakes on one page of a browser; every screen is parsed once."""
 
     def __init__(self, world: PageWorld) -> None:
-        self._world, self._page, self._parsed, self._guard = world, world.page, Parsed(), ScreenGuard()
+        self._world, self._page, self._screens, self._guard = world, world.page, Parsed(), ScreenGuard()
 
     def words(self, tasks: Sequence[Mapping[str, Any]]) -> list[list[Command]]:
         """The expert's commands of each task in words; placeholders for private values."""
-        found = []
+        commands = []
         for task in tasks:
             self._world.open((APPS / f"{task['page']}.html").as_uri())
             self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
-            named = [(step, self._page.evaluate(_CALLED, step[1])) for step in task["way"]]
-            typed = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in named]
-            found.append(
+            steps = [(step, self._page.evaluate(_NAME_SCRIPT, step[1])) for step in task["way"]]
+            texts = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in steps]
+            commands.append(
                 [
                     Command(TYPE, f"{text} into {name}") if step[0] == "type" else Command(CLICK, name)
-                    for (step, name), text in zip(named, typed, strict=True)
+                    for (step, name), text in zip(steps, texts, strict=True)
                 ]
             )
-        return found
+        return commands
 
     def play(
         self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
@@ -73,25 +73,25 @@ class Draws:
         """One run: whether the task was done, how many steps were carried out as intended, and how many in all."""
         self._world.open((APPS / f"{task['page']}.html").as_uri())
         self._memory = Placeholders({step[3]: step[2] for step in task["way"] if len(step) > 3})
-        rng, valid, executed = np.random.default_rng(seed), 0, 0
+        rng, valid, attempts = np.random.default_rng(seed), 0, 0
         for command in meant:
-            kind, drawn = int(rng.integers(3)), rng.random()
+            kind, draw = int(rng.integers(3)), rng.random()
             pool = (others, [each for each in meant if each != command], [None])[kind]
             mistake = pool[int(rng.integers(len(pool)))]
-            said: Command | None = mistake if arm != "expert" and drawn < RATE else command
+            choice: Command | None = mistake if arm != "expert" and draw < RATE else command
             before = self.observe()
-            if arm.startswith("feasibility") and said is not None and not self._guard.feasible(said, before).passed:
-                said = command if said != command and self._guard.feasible(command, before).passed else None
-            executed, valid = executed + (said is not None), valid + (said == command)
-            self._do(said)
+            if arm.startswith("feasibility") and choice is not None and not self._guard.feasible(choice, before).passed:
+                choice = command if choice != command and self._guard.feasible(command, before).passed else None
+            attempts, valid = attempts + (choice is not None), valid + (choice == command)
+            self._do(choice)
             if arm.endswith("completeness") and not self._guard.complete(command, before, self.observe()).passed:
-                executed, valid = executed + 1, valid + (said != command)
+                attempts, valid = attempts + 1, valid + (choice != command)
                 self._do(command)
-        return {"success": bool(self._page.evaluate(task["judge"])), "valid": valid, "executed": executed}
+        return {"success": bool(self._page.evaluate(task["judge"])), "valid": valid, "executed": attempts}
 
     def observe(self) -> Observation:
         """The screen now, with private values masked in its texts."""
-        screen = self._parsed(self._world.screenshot())
+        screen = self._screens(self._world.screenshot())
         elements = tuple(masked_record(each, self._memory.mask) for each in screen.parsed)
         return Observation("\n".join(map(str, elements)), screen.picture, elements)
 
@@ -99,9 +99,9 @@ class Draws:
         """Act on the most likely element for the words; None: do nothing."""
         if command is None:
             return
-        phrase, found = asked_for({command.name}, command.argument, self.observe().elements)  # type: ignore[arg-type]
-        if found:
-            x, y = found[0].element.middle
+        phrase, matches = asked_for({command.name}, command.argument, self.observe().elements)  # type: ignore[arg-type]
+        if matches:
+            x, y = matches[0].element.middle
             self._world.step("CLICK_COORDS", f"{x},{y}")
             if phrase.typed is not None:
                 for key in ("C-a", "<Delete>"):
@@ -115,43 +115,43 @@ def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
         raise UserError(f"screens need {missing}")
     tasks = json.loads((APPS / "apps.json").read_text("utf-8"))
     clear = [task | {"way": [step[:3] for step in task["way"]]} for task in tasks]
-    found: list[Mapping[str, Any]] = []
+    table: list[Mapping[str, Any]] = []
     access = Access((APPS / "mail.html").as_uri(), (str(APPS),))
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         page.set_viewport_size(SIZE)
         player = Draws(world)
-        commands, cleared = player.words(tasks), player.words(clear)
+        commands, clear_commands = player.words(tasks), player.words(clear)
         secret = [n for n, task in enumerate(tasks) if any(len(step) > 3 for step in task["way"])]
         for arm in (*ARMS, IN_CLEAR):
             among = secret if arm == IN_CLEAR else list(range(len(tasks)))
-            ways, words = (clear, cleared) if arm == IN_CLEAR else (tasks, commands)
+            ways, words = (clear, clear_commands) if arm == IN_CLEAR else (tasks, commands)
             count = len(among) if arm == "expert" else draws * len(among) // len(tasks)
-            played = []
+            trials = []
             with progress().stage(arm, total=count, unit="draw") as stage:
                 for number in range(count):
                     n = among[number % len(among)]
                     away = [m for m, task in enumerate(tasks) if task["page"] != tasks[n]["page"]]
-                    others = [each for m in away for each in cleared[m]]
+                    others = [each for m in away for each in clear_commands[m]]
                     own = seed * 100_003 + n + len(tasks) * (number // len(among))
                     name = ARMS[-1] if arm == IN_CLEAR else arm
-                    played.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
+                    trials.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
                     stage.advance()
-            found.append(_row(arm, played))
+            table.append(_row(arm, trials))
             if arm == ARMS[-1]:
-                found.append(_row(PLACEHOLDERS, [each for each in played if each["task"] in secret]))
-    return found
+                table.append(_row(PLACEHOLDERS, [each for each in trials if each["task"] in secret]))
+    return table
 
 
-def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    success = np.array([row["success"] for row in played], float)
-    low, high = interval(success, np.arange(len(played)))
+def _row(arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    success = np.array([row["success"] for row in trials], float)
+    low, high = interval(success, np.arange(len(trials)))
     return {
         "world": "ui",
         "arm": arm,
-        "n": len(played),
+        "n": len(trials),
         "success": round(float(success.mean()), 4),
         "low": round(low, 4),
         "high": round(high, 4),
-        "valid_steps": sum(row["valid"] for row in played),
-        "executed_steps": sum(row["executed"] for row in played),
+        "valid_steps": sum(row["valid"] for row in trials),
+        "executed_steps": sum(row["executed"] for row in trials),
     }

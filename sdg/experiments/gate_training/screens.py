@@ -236,11 +236,11 @@ def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
     for page in pages:
         for each in page.named:
             pools.setdefault(page.task, {})[each.kind, alike(each.words) + each.look] = each.caption
-    found: list[Item] = []
+    questions: list[Item] = []
     for page in pages:
-        found += _feasibilities(page, list(pools.get(page.task, {}).values()), rng)
-        found += _completenesses(page, rng)
-    return found
+        questions += _feasibilities(page, list(pools.get(page.task, {}).values()), rng)
+        questions += _completenesses(page, rng)
+    return questions
 
 
 def _feasibilities(page: Page, pool: Sequence[Caption], rng: np.random.Generator) -> list[Item]:
@@ -273,7 +273,7 @@ def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def _completenesses(page: Page, rng: np.random.Generator) -> list[Item]:
-    found: list[Item] = []
+    questions: list[Item] = []
     for each in page.transitions:
         others = [o for o in page.transitions if o is not each and overlap(o.box, each.box) < 0.3]
         others = [o for o in others if o.after != each.after]
@@ -281,24 +281,24 @@ def _completenesses(page: Page, rng: np.random.Generator) -> list[Item]:
             continue
         same = [o for o in others if o.verb == each.verb] or others
         other = same[int(rng.integers(len(same)))]
-        found.append(Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box))
-        found.append(Item(COMPLETENESS, each.verb, each.argument, page, other.after, False))
-    return found
+        questions.append(Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box))
+        questions.append(Item(COMPLETENESS, each.verb, each.argument, page, other.after, False))
+    return questions
 
 
 def load(place: Path = PLACE) -> list[Page]:
     """The pages of a file that `save` wrote."""
     with gzip.open(place, "rt", encoding="utf-8") as lines:
-        return [_stored(json.loads(line)) for line in lines]
+        return [_page_of(json.loads(line)) for line in lines]
 
 
-def _stored(row: dict[str, Any]) -> Page:
-    named = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
+def _page_of(row: dict[str, Any]) -> Page:
+    elements = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
     return Page(
         row["task"],
         row["seed"],
         base64.b64decode(row["before"]),
-        named,
+        elements,
         row["texts"],
         tuple(
             ScreenTransition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))

@@ -87,15 +87,15 @@ class Erring(Recorder):
 
     def execute(self, command: Command) -> Outcome:
         """Carry out the command or a mistake in its place; plan again what the gate refuses. Raises EpisodeOver."""
-        said = command
+        choice = command
         if self._arm != "expert" and self._rng.random() < RATE:
-            said = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
-        if not self._passes(said):
+            choice = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
+        if not self._passes(choice):
             self._plan_again()
-            if said == command or not self._passes(command):
+            if choice == command or not self._passes(command):
                 return Outcome(command, False, error="the gate refuses it")
-            said = command
-        outcome = self._do(said, meant=command)
+            choice = command
+        outcome = self._do(choice, meant=command)
         if outcome is None:
             self._plan_again()
             outcome = self._do(command, meant=command)
@@ -141,25 +141,25 @@ def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mappin
         for arm in ARMS
         for number in range(TASKS if arm == "expert" else draws)
     ]
-    found = dict(Workers(processes)(play, jobs))
-    return [_row(arm, [row for job, row in found.items() if job.arm == arm]) for arm in ARMS]
+    results = dict(Workers(processes)(play, jobs))
+    return [_row(arm, [row for job, row in results.items() if job.arm == arm]) for arm in ARMS]
 
 
-def _row(arm: str, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    success, numbers = np.array([row["success"] for row in played], float), np.arange(len(played))
-    invalid = np.concatenate([np.arange(row["executed"]) >= row["valid"] for row in played]).astype(float)
-    draws = np.repeat(numbers, [row["executed"] for row in played])
+def _row(arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    success, numbers = np.array([row["success"] for row in trials], float), np.arange(len(trials))
+    invalid = np.concatenate([np.arange(row["executed"]) >= row["valid"] for row in trials]).astype(float)
+    draws = np.repeat(numbers, [row["executed"] for row in trials])
     ends, wrong = interval(success, numbers), interval(invalid, draws)
     return {
         "world": "babyai",
         "arm": arm,
-        "n": len(played),
+        "n": len(trials),
         "success": round(float(success.mean()), 4),
         "low": round(ends[0], 4),
         "high": round(ends[1], 4),
-        "valid_steps": sum(row["valid"] for row in played),
-        "executed_steps": sum(row["executed"] for row in played),
-        "mistakes_that_came_about": sum(row["feasible"] for row in played),
+        "valid_steps": sum(row["valid"] for row in trials),
+        "executed_steps": sum(row["executed"] for row in trials),
+        "mistakes_that_came_about": sum(row["feasible"] for row in trials),
         "invalid_share": round(float(invalid.mean()), 4),
         "invalid_low": round(wrong[0], 4),
         "invalid_high": round(wrong[1], 4),

@@ -123,8 +123,8 @@ def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     beat = lambda: line.send(("waiting", ""))  # noqa: E731
     try:
-        for heard in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
-            line.send(("row", heard))
+        for row in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
+            line.send(("row", row))
     except BrokenPipeError:
         pass
     except Exception as error:

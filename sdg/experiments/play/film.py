@@ -68,15 +68,15 @@ def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
-        chosen = set(_thin(range(sum(1 for _ in _moments(row, _Steps(row))))))
+        indices = set(_thin(range(sum(1 for _ in _moments(row, _Steps(row))))))
         stage = _Stage(row, domain_name)
-        shown = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in chosen]
-        lines = (program.strip().split("\n") for program in {moment.program for _, moment in shown})
+        frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
+        lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
         fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
-        drawn = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in shown]
+        images = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in frames]
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
-    return animate(drawn, [moment.milliseconds for _, moment in shown])
+    return animate(images, [moment.milliseconds for _, moment in frames])
 
 
 def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
@@ -86,11 +86,11 @@ def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: 
     # Actions that were played before the limit are played again; the world counts them the same way.
     world = domain(domain_name).open(level, lift_time_limit=True)
     world.reset(seed)
-    chosen = set(_thin(range(len(actions) + 1)))
+    indices = set(_thin(range(len(actions) + 1)))
     images = [Image.fromarray(world.render())]
     for number, action in enumerate(actions, 1):
         world.step(action)
-        if number in chosen:
+        if number in indices:
             images.append(Image.fromarray(world.render()))
     return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
 
@@ -113,18 +113,18 @@ def _moments(row: Played, stage: _Steps) -> Iterator[FilmText]:
         program = interaction["program"][:MAX_PROGRAM]
         if interaction["began"] == 0 and stage.steps:
             stage.reset()
-        told: list[tuple[str, bool]] = []
+        news: list[tuple[str, bool]] = []
         for call in interaction["calls"]:
             for _ in range(call["began"] - stage.steps + call["steps"]):
                 stage.step()
-                yield FilmText(stage.steps, program, call["line"], tuple(told))
-            told = [*told, *_call_lines(call)][-MAX_TOLD:]
-            yield FilmText(stage.steps, program, call["line"], tuple(told), NOTE_MS)
+                yield FilmText(stage.steps, program, call["line"], tuple(news))
+            news = [*news, *_call_lines(call)][-MAX_TOLD:]
+            yield FilmText(stage.steps, program, call["line"], tuple(news), NOTE_MS)
         for _ in range(interaction["ended"] - stage.steps):
             stage.step()
-            yield FilmText(stage.steps, program, 0, tuple(told))
+            yield FilmText(stage.steps, program, 0, tuple(news))
         end = (interaction["error"], False) if interaction["error"] else ("done", True)
-        yield FilmText(stage.steps, program, 0, (*told, end), LAST_MS)
+        yield FilmText(stage.steps, program, 0, (*news, end), LAST_MS)
 
 
 class _Steps:
@@ -209,13 +209,13 @@ def _lines(moment: FilmText, row: Played, *, room: int, columns: int) -> list[tu
         for part in [part for line in text[-fits:].split("\n") for part in (textwrap.wrap(line, columns) or [""])]
     ]
     news = news[-max(4, room // 3) :]
-    left = max(3, room - len(head) - len(news) - 2)
+    space = max(3, room - len(head) - len(news) - 2)
     program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
     # Before the first call the program itself is shown, not the helpers that stand above it.
     entry = next((number for number, line in enumerate(program) if line[0].startswith(f"def {ENTRY}(")), 0)
-    first = max(0, min(moment.line - left // 2 if moment.line else entry, len(program) - left))
+    first = max(0, min(moment.line - space // 2 if moment.line else entry, len(program) - space))
     blank = ("", BLACK, False)
-    return [*head, blank, *program[first : first + left], blank, *news]
+    return [*head, blank, *program[first : first + space], blank, *news]
 
 
 def _plain(text: str) -> str:
@@ -228,8 +228,8 @@ def _font(size: int) -> Any:
     """The monospaced font that comes with matplotlib; Pillow's own bitmap font if that is missing."""
     from PIL import ImageFont
 
-    found = importlib.util.find_spec("matplotlib")
-    folder = Path(found.origin).parent if found is not None and found.origin else Path()
+    spec = importlib.util.find_spec("matplotlib")
+    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
     try:
         return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSansMono.ttf", size)
     except OSError:
@@ -261,13 +261,13 @@ def _palette(images: Sequence[Image.Image]) -> Image.Image:
     """Some of the pictures and a stripe of each panel colour, because colours outside the palette come out wrong."""
     from PIL import Image
 
-    chosen = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
+    samples = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
     height = images[0].height
-    sheet = Image.new("RGB", (images[0].width, height * len(chosen) + 6 * 40))
-    for number, image in enumerate(chosen):
+    sheet = Image.new("RGB", (images[0].width, height * len(samples) + 6 * 40))
+    for number, image in enumerate(samples):
         sheet.paste(image, (0, number * height))
     for number, colour in enumerate((WHITE, BLACK, GREY, RUNNING, GOOD, BAD)):
         sheet.paste(
-            colour, (0, len(chosen) * height + 40 * number, sheet.width, len(chosen) * height + 40 * number + 40)
+            colour, (0, len(samples) * height + 40 * number, sheet.width, len(samples) * height + 40 * number + 40)
         )
     return sheet

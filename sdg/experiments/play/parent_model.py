@@ -30,8 +30,8 @@ class ParentModel:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The reply of the parent's model. Raises what that raises."""
-        said = line.ask({"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)})
-        return exchange.reply_of(said, cached=said["cached"])
+        reply = line.ask({"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)})
+        return exchange.reply_of(reply, cached=reply["cached"])
 
 
 def model_of(settings: ModelSettings) -> LanguageModel:
@@ -46,27 +46,27 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
     Raises ModelError for an object without that method, RegistryError for a text that names no model.
     """
     if isinstance(model, str):
-        chosen = settings_of(model)
-        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
-        yield ModelSettings(chosen["kind"], chosen.get("name", ""), transcript=transcript)
+        values = settings_of(model)
+        transcript = Path(values["transcript"]) if "transcript" in values else None
+        yield ModelSettings(values["kind"], values.get("name", ""), transcript=transcript)
         return
     settings = ModelSettings(LENT, name=str(id(model)))
-    _lent[settings] = as_model(model)
+    _lent_models[settings] = as_model(model)
     try:
         yield settings
     finally:
-        del _lent[settings]
+        del _lent_models[settings]
 
 
 LENT = "lent"
-_lent: dict[ModelSettings, LanguageModel] = {}
+_lent_models: dict[ModelSettings, LanguageModel] = {}
 """The user's own models: they don't travel, so workers ask for them here."""
 
 
 def _model_here(settings: ModelSettings) -> LanguageModel:
     """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
-    if settings in _lent:
-        return _lent[settings]
+    if settings in _lent_models:
+        return _lent_models[settings]
     with _building:
         return _build_once(settings)
 

@@ -103,19 +103,19 @@ class PlannerRecipe:
             gate_of=partial(gate_by_names, self.guards, self.model),
             settings=self.settings,
             restarts=self.restarts,
-            composed=self._composed(),
+            composed=self._composed_skills(),
         )
 
-    def _composed(self) -> Mapping[str, ComposedSkill]:
+    def _composed_skills(self) -> Mapping[str, ComposedSkill]:
         """The composed skills, where the recipe names a file of them. Raises LibraryError for those that don't fit."""
         if self.composed is None or self.library is None:
             return {}
-        found = load_composed(self.composed)
-        learned = hashlib.sha256(read_file(self.library / "library.json")).hexdigest()
+        library = load_composed(self.composed)
+        checksum = hashlib.sha256(read_file(self.library / "library.json")).hexdigest()
         # A replay repeats replies to an author that was checked when they were recorded.
-        author = found.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
-        require_fit(found, learned=learned, domain=self.domain, rule_based=author)
-        return found.by_name()
+        author = library.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
+        require_fit(library, learned=checksum, domain=self.domain, rule_based=author)
+        return library.by_name()
 
     def _skills(self, world: Domain) -> Mapping[str, CalledSkill]:
         if self.skills == PRIMITIVES:
@@ -126,15 +126,15 @@ class PlannerRecipe:
             return {**primitive_skills(world, beside_skills=True), **room_skills()}
         if self.library is None:
             raise ValueError(f"the agent {self.agent} needs a skill library")
-        stored = load_library(self.library)
+        library = load_library(self.library)
         try:
-            for skill in stored.skills:
+            for skill in library.skills:
                 for template in skill.checks:
-                    compile_check(template.check, domain_of_data(stored.domain))
-            options = options_of(stored)
+                    compile_check(template.check, domain_of_data(library.domain))
+            options = options_of(library)
             if self.skills != LEARNED:
-                replaced = self.skills.removeprefix(RANDOM_WEIGHTS).split() or list(options)
-                options |= {name: random_options_of(stored, seed=0)[name] for name in replaced}
+                names = self.skills.removeprefix(RANDOM_WEIGHTS).split() or list(options)
+                options |= {name: random_options_of(library, seed=0)[name] for name in names}
             return {**primitive_skills(world, beside_skills=True), **options}
         except KeyError as error:
             raise LibraryError(f"{self.library} has no skill {error}") from error
@@ -200,10 +200,10 @@ class ProgramRecipe:
     def build(self) -> Agent:
         """The agent. Raises LibraryError for a library that can't be used."""
         world = domain(self.domain)
-        said = FakeModel([f"```python\n{source}\n```" for source in self.sources], name="recorded program")
+        model = FakeModel([f"```python\n{source}\n```" for source in self.sources], name="recorded program")
         return PlannerAgent(
             self.agent,
-            lambda seed: Planner(said, Prompts(world)),
+            lambda seed: Planner(model, Prompts(world)),
             {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library))},
             gate_of=partial(gate_by_names, self.guards, ModelSettings()),
             composed={skill.name: skill for skill in self.composed},
@@ -244,11 +244,13 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         "random-masked": lambda: RandomRecipe("random-masked", masked=True),
         BOT: BotRecipe,
     }
-    replaced = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
-    unknown = [name for name in names if name not in makers and not replaced.get(name)]
+    random_skills = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
+    unknown = [name for name in names if name not in makers and not random_skills.get(name)]
     if unknown:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
     return [
-        replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {replaced[name]}") if name in replaced else makers[name]()
+        replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {random_skills[name]}")
+        if name in random_skills
+        else makers[name]()
         for name in names
     ]

@@ -28,7 +28,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     has all calls of all programs in order. Raises UserError for an unusable level, seed or instruction, LibraryError
     for a broken library and ModelError when the model gives no reply.
     """
-    instruction = _admitted(instruction, recipe)
+    instruction = _admit(instruction, recipe)
     if not 0 <= seed <= MAX_SEED:
         raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
     task = Task(level, seed, instruction=instruction, domain_name=recipe.domain)
@@ -38,11 +38,11 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         raise UserError(str(error)) from None
     if instruction and task.domain.language == domain().language:
         # What is nearly an instruction isn't sent to a model. Raises UserError that says what was meant.
-        meant = nearest(instruction)
-        if meant is not None:
-            raise UserError(f"{instruction!r} is no instruction; did you mean {meant!r}?")
-    lost = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, lost)])
+        suggestion = nearest(instruction)
+        if suggestion is not None:
+            raise UserError(f"{instruction!r} is no instruction; did you mean {suggestion!r}?")
+    fallback = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, fallback)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
     note = "" if episode.judged else _why_unjudged(task)
     row = head | {"note": note} | _summary(episode) | {"library": str(recipe.library), "agent": recipe.agent}
@@ -50,7 +50,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     return row, Played.from_json(about | episode.row())
 
 
-def _admitted(instruction: str, recipe: PlannerRecipe) -> str:
+def _admit(instruction: str, recipe: PlannerRecipe) -> str:
     """The user's words as they may leave this machine; nothing after this function sees the originals."""
     try:
         protector = protector_of(recipe.model.privacy) if instruction else None
@@ -96,14 +96,14 @@ def _summary(episode: Episode) -> dict[str, Any]:
     """The episode for a reader. If it is unjudged, a program that ran to its end did nothing wrong."""
     row = episode.row()
     well = not episode.judged and episode.cause == UNFINISHED
-    kept = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
+    columns = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
     calls = [
         told
         for number, each in enumerate(episode.interactions, 1)
         for told in _calls(number, each, of=len(row["trace"]))
     ]
-    judged = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
-    return judged | {key: row[key] for key in kept} | {"calls": calls, "actions": row["actions"]}
+    ending = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
+    return ending | {key: row[key] for key in columns} | {"calls": calls, "actions": row["actions"]}
 
 
 def _calls(number: int, interaction: Interaction, *, of: int) -> list[str]:

@@ -43,23 +43,23 @@ def play_together(
 
     Raises what `hear` raises.
     """
-    left, free = list(reversed(jobs)), list(reversed(places))
-    asked: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
+    queue, free = list(reversed(jobs)), list(reversed(places))
+    pending: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
     with ThreadPoolExecutor(len(places)) as pool:
-        while left or asked:
-            going = [(begin(left.pop(), place), place) for place in free[-len(left) :] if left]
+        while queue or pending:
+            going = [(begin(queue.pop(), place), place) for place in free[-len(queue) :] if queue]
             free = free[: len(free) - len(going)]
-            thinks = bool(asked) and not going
-            answered = wait(asked, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if thinks else ()
-            if thinks and not answered:
+            thinks = bool(pending) and not going
+            answers = wait(pending, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if thinks else ()
+            if thinks and not answers:
                 waiting()
-            for future in answered:
-                going.append(asked.pop(future))
+            for future in answers:
+                going.append(pending.pop(future))
                 going[-1][0].hear(future.result)
             for episode, place in going:
                 question = episode.question()
                 if question is not None:
-                    asked[pool.submit(model.complete, question, sampling=SAMPLING)] = episode, place
+                    pending[pool.submit(model.complete, question, sampling=SAMPLING)] = episode, place
                     continue
                 free.append(place)
                 yield episode.row()

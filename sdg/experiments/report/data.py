@@ -96,9 +96,9 @@ def rows_of(row: Row, key: str) -> list[Row]:
 def success_rows(data: RunData) -> list[dict[str, Any]]:
     """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far."""
     rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
-    found = [dict(row) for row in rows if number(row, "success_rate") is not None]
-    if found:
-        return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in found]
+    table = [dict(row) for row in rows if number(row, "success_rate") is not None]
+    if table:
+        return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in table]
     return list(
         _summaries(
             data.episodes,
@@ -131,18 +131,18 @@ def _summaries(
     rows (under these two `names`), and `medians` of numbers by name, over `of_good` rows alone or over all."""
     import pandas
 
-    read = [
+    records = [
         {key: text(row, key) for key in by}
         | {"good": row.get(good) is True}
         | {name: number(row, key) for name, key in medians.items()}
         for row in rows
     ]
-    frame = pandas.DataFrame(read, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
+    frame = pandas.DataFrame(records, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
     for key, part in frame.groupby(list(by), sort=False):
-        rate, chosen = wilson_interval(int(part.good.sum()), len(part)), part[part.good] if of_good else part
-        found = {name: value for name, value in chosen[list(medians)].median().items() if value == value}
+        rate, subset = wilson_interval(int(part.good.sum()), len(part)), part[part.good] if of_good else part
+        values = {name: value for name, value in subset[list(medians)].median().items() if value == value}
         about = {names[0]: rate.value, "low": rate.low, "high": rate.high, names[1]: len(part)}
-        yield dict(zip(by, key, strict=True)) | about | dict.fromkeys(medians) | found
+        yield dict(zip(by, key, strict=True)) | about | dict.fromkeys(medians) | values
 
 
 def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
@@ -150,8 +150,8 @@ def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
     pairs: dict[str, tuple[Row, Row]] = {}
     for place, run in enumerate((data, other)):
         for name, row in _rates(run):
-            known = pairs.get(name, ({}, {}))
-            pairs[name] = (row, known[1]) if place == 0 else (known[0], row)
+            pair = pairs.get(name, ({}, {}))
+            pairs[name] = (row, pair[1]) if place == 0 else (pair[0], row)
     return [{"of": name, "here": here, "there": there} for name, (here, there) in pairs.items()]
 
 
@@ -198,11 +198,11 @@ def curves(data: RunData) -> dict[str, dict[str, list[tuple[float, float]]]]:
     for row in data.metrics:
         if number(row, "environment_steps") is not None:
             units.setdefault(text(row, "unit"), []).append(row)
-    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    by_skill: dict[str, dict[str, list[tuple[float, float]]]] = {}
     began: Counter[str] = Counter()
     for unit, rows in units.items():
         skill = text(rows[0], "skill") or unit
-        lines = found.setdefault(skill, {name: [] for name in CURVES})
+        lines = by_skill.setdefault(skill, {name: [] for name in CURVES})
         for row in sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0):
             steps = number(row, "environment_steps") or 0.0
             for name, key in CURVES.items():
@@ -211,7 +211,7 @@ def curves(data: RunData) -> dict[str, dict[str, list[tuple[float, float]]]]:
                 if rate is not None and (steps or name != "training"):
                     lines[name].append((began[skill] + steps, rate))
         began[skill] += int(max(number(row, "environment_steps") or 0.0 for row in rows))
-    return found
+    return by_skill
 
 
 CURVES = {"training": "train_success", "validation": "validation_success"}
@@ -219,23 +219,25 @@ CURVES = {"training": "train_success", "validation": "validation_success"}
 
 def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
     """What our agent's programs called: a row for each skill, and the commonest reasons of refusals."""
-    made = [
+    all_calls = [
         call
         for row in data.episodes
         if text(row, "agent") == OURS
         for interaction in rows_of(row, "trace")
         for call in rows_of(interaction, "calls")
     ]
-    names = Counter(text(call, "name") for call in made)
-    refused = Counter(text(call, "name") for call in made if call.get("refused") is True)
-    failed = Counter(text(call, "name") for call in made if not (call.get("refused") or call.get("success")))
+    names = Counter(text(call, "name") for call in all_calls)
+    refusal_counts = Counter(text(call, "name") for call in all_calls if call.get("refused") is True)
+    failure_counts = Counter(
+        text(call, "name") for call in all_calls if not (call.get("refused") or call.get("success"))
+    )
     rows = [
-        {"skill": name, "calls": count, "failed": failed[name], "refused": refused[name]}
+        {"skill": name, "calls": count, "failed": failure_counts[name], "refused": refusal_counts[name]}
         for name, count in names.most_common()
     ]
     reasons = Counter(
         str(verdict[2])
-        for call in made
+        for call in all_calls
         if call.get("refused") is True
         for verdict in list_of(call, "verdicts")
         if isinstance(verdict, list) and len(verdict) > 2 and verdict[1] is False
@@ -248,11 +250,11 @@ def spending(data: RunData) -> list[dict[str, Any]]:
     parts: dict[str, Sequence[Row]] = {"rehearsals": data.rehearsals}
     for agent in dict.fromkeys(text(row, "agent") for row in data.episodes):
         parts[f"episodes of {agent}"] = [row for row in data.episodes if text(row, "agent") == agent]
-    found = [
+    table = [
         {"stage": name, "calls": _total(rows, "llm_calls"), "tokens": _total(rows, "tokens")}
         for name, rows in parts.items()
     ]
-    return [row for row in found if row["tokens"]]
+    return [row for row in table if row["tokens"]]
 
 
 def _total(rows: Sequence[Row], key: str) -> float:
@@ -261,12 +263,12 @@ def _total(rows: Sequence[Row], key: str) -> float:
 
 def cluster_rows(data: RunData) -> list[dict[str, Any]]:
     """The clusters, each with its API names, and its skill's validation success (the last round's) with an interval."""
-    learned = {text(row, "name"): row.get("best") for row in data.skills}
-    spent: Counter[str] = Counter()
+    best = {text(row, "name"): row.get("best") for row in data.skills}
+    steps: Counter[str] = Counter()
     for row in data.skills:
-        spent[text(row, "name")] += int(number(row, "environment_steps") or 0)
+        steps[text(row, "name")] += int(number(row, "environment_steps") or 0)
     names = [(cluster, text(cluster, "name")) for cluster in rows_of(data.induction, "clusters")]
-    return [_cluster_row(cluster, learned.get(name), steps=spent[name]) for cluster, name in names]
+    return [_cluster_row(cluster, best.get(name), steps=steps[name]) for cluster, name in names]
 
 
 def _cluster_row(cluster: Row, best: object, *, steps: int) -> dict[str, Any]:
@@ -275,8 +277,8 @@ def _cluster_row(cluster: Row, best: object, *, steps: int) -> dict[str, Any]:
     if rate is None and isinstance(best, Mapping):
         rate, episodes = number(best, "validation_success"), number(best, "episodes")
         if rate is not None and episodes is not None and 0 <= rate <= 1 and 0 < episodes < 1e9:
-            measured = wilson_interval(round(rate * episodes), round(episodes))
-            low, high = measured.low, measured.high
+            interval = wilson_interval(round(rate * episodes), round(episodes))
+            low, high = interval.low, interval.high
     return {
         "name": text(cluster, "name"),
         "api_names": ", ".join(map(str, names)) if isinstance(names, list | Mapping) else "",
@@ -293,16 +295,16 @@ def calinski_scores(data: RunData) -> list[tuple[int, float]]:
     scores = data.induction.get("scores")
     if not isinstance(scores, Mapping):
         return []
-    found = [(int(k), number(scores, k)) for k in scores if str(k).isdecimal() and len(str(k)) < 6]
-    return sorted((k, score) for k, score in found if score is not None)
+    pairs = [(int(k), number(scores, k)) for k in scores if str(k).isdecimal() and len(str(k)) < 6]
+    return sorted((k, score) for k, score in pairs if score is not None)
 
 
 def points_of(cluster: Row) -> list[tuple[float, float]]:
     """The cluster's members in the plane."""
     value = cluster.get("points")
     pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
-    found = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
-    return [(x, y) for x, y in found if x is not None and y is not None]
+    points = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
+    return [(x, y) for x, y in points if x is not None and y is not None]
 
 
 def chosen_episodes(data: RunData) -> list[Row]:
@@ -317,13 +319,13 @@ def chosen_episodes(data: RunData) -> list[Row]:
 
 def failures(data: RunData, *, most: int = 12) -> list[Row]:
     """The first failures of our agent, at most three a level."""
-    seen: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    rows = []
     for row in data.episodes:
-        if text(row, "agent") == OURS and row.get("success") is not True and seen[text(row, "level")] < 3:
-            seen[text(row, "level")] += 1
-            found.append(row)
-    return found[:most]
+        if text(row, "agent") == OURS and row.get("success") is not True and counts[text(row, "level")] < 3:
+            counts[text(row, "level")] += 1
+            rows.append(row)
+    return rows[:most]
 
 
 def examples(data: RunData) -> list[Row]:
@@ -332,7 +334,7 @@ def examples(data: RunData) -> list[Row]:
     for row in data.verifications:
         level = text(row, "level")
         if row.get("verified") is True:
-            known = best.get(level)
-            if known is None or len(rows_of(row, "subgoals")) > len(rows_of(known, "subgoals")):
+            other = best.get(level)
+            if other is None or len(rows_of(row, "subgoals")) > len(rows_of(other, "subgoals")):
                 best[level] = row
     return list(best.values())

@@ -29,27 +29,27 @@ def exchanges(run: Path, gaps: list[str]) -> list[Row]:
 
 def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
-    found: dict[str, dict[str, Any]] = {}
+    stages: dict[str, dict[str, Any]] = {}
     for row in asked:
         nothing = {"stage": row.get("stage") or "other", "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
-        spent, reply = found.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
+        stage, reply = stages.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
         prompt, completion = token_count(reply.get("prompt_tokens")), token_count(reply.get("completion_tokens"))
-        spent["calls"] += 1
-        spent["prompt"] += prompt
-        spent["completion"] += completion
+        stage["calls"] += 1
+        stage["prompt"] += prompt
+        stage["completion"] += completion
         if not reply.get("cached"):
-            spent["money"] += prices.of(prompt, completion, cached_tokens=token_count(reply.get("cached_tokens")))
-    return list(found.values())
+            stage["money"] += prices.of(prompt, completion, cached_tokens=token_count(reply.get("cached_tokens")))
+    return list(stages.values())
 
 
 def samples(asked: Iterable[Row]) -> list[dict[str, str]]:
     """The first exchange of each stage and the first repair: its last question, and the reply."""
-    found: dict[str, dict[str, str]] = {}
+    by_name: dict[str, dict[str, str]] = {}
     for row in asked:
-        said = [str(message["content"]) for message in row["messages"]]
-        kind = "repair" if any(mark in said[-1] for mark in REPAIRS) else "prompt"
+        contents = [str(message["content"]) for message in row["messages"]]
+        kind = "repair" if any(mark in contents[-1] for mark in REPAIRS) else "prompt"
         name = f"{row.get('stage') or 'other'}: the first {kind}"
-        if name not in found:
+        if name not in by_name:
             reply = row["reply"]["text"] if "reply" in row else f"(no reply: {row.get('error')})"
-            found[name] = {"name": name, "prompt": said[-1], "reply": str(reply)}
-    return list(found.values())
+            by_name[name] = {"name": name, "prompt": contents[-1], "reply": str(reply)}
+    return list(by_name.values())

@@ -63,7 +63,7 @@ def page(data: RunData, other: RunData | None = None) -> str:
 def _content(data: RunData) -> dict[str, Any]:
     gaps = list(data.gaps)
     description = data.description
-    asked = exchanges(data.path, gaps)
+    questions = exchanges(data.path, gaps)
     return {
         "name": text(description["config"], "name") or data.path.name,
         "facts": _facts(data),
@@ -71,8 +71,8 @@ def _content(data: RunData) -> dict[str, Any]:
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
         "by_level": data_of.by_level(data_of.success_rows(data)),
-        "spending": spending(asked, _prices(description)),
-        "samples": samples(asked),
+        "spending": spending(questions, _prices(description)),
+        "samples": samples(questions),
         "agents_spending": data_of.spending(data),
         "calls": data_of.calls(data),
         "stages": _stages(data),
@@ -128,8 +128,8 @@ def _stages(data: RunData) -> list[tuple[str, float | None]]:
 def _prices(description: Mapping[str, Any]) -> Prices:
     """What tokens cost, by the run's own config; nothing if that has no usable prices."""
     budget = description["config"].get("budget")
-    told = budget if isinstance(budget, Mapping) else {}
-    return Prices(number(told, "prompt_price") or 0.0, number(told, "completion_price") or 0.0)
+    prices = budget if isinstance(budget, Mapping) else {}
+    return Prices(number(prices, "prompt_price") or 0.0, number(prices, "completion_price") or 0.0)
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
@@ -137,8 +137,8 @@ def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
     from sdg.experiments.play.film import episode_gif
 
     films = []
-    chosen = list(data_of.chosen_episodes(data))
-    for row in (*chosen, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in chosen)):
+    episodes = list(data_of.chosen_episodes(data))
+    for row in (*episodes, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in episodes)):
         try:
             films.append({"row": row, "uri": _uri("image/gif", episode_gif(Played.from_json(row)))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
@@ -148,13 +148,13 @@ def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
 
 def _chosen_k(data: RunData) -> int | None:
     """The k that the score chose, before clusters were reviewed."""
-    chosen = number(data.induction, "k_means") or number(data.induction, "k")
-    return int(chosen) if chosen is not None else None
+    k = number(data.induction, "k_means") or number(data.induction, "k")
+    return int(k) if k is not None else None
 
 
 def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
 
-    found: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": "", "quick": []}
+    plots: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": "", "quick": []}
 
     def draw(what: str, act: Callable[[], bytes]) -> str:
         try:
@@ -165,20 +165,20 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
 
     success = data_of.success_rows(data)
     if success:
-        found["success"] = draw("success", lambda: _success_plot(success).render("svg"))
+        plots["success"] = draw("success", lambda: _success_plot(success).render("svg"))
     scores = data_of.calinski_scores(data)
     if scores:
-        found["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
+        plots["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
     clusters = rows_of(data.induction, "clusters")
     points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
     if any(points.values()):
-        found["clusters"] = draw("clusters", lambda: panels.cluster_plot(points))
-    learned = data_of.curves(data)
-    long = {name: lines for name, lines in learned.items() if max(map(len, lines.values())) >= LEAST_POINTS}
-    found["quick"] = [name for name in learned if name not in long]
+        plots["clusters"] = draw("clusters", lambda: panels.cluster_plot(points))
+    curves = data_of.curves(data)
+    long = {name: lines for name, lines in curves.items() if max(map(len, lines.values())) >= LEAST_POINTS}
+    plots["quick"] = [name for name in curves if name not in long]
     if long:
-        found["curves"] = draw("learning curves", lambda: _curves_plot(long).render("svg"))
-    return found
+        plots["curves"] = draw("learning curves", lambda: _curves_plot(long).render("svg"))
+    return plots
 
 
 LEAST_POINTS = 3
@@ -242,5 +242,5 @@ def interval(row: Mapping[str, Any]) -> str:
 
 def amount(value: object) -> str:
     """A number with few digits, or a dash."""
-    found = number({"": value}, "")
-    return "–" if found is None else f"{found:,.4g}" if found < 1e4 else f"{found:,.0f}"
+    figure = number({"": value}, "")
+    return "–" if figure is None else f"{figure:,.4g}" if figure < 1e4 else f"{figure:,.0f}"

@@ -85,19 +85,19 @@ def page(draw: Callable[[Figure], None], *, width: float, height: float, form: s
         "text.parse_math": False,
     }
     with matplotlib.rc_context(settings):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasSVG(drawn)
-        draw(drawn)
+        sheet = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasSVG(sheet)
+        draw(sheet)
         out = io.BytesIO()
         dateless: Any = {"Date": None} if form == "svg" else {"Software": None}
-        drawn.savefig(out, format=form, metadata=dateless, dpi=150)
+        sheet.savefig(out, format=form, metadata=dateless, dpi=150)
     return out.getvalue()
 
 
 def label(text: str, *, most: int = MAX_LABEL) -> str:
     """A text as a label: printable, short, and not hidden by matplotlib for a leading underscore."""
-    shown = readable(text).replace("\n", " ").lstrip("_") or "(no name)"
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    line = readable(text).replace("\n", " ").lstrip("_") or "(no name)"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def style(index: int) -> dict[str, Any]:

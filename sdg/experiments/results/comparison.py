@@ -60,11 +60,11 @@ def run_missing_jobs(
 
 def publish(folder: Path, rows: Sequence[Row]) -> None:
     """Write `table.md`, `table.csv` and `results.json`, and say where."""
-    shown = [with_interval(row) for row in rows]
-    names = list(dict.fromkeys(key for row in shown for key in row))
+    display_rows = [with_interval(row) for row in rows]
+    names = list(dict.fromkeys(key for row in display_rows for key in row))
     columns = {key: (lambda row, key=key: cell(row.get(key))) for key in names}
     folder.mkdir(parents=True, exist_ok=True)
-    atomic_write(folder / "table.md", markdown(shown, columns))  # type: ignore[arg-type]
+    atomic_write(folder / "table.md", markdown(display_rows, columns))  # type: ignore[arg-type]
     atomic_write(folder / "table.csv", comma_separated(rows))
     atomic_write(folder / "results.json", json.dumps({"rows": [dict(row) for row in rows]}, indent=1) + "\n")
     progress().note(f"table: {folder / 'table.md'}")
@@ -119,11 +119,11 @@ class PlannerSettings:
 
         Raises RegistryError for an unknown kind.
         """
-        chosen = settings_of(self.llm)
-        transcript = Path(chosen["transcript"]) if "transcript" in chosen else None
+        values = settings_of(self.llm)
+        transcript = Path(values["transcript"]) if "transcript" in values else None
         settings = ModelSettings(
-            chosen["kind"],
-            chosen.get("name", ""),
+            values["kind"],
+            values.get("name", ""),
             base_url=self.base_url or None,
             transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
             limits=self.budget.limits,
@@ -180,19 +180,19 @@ def compare(
     return [row for row in table if row.level != ALL]
 
 
-def _expected_cost(chosen: Sequence[Recipe], *, episodes: int) -> str:
+def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     """The agents' expected use of their model, in a line; "" if no agent asks a server."""
-    asked, model = Estimate(), None
-    for recipe in chosen:
+    estimate, model = Estimate(), None
+    for recipe in recipes:
         if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
-            asked = asked.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
+            estimate = estimate.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
             model = recipe.model
-    return asked.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
+    return estimate.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
 
 
-def _grounding_texts(chosen: Sequence[Recipe]) -> frozenset[str] | None:
+def _grounding_texts(recipes: Sequence[Recipe]) -> frozenset[str] | None:
     """Texts of all instructions that the library of these agents was grounded on; None where it doesn't say them."""
-    places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
+    places = [recipe.library for recipe in recipes if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
     return grounding_texts(load_library(places[0]).provenance) if places else None
 
 
@@ -201,10 +201,10 @@ def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
     try:
         levels, seed = list(provenance["levels"]), int(provenance["seed"])
         count = int(provenance["instructions_per_level"])
-        drawn = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
+        parts = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
     except (KeyError, TypeError, ValueError):
         return None
-    return frozenset(each.text for part in drawn for each in part)
+    return frozenset(each.text for part in parts for each in part)
 
 
 def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -> None:
@@ -223,5 +223,5 @@ def find_library(name: str = "") -> Path:
         for folder in (place, place / "library"):
             if (folder / "library.json").is_file():
                 return folder
-    looked = ", ".join(map(str, places))
-    raise UserError(f"there is no skill library in {looked}: name one with --library, or train one with `sdg run`")
+    place_names = ", ".join(map(str, places))
+    raise UserError(f"there is no skill library in {place_names}: name one with --library, or train one with `sdg run`")

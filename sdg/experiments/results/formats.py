@@ -26,8 +26,8 @@ def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with every field of the rows, in the order of the first; nested fields as JSON."""
     import pandas
 
-    nested = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
-    return pandas.DataFrame(nested).to_csv(index=False, lineterminator="\n")
+    cells = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
+    return pandas.DataFrame(cells).to_csv(index=False, lineterminator="\n")
 
 
 def percent(rate: float) -> str:

@@ -132,16 +132,16 @@ def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = Non
 
 
 def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[str] | None) -> Summary:
-    solved = [row for row in rows if row.success]
-    rate = wilson_interval(len(solved), len(rows))
+    successes = [row for row in rows if row.success]
+    rate = wilson_interval(len(successes), len(rows))
     tokens = sum(row.tokens for row in rows)
     bots = [row.steps if row.agent == BOT and row.success else row.bot_steps for row in rows]
-    timed = [(row, max(1, bot)) for row, bot in zip(rows, bots, strict=True) if bot is not None]
-    ratios = [max(1, row.counted_steps) / bot for row, bot in timed]
-    paths = [bot / max(bot, row.steps) if row.success else 0.0 for row, bot in timed]
-    within = [[bool(row.success) and row.steps <= most * bot for row, bot in timed] for most in (1.5, 2.0)]
+    with_bot = [(row, max(1, bot)) for row, bot in zip(rows, bots, strict=True) if bot is not None]
+    ratios = [max(1, row.counted_steps) / bot for row, bot in with_bot]
+    paths = [bot / max(bot, row.steps) if row.success else 0.0 for row, bot in with_bot]
+    within = [[bool(row.success) and row.steps <= most * bot for row, bot in with_bot] for most in (1.5, 2.0)]
     most = max(1, *(row.interactions for row in rows))
-    by_interaction = tuple(sum(row.interactions <= k for row in solved) for k in range(1, most + 1))
+    by_interaction = tuple(sum(row.interactions <= k for row in successes) for k in range(1, most + 1))
     return Summary(
         level,
         agent,
@@ -154,15 +154,15 @@ def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[s
         tokens=tokens,
         steps_to_bot=statistics.median(ratios) if ratios else None,
         spl=statistics.fmean(paths) if paths else None,
-        within_15=statistics.fmean(within[0]) if timed else None,
-        within_20=statistics.fmean(within[1]) if timed else None,
-        bot_within_15=statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in timed)
-        if timed
+        within_15=statistics.fmean(within[0]) if with_bot else None,
+        within_20=statistics.fmean(within[1]) if with_bot else None,
+        bot_within_15=statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in with_bot)
+        if with_bot
         else None,
         success_at_one_interaction=by_interaction[0] / len(rows),
         solved_by_interaction=by_interaction,
         skill_calls=sum(row.skill_calls for row in rows),
-        tokens_per_solved=tokens / len(solved) if solved else None,
+        tokens_per_solved=tokens / len(successes) if successes else None,
         seconds=round(sum(row.seconds for row in rows), 2),
         causes=dict(Counter(row.cause for row in rows if not row.success).most_common()),
         new_texts=None if known is None else statistics.fmean(row.instruction not in known for row in rows),
@@ -189,10 +189,10 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
 
 def by_level(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
     """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured)."""
-    measured: dict[str, dict[str, float]] = {}
+    rates_by_agent: dict[str, dict[str, float]] = {}
     for row in rows:
-        measured.setdefault(row.agent, {})[row.level] = 100 * row.success_rate
-    return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in measured.items()]
+        rates_by_agent.setdefault(row.agent, {})[row.level] = 100 * row.success_rate
+    return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()]
 
 
 def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:

@@ -67,14 +67,14 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
     steps = dict(_steps(run, config))
     # Each question counts once, because a killed run repeats those whose answers it had no time to use.
     transcript = run / "transcript.jsonl"
-    said = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
-    exchanges = {each["key"]: each.get("reply") or {} for each in said}
+    answers = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
+    exchanges = {each["key"]: each.get("reply") or {} for each in answers}
     replies = exchanges.values()
     names = ("prompt_tokens", "completion_tokens")
     tokens = {name: sum(token_count(reply.get(name)) for reply in replies) for name in names}
-    asked = {"model_calls": len(exchanges)} | tokens
+    model_use = {"model_calls": len(exchanges)} | tokens
     seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
-    return {"steps": steps, "all_steps": sum(steps.values())} | asked | {PROCESSOR: round(sum(seconds), 1)}
+    return {"steps": steps, "all_steps": sum(steps.values())} | model_use | {PROCESSOR: round(sum(seconds), 1)}
 
 
 SPENT_IN = ("hypothesize", "verify", "induce")
@@ -82,24 +82,24 @@ SPENT_IN = ("hypothesize", "verify", "induce")
 
 
 def _steps(run: Path, config: RunConfig) -> Counter[str]:
-    spent: Counter[str] = Counter()
-    for tried in read_rows(run / "verifications.jsonl", Verification):
-        spent["search"] += tried.searched_steps
-        spent["replays"] += tried.replayed_steps
-        spent["search"] += config.verify.judged_steps * ROWS if tried.agreement is not None else 0
+    steps: Counter[str] = Counter()
+    for row in read_rows(run / "verifications.jsonl", Verification):
+        steps["search"] += row.searched_steps
+        steps["replays"] += row.replayed_steps
+        steps["search"] += config.verify.judged_steps * ROWS if row.agreement is not None else 0
         # Once more for each goal learned from, because a skill's needs are read from the moments that it began in.
-        learned = tried.verified or config.induce.use_unconfirmed
-        ways = [len(goal.restore_actions) + len(goal.actions) for goal in tried.subgoals if goal.reached and learned]
-        spent["replays"] += sum(ways)
+        learned = row.verified or config.induce.use_unconfirmed
+        ways = [len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached and learned]
+        steps["replays"] += sum(ways)
     for skill in read_rows(run / "skills.jsonl", SkillRow):
-        spent["practice"] += skill.environment_steps
-        spent["validation"] += skill.validation_steps
-        spent["roll-ins"] += skill.roll_in_steps
-        spent["replays"] += skill.replayed_steps
+        steps["practice"] += skill.environment_steps
+        steps["validation"] += skill.validation_steps
+        steps["roll-ins"] += skill.roll_in_steps
+        steps["replays"] += skill.replayed_steps
     for episode in read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []:
-        spent["rehearsals"] += int(episode["steps"])
-        spent["replays"] += calls_until(episode)
-    return spent
+        steps["rehearsals"] += int(episode["steps"])
+        steps["replays"] += calls_until(episode)
+    return steps
 
 
 class Rehearsals:
@@ -113,13 +113,13 @@ class Rehearsals:
         config, journal = self.config, self.folder.journal("rehearsals")
         place = self._store(library, cycle)
         planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
-        practised = config.induce.training_layouts
-        drawn = seeds("training", count=practised + config.induce.rehearsals, seed=config.seed)
+        first = config.induce.training_layouts
+        layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
         # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
-        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in drawn[practised:]]
+        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
         jobs = [EpisodeJob(planner, task) for task in tasks]
-        done = sum(job.unit in journal for job in jobs)
-        with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=done) as stage:
+        already = sum(job.unit in journal for job in jobs)
+        with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=already) as stage:
             run_jobs(
                 jobs,
                 journal=journal,
@@ -163,7 +163,7 @@ class _Run:
             progress.note("compiling kernels, once for this version and machine (about half a minute)")
             compiled.ensure()
         self.stages: dict[str, dict[str, Any]] = dict((folder.read_json("results.json") or {}).get("stages", {}))
-        known = kind_of(config.model.kind)
+        find_kind = kind_of(config.model.kind)
         self.pipeline = Pipeline(
             plan_of(config),
             folder,
@@ -171,56 +171,56 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=(lambda item: known(item.subgoal.description, item.call.argument)) if known else None,
+            kind_of=(lambda item: find_kind(item.subgoal.description, item.call.argument)) if find_kind else None,
             explorers=explorers_of(config),
             rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
         )
 
     def until(self, stage: str) -> list[Row]:
         """The rows of the stage asked for."""
-        hypotheses = self._timed("hypothesize", self.pipeline.attempts.hypothesize)
+        hypotheses = self._time_stage("hypothesize", self.pipeline.attempts.hypothesize)
         if stage == "hypothesize":
             names = ("unit", "instruction", "subgoals", "error")
             texts = [" | ".join(goal.description for goal in row.subgoals) for row in hypotheses]
             about = [(row.unit, row.instruction, said, row.error) for row, said in zip(hypotheses, texts, strict=True)]
             return [dict(zip(names, values, strict=True)) for values in about]
-        self._timed("verify", self.pipeline.ground)
-        verified = self._timed("random search", self._verify)
+        self._time_stage("verify", self.pipeline.ground)
+        table = self._time_stage("random search", self._verify)
         if stage == "verify":
-            return verified
-        rows = self._timed("induce", lambda: self._induce(1))
+            return table
+        rows = self._time_stage("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
             self.pipeline.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
-            self._timed(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
-            rows = self._timed(f"induce, cycle {cycle}", partial(self._induce, cycle))
-        return rows if stage == "induce" else self._timed("solve", lambda: self._solve(everyone=stage == "run"))
+            self._time_stage(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
+            rows = self._time_stage(f"induce, cycle {cycle}", partial(self._induce, cycle))
+        return rows if stage == "induce" else self._time_stage("solve", lambda: self._solve(everyone=stage == "run"))
 
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
-        grounded = self.pipeline.ground(cycle)
+        rows = self.pipeline.ground(cycle)
         random = RandomSearch(self.config.verify.search)
-        compared = self.pipeline.attempts.compare(random, "random_search") if self.config.verify.compared else []
+        random_rows = self.pipeline.attempts.compare(random, "random_search") if self.config.verify.compared else []
         firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
-        return verification_rows(grounded, firsts=firsts, compared=compared)
+        return verification_rows(rows, firsts=firsts, compared=random_rows)
 
-    def _timed(self, stage: str, work: Callable[[], T]) -> T:
-        began, spent = time.monotonic(), _cpu_seconds()
+    def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
+        began, processor = time.monotonic(), _cpu_seconds()
         try:
             return work()
         finally:
-            kept = {"seconds": 0.0, PROCESSOR: 0.0} | self.stages.get(stage, {})
-            kept["seconds"] = round(kept["seconds"] + time.monotonic() - began, 2)
-            kept[PROCESSOR] = round(kept[PROCESSOR] + _cpu_seconds() - spent, 2)
-            self.stages[stage] = kept
+            times = {"seconds": 0.0, PROCESSOR: 0.0} | self.stages.get(stage, {})
+            times["seconds"] = round(times["seconds"] + time.monotonic() - began, 2)
+            times[PROCESSOR] = round(times[PROCESSOR] + _cpu_seconds() - processor, 2)
+            self.stages[stage] = times
             self._write({})
 
     def _write(self, results: dict[str, Any]) -> None:
-        kept = self.folder.read_json("results.json") or {}
+        before = self.folder.read_json("results.json") or {}
         description = self.folder.read_json("run.json") or {}
-        banned = Bans(self.folder.path / BANNED).report()
-        about: dict[str, Any] = {"banned": dict(banned)} if banned else {}
+        bans = Bans(self.folder.path / BANNED).report()
+        about: dict[str, Any] = {"banned": dict(bans)} if bans else {}
         about |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
-        rest = {key: value for key, value in kept.items() if key != "schema"}
+        rest = {key: value for key, value in before.items() if key != "schema"}
         self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
 
     def _induce(self, cycle: int) -> list[Row]:
@@ -233,16 +233,16 @@ class _Run:
                     "A better model, more instructions or a larger verify.t_verify in a new run folder may help."
                 )
             learning = self.pipeline.learning(cycle)
-            found = learning.discover(experiences)
+            induction = learning.discover(experiences)
             name = "induction.json" if cycle == self.config.cycles else f"induction-{cycle}.json"
-            self.folder.write_json(name, found.to_json())
+            self.folder.write_json(name, induction.to_json())
             began = _cpu_seconds()
-            learned = learning.learn(found, reserved=reserved_names(self.config))
+            library = learning.learn(induction, reserved=reserved_names(self.config))
             now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
-            spent = accounts(self.folder.path, self.config, stages=self.stages | now)
-            self._write({ACCOUNTS: spent})
-            lasting = {name: value for name, value in spent.items() if name != PROCESSOR}
-            save_library(replace(learned, provenance={**learned.provenance, ACCOUNTS: lasting}), place)
+            costs = accounts(self.folder.path, self.config, stages=self.stages | now)
+            self._write({ACCOUNTS: costs})
+            lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
+            save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)
         return list(skill_rows(load_library(place)))
 
     def _library(self, cycle: int) -> Path:
@@ -258,16 +258,16 @@ class _Run:
             seed=config.seed,
             world=config.world,
         )
-        played: list[Played] = []
+        episodes: list[Played] = []
         for recipe in recipes(config, self.folder.path, everyone=everyone):
-            done = sum(task.unit(recipe.agent) in journal for task in tasks)
+            already = sum(task.unit(recipe.agent) in journal for task in tasks)
             name = f"episodes of {recipe.agent}"
-            with self.progress.stage(name, total=len(tasks), unit="episode", done=done) as stage:
+            with self.progress.stage(name, total=len(tasks), unit="episode", done=already) as stage:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=config.processes)
-                told = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
-                played += run_jobs(jobs, journal=journal, processes=config.processes, done=told)
-        known = {row.instruction for row in self.pipeline.ground()}
-        rows = [plain(row) for row in summarise(played, known=known)]
+                on_row = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
+                episodes += run_jobs(jobs, journal=journal, processes=config.processes, done=on_row)
+        instructions = {row.instruction for row in self.pipeline.ground()}
+        rows = [plain(row) for row in summarise(episodes, known=instructions)]
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 
@@ -280,9 +280,10 @@ def verification_rows(
     table: list[Row] = []
     for level in dict.fromkeys(row.level for row in rows):
         last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
-        judged = [row.agreement for row in last if row.agreement is not None]
-        both = sum(each.both for each in judged)
-        fired, done = both + sum(each.only_check for each in judged), both + sum(each.only_world for each in judged)
+        agreements = [row.agreement for row in last if row.agreement is not None]
+        both = sum(each.both for each in agreements)
+        check_count = both + sum(each.only_check for each in agreements)
+        world_count = both + sum(each.only_world for each in agreements)
         table.append(
             {
                 "level": level,
@@ -293,8 +294,8 @@ def verification_rows(
                 "searched_steps": sum(row.searched_steps for row in first),
                 "replayed_steps": sum(row.replayed_steps for row in first),
                 "random_search_steps": sum(row.searched_steps for row in other),
-                "check_precision": both / fired if fired else None,
-                "check_recall": both / done if done else None,
+                "check_precision": both / check_count if check_count else None,
+                "check_recall": both / world_count if world_count else None,
             }
         )
     return table
@@ -302,10 +303,10 @@ def verification_rows(
 
 def _cpu_seconds() -> float:
     """Processor seconds of this process and of its workers, those that live on for the next stage included."""
-    spent, alive = os.times(), 0
+    times, alive = os.times(), 0
     for children in Path("/proc/self/task").glob("*/children"):
         for child in children.read_text().split():
             with suppress(OSError):  # it has just ended
                 fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
                 alive += int(fields[11]) + int(fields[12])
-    return spent.user + spent.system + spent.children_user + spent.children_system + alive / os.sysconf("SC_CLK_TCK")
+    return times.user + times.system + times.children_user + times.children_system + alive / os.sysconf("SC_CLK_TCK")

@@ -28,9 +28,9 @@ def sweep(
     unknown setting, before any run, and what a run raises.
     """
     combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
-    wanted = [(overlay, seed) for overlay in combinations for seed in seeds]
-    configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in wanted]
-    places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in wanted]
+    pairs = [(overlay, seed) for overlay in combinations for seed in seeds]
+    configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in pairs]
+    places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in pairs]
     if folder.exists():
         refuse_links(folder)
     with ThreadPoolExecutor(at_once) as threads:
@@ -66,13 +66,13 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
     storage = JournalStorage(JournalFileBackend(str(folder / STUDY)))
     sampler = TPESampler(seed=0)
     study = create_study(storage=storage, sampler=sampler, study_name=config, direction="maximize", load_if_exists=True)
-    found: dict[str, list[dict[str, Any]]] = {}
+    results: dict[str, list[dict[str, Any]]] = {}
     for _ in range(trials):
         trial = study.ask()
         overlay = [str(trial.suggest_categorical(each[0].partition("=")[0], each)) for each in choices]
-        rows = found[" ".join(overlay)] = list(sweep(config, overlay, folder=folder, **rest))
+        rows = results[" ".join(overlay)] = list(sweep(config, overlay, folder=folder, **rest))
         study.tell(trial, sum(row["success_rate"] for row in rows) / len(rows))
-    yield from itertools.chain(*found.values())
+    yield from itertools.chain(*results.values())
 
 
 def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
     """
     rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
-    solved = round(sum(row["success_rate"] * row["episodes"] for row in rows))
-    across = student_interval(rates).widen(wilson_interval(solved, episodes))
+    successes = round(sum(row["success_rate"] * row["episodes"] for row in rows))
+    across = student_interval(rates).widen(wilson_interval(successes, episodes))
     low, high = max(across.low, 0.0), min(across.high, 1.0)
     return {
         "seeds": len(rows),

@@ -62,16 +62,16 @@ def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | 
     Episodes without a step are left out, because Minari's have at least one.
     """
     with Browser() as browser:
-        found = [(row, partial(UIEnv, row["task"], browser=browser), screen_actions(row["past"])) for row in rows]
+        episodes = [(row, partial(UIEnv, row["task"], browser=browser), screen_actions(row["past"])) for row in rows]
         env = UIEnv("click-test", browser=browser)  # all tasks have the same spaces
-        return _write(name, filter(lambda each: each[2], found), (env.observation_space, env.action_space), root)
+        return _write(name, filter(lambda each: each[2], episodes), (env.observation_space, env.action_space), root)
 
 
 def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
     """The carried-out commands of a journal (`CLICK_COORDS('3,4'): done`), as `UIEnv` takes them."""
     actions = []
-    for found in filter(None, (re.match(r"(\w+)\((.*)\): (?:done|no: )", text, re.DOTALL) for text in past)):
-        name, argument = found[1], ast.literal_eval(found[2] or "''")
+    for match in filter(None, (re.match(r"(\w+)\((.*)\): (?:done|no: )", text, re.DOTALL) for text in past)):
+        name, argument = match[1], ast.literal_eval(match[2] or "''")
         point = argument.split(",") if ARGUMENTS[name] == "coords" else (0, 0)
         action = {"name": NAMES.index(name), "coords": np.array(point, np.int64), "key": 0, "text": ""}
         if ARGUMENTS[name] in ("key", "text"):
@@ -87,15 +87,15 @@ def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root
         raise UserError("this needs minari: pip install --constraint constraints.txt 'sdg[phone]'") from None
     with _root(root), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # minari asks for an author and a link, which a local file lacks
-        made = [_play(number, *each) for number, each in enumerate(episodes)]
+        buffers = [_play(number, *each) for number, each in enumerate(episodes)]
         minari.create_dataset_from_buffers(
             name,
-            made,
+            buffers,
             observation_space=kinds[0],
             action_space=kinds[1],
             description="Episodes of sdg (self-driven grounding).",
         )
-    return len(made)
+    return len(buffers)
 
 
 def read_dataset(name: str, *, root: Path | None = None) -> Any:

@@ -31,13 +31,13 @@ def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", se
     the package huggingface_hub.
     """
     library = load_library(place)
-    composed = load_composed(place / COMPOSED) if (place / COMPOSED).exists() else None
-    card = model_card(library, composed, name=folder.name, licence=licence)
+    composed_library = load_composed(place / COMPOSED) if (place / COMPOSED).exists() else None
+    card = model_card(library, composed_library, name=folder.name, licence=licence)
     save_library(library, folder)
     atomic_write(folder / CARD, card)
     about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
     atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")
-    if composed is not None:
+    if composed_library is not None:
         atomic_write(folder / COMPOSED, read_file(place / COMPOSED))
     film = _film(library, folder, seed=seed)
     if film:
@@ -98,8 +98,8 @@ def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
     if library.domain != DEFAULT:
         return b""
     levels = library.provenance.get("levels") or domain(DEFAULT).levels()
-    _, played = solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))
+    _, episode = solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))
     try:
-        return episode_gif(played)
+        return episode_gif(episode)
     except ValueError:
         return b""

@@ -45,13 +45,13 @@ def _hub(folder: Path) -> dict[str, Any]:
 def _minari(root: Path, count: int) -> dict[str, Any]:
     agent = ReplayAgent(BOT, bot_actions)
     tasks = evaluation_tasks(["PutNextLocal"], instructions=count, repeats=1, seed=0)
-    played = [Played.from_json(play_task(agent, task)) for task in tasks]
-    write_dataset("sdg/bench-v0", played, root=root)
-    read = list(read_dataset("sdg/bench-v0", root=root))
-    equal = len(read) == count and all(
+    episode_rows = [Played.from_json(play_task(agent, task)) for task in tasks]
+    write_dataset("sdg/bench-v0", episode_rows, root=root)
+    episodes = list(read_dataset("sdg/bench-v0", root=root))
+    equal = len(episodes) == count and all(
         tuple(map(int, episode.actions)) == tuple(row.actions)
         and bool(episode.terminations[-1] and episode.rewards[-1] > 0) == row.success
         and len(episode.observations["image"]) == len(row.actions) + 1
-        for episode, row in zip(read, played, strict=True)
+        for episode, row in zip(episodes, episode_rows, strict=True)
     )
-    return {"format": "minari", "units": len(read), "equal": bool(equal), "note": "read by minari.load_dataset"}
+    return {"format": "minari", "units": len(episodes), "equal": bool(equal), "note": "read by minari.load_dataset"}

@@ -95,24 +95,24 @@ class DaskPool:
             )
             numbers = dict(zip(futures, range(len(jobs)), strict=True))
             try:
-                done = as_completed(futures, loop=self.client.loop, with_results=True, raise_errors=False)
-                for future, said in done:  # fetched at once, because results on a node are lost with it
-                    yield numbers[future], _read(future.status, said, reader)
+                results = as_completed(futures, loop=self.client.loop, with_results=True, raise_errors=False)
+                for future, result in results:  # fetched at once, because results on a node are lost with it
+                    yield numbers[future], _read(future.status, result, reader)
                     future.release()
             finally:
                 with contextlib.suppress(Exception):  # the cluster may be what is gone
-                    begun = self.client.get_metadata([name], {})
-                    self.begun = Counter({number: len(marks) for number, marks in begun.items()})
+                    marks_by_number = self.client.get_metadata([name], {})
+                    self.begun = Counter({number: len(marks) for number, marks in marks_by_number.items()})
                     self.client.set_metadata([name], {})
                     self.client.cancel(futures)
 
     def _check_nodes(self) -> None:
         """Refuse nodes whose results could differ. Raises UserError that names a node and what differs."""
         try:
-            found = self.client.run(node.differences, node.facts())
+            by_node = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
             raise UserError(f"a node lacks {error.name}: install the same sdg there; nothing was begun") from None
-        for address, differing in found.items():
+        for address, differing in by_node.items():
             if differing:
                 raise UserError(
                     f"the node {address} has {differing}: install the versions of constraints.txt and the same sdg "
@@ -133,15 +133,15 @@ class DaskPool:
             mine, kind, about = request
             try:
                 if kind == node.CONTENT:
-                    said: dict[str, Any] = {"value": packer.contents[about]}
+                    reply: dict[str, Any] = {"value": packer.contents[about]}
                 else:
-                    number, asked = about
-                    said = {"value": answer(jobs[number], reader.value(next(frames(bytearray(asked)))))}
+                    number, question = about
+                    reply = {"value": answer(jobs[number], reader.value(next(frames(bytearray(question)))))}
             except Exception as error:
-                said = {"error": make_sendable(error)}
+                reply = {"error": make_sendable(error)}
             if mine not in answers:
                 answers[mine] = Queue(mine, client=self.client)
-            answers[mine].put(pickle.dumps(said))
+            answers[mine].put(pickle.dumps(reply))
 
         def listen() -> None:
             with ThreadPoolExecutor(ASKED_AT_ONCE) as threads, contextlib.suppress(Exception):
@@ -160,25 +160,25 @@ class DaskPool:
                     queue.close()
 
 
-def _read(status: str, said: Any, reader: Reader) -> Any:
+def _read(status: str, reply: Any, reader: Reader) -> Any:
     """A unit's result; `Lost` if it was lost with its node or sent what no worker may send."""
     from distributed.scheduler import KilledWorker
 
     if status not in ("finished", "error"):
         raise RunError(f"the Dask scheduler is gone. {GO_ON}")
     if status == "error":
-        error = said[1]
+        error = reply[1]
         if isinstance(error, KilledWorker):
             return Lost(f"its nodes were gone: {error}"[:300], hung=False)
         raise RunError(f"a node failed: {error!r:.300}. {GO_ON}")
     try:
-        found = dict(reader.value(next(frames(bytearray(said)))))
+        message = dict(reader.value(next(frames(bytearray(reply)))))
     except (BadFrame, StopIteration, TypeError, ValueError) as bad:
         return Lost(f"its node said {bad}"[:300])
-    if "node" in found:
-        raise RunError(f"the node {found['node']}. {GO_ON}")
-    if "error" in found:
-        raise reader.error(str(found["error"]), str(found.get("text")))
-    if "lost" in found:
-        return Lost(str(found["lost"]), str(found.get("code")), found.get("hung") is True)
-    return found.get("value")
+    if "node" in message:
+        raise RunError(f"the node {message['node']}. {GO_ON}")
+    if "error" in message:
+        raise reader.error(str(message["error"]), str(message.get("text")))
+    if "lost" in message:
+        return Lost(str(message["lost"]), str(message.get("code")), message.get("hung") is True)
+    return message.get("value")

@@ -33,7 +33,7 @@ def ensure() -> None:
         return
     marker = _marker()
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", _SMALLEST],
         env=environment | {_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)},
         stdin=subprocess.DEVNULL,
@@ -41,7 +41,7 @@ def ensure() -> None:
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    if done.returncode == 0:
+    if process.returncode == 0:
         with contextlib.suppress(OSError):  # If the cache can't be written to, each command compiles again.
             atomic_write(marker, str(count_files()))
 

@@ -46,7 +46,7 @@ class Packer:
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
-        self._seen: dict[object, tuple[Content, Any]] = {}
+        self._contents_by_key: dict[object, tuple[Content, Any]] = {}
 
     def pack(self, value: Any) -> bytes:
         """The value, with digests for what is large."""
@@ -63,12 +63,12 @@ class Packer:
             key, make = value, lambda: ("folder", pickle.dumps(files))
         else:
             return None
-        if key not in self._seen:
+        if key not in self._contents_by_key:
             kind, data = make()
             digest = hashlib.sha256(data).hexdigest()
             self.contents[digest] = data
-            self._seen[key] = (kind, digest), value  # the value is held, so that no other takes its id
-        return self._seen[key][0]
+            self._contents_by_key[key] = (kind, digest), value  # the value is held, so that no other takes its id
+        return self._contents_by_key[key][0]
 
 
 class _Pickler(pickle.Pickler):
@@ -115,9 +115,9 @@ def keep_content(digest: str, fetch: Callable[[str], bytes]) -> Path:
 
 def library_files(folder: Path) -> dict[str, bytes]:
     """The files of a library in a folder by name; none for a folder that holds no weights."""
-    found = sorted({path for pattern in LIBRARY_FILES for path in folder.glob(pattern)})
-    weights = any(path.suffix == ".safetensors" for path in found)
-    return {path.relative_to(folder).as_posix(): read_file(path) for path in found} if weights else {}
+    paths = sorted({path for pattern in LIBRARY_FILES for path in folder.glob(pattern)})
+    weights = any(path.suffix == ".safetensors" for path in paths)
+    return {path.relative_to(folder).as_posix(): read_file(path) for path in paths} if weights else {}
 
 
 def _array_bytes(array: np.ndarray) -> bytes:
@@ -242,9 +242,9 @@ def _line(name: str) -> Callable[[str, Any], Any]:
 
     def ask(kind: str, about: Any) -> Any:
         requests.put([mine, kind, about])
-        said = pickle.loads(answers.get())
-        if "error" in said:
-            raise said["error"]
-        return said["value"]
+        reply = pickle.loads(answers.get())
+        if "error" in reply:
+            raise reply["error"]
+        return reply["value"]
 
     return ask

@@ -25,8 +25,8 @@ JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsal
 
 def parse_shard(text: str) -> tuple[int, int]:
     """`I/N` with I from 1 to N. Raises UserError for another text."""
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
         raise UserError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {text!r}")
     return number, of
@@ -45,20 +45,20 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
         for shard in shards:
             _copy_weights(shard, out)
         table = []
-        for name, merged in rows.items():
-            new = [row for unit, row in merged.items() if unit not in folder.journal(name)]
+        for name, units in rows.items():
+            new = [row for unit, row in units.items() if unit not in folder.journal(name)]
             for row in new:
                 folder.journal(name).append(row)
-            table.append({"journal": name, "units": len(merged), "new": len(new)})
+            table.append({"journal": name, "units": len(units), "new": len(new)})
         for unit in dict.fromkeys(row["unit"] for row in metrics.values() if "unit" in row):
             folder.metrics.begin(unit)
             for row in metrics.values():
                 if row.get("unit") == unit:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
         sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
-        said = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
-        if said:  # a library's cost is counted from the transcript
-            atomic_write(out / TRANSCRIPT, b"\n".join(said) + b"\n")
+        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
+        if exchanges:  # a library's cost is counted from the transcript
+            atomic_write(out / TRANSCRIPT, b"\n".join(exchanges) + b"\n")
     return table
 
 
@@ -94,17 +94,17 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
 
 def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:
     """The rows of a journal in all folders by unit. Raises UserError for a unit that has two different ones."""
-    merged: dict[str, dict[str, Any]] = {}
+    by_unit: dict[str, dict[str, Any]] = {}
     for folder in folders:
         path = folder / f"{name}.jsonl"
         for row in read_journal(path) if path.exists() else ():
             unit = str(row["unit"])
-            if merged.setdefault(unit, dict(row)) != row:
+            if by_unit.setdefault(unit, dict(row)) != row:
                 raise UserError(
                     f"{path} has another {unit} than the shards before it: they don't come from one folder; begin them "
                     "as copies of one (`sdg hypothesize --out BASE`)"
                 )
-    return merged
+    return by_unit
 
 
 def _copy_weights(shard: Path, out: Path) -> None:

@@ -139,26 +139,26 @@ class Workers:
 
     def _run(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         bans = Bans(self.folder / BANNED if self.folder else None)
-        allowed = []
+        runnable = []
         for job in jobs:
             reason = bans.reason(getattr(job, "sources", ()))
             if reason:
-                yield job, _lost(job, f"its code is banned: {reason}")
+                yield job, _result_of_lost(job, f"its code is banned: {reason}")
             else:
-                allowed.append(job)
-        if not allowed:
+                runnable.append(job)
+        if not runnable:
             return
         if _choice.engine is not None and not self.writes:  # jobs that write use folders of this machine
-            found = _choice.engine.run(function, allowed, answer=_answer, patience=self.patience)
+            results = _choice.engine.run(function, runnable, answer=_answer, patience=self.patience)
         else:
             if function.__module__.startswith("sdg."):
                 compiled.ensure()
-            found = _pool(self).run(function, allowed, answer=_answer)
-        for number, result in found:
-            job = allowed[number]
+            results = _pool(self).run(function, runnable, answer=_answer)
+        for number, result in results:
+            job = runnable[number]
             if isinstance(result, Lost):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
-                result = _lost(job, result.reason)
+                result = _result_of_lost(job, result.reason)
             yield job, result
 
 
@@ -166,7 +166,7 @@ def _answer(job: Any, request: Any) -> Any:
     return job.answer(request)
 
 
-def _lost(job: Any, reason: str) -> Any:
+def _result_of_lost(job: Any, reason: str) -> Any:
     make = getattr(job, "on_lost", None)
     if make is None:
         raise JobLost(f"a job was given up: {reason}")
@@ -178,18 +178,18 @@ def _pool(workers: Workers) -> Pool:
 
     Those of another run, half a gigabyte each, are ended unless somebody waits for their results.
     """
-    if workers not in _kept:
-        for other in [other for other, pool in _kept.items() if pool.idle]:
-            _kept.pop(other).close()
+    if workers not in _pools:
+        for other in [other for other, pool in _pools.items() if pool.idle]:
+            _pools.pop(other).close()
         limits = replace(POOL_LIMITS, writes_below=tuple(str(place.resolve()) for place in workers.writes))
-        _kept[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
-    return _kept[workers]
+        _pools[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
+    return _pools[workers]
 
 
-_kept: dict[Workers, Pool] = {}
+_pools: dict[Workers, Pool] = {}
 
 
 @atexit.register
 def _close() -> None:
-    while _kept:
-        _kept.popitem()[1].close()
+    while _pools:
+        _pools.popitem()[1].close()

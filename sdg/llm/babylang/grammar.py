@@ -161,8 +161,8 @@ def meaning(text: str) -> Meaning:
                 return Meaning(exits[kind], f"{verb}_unexplored_door", "")
             named = kind in {"discover", "goto", "open", "unlock", "enter"} and type_of(thing) == "door"
             return Meaning(kind, f"{verb}_door" if named else verb, thing)
-    found = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", plain)
-    verb, thing = found.groups() if found else (plain, "")
+    parts = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", plain)
+    verb, thing = parts.groups() if parts else (plain, "")
     return Meaning("", "_".join(verb.split()[:6]) or "do_nothing", thing)
 
 
@@ -177,12 +177,12 @@ def true_kind(description: str, argument: str) -> str:
 def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     """(kind, API name, pattern) of each phrase, in the order in which they are tried."""
     parts = {"{x}": r"(?P<x>(?:the |an? )?.+)", "{c}": r"(?P<c>.+?)"}
-    dropped = {*parts, "a", "an", "the", "that", "is"}
+    filler = {*parts, "a", "an", "the", "that", "is"}
     phrases = [(kind, words.split()) for kind in _ORDER for words in sorted(PHRASES[kind], key=len, reverse=True)]
     return tuple(
         (
             kind,
-            "_".join(word for word in words if word not in dropped),
+            "_".join(word for word in words if word not in filler),
             re.compile(" ".join(parts.get(word, re.escape(word)) for word in words)),
         )
         for kind, words in phrases

@@ -30,17 +30,17 @@ def split_task(text: str, *, seed: int) -> str:
     feedback = section(text, "What was tried")
     lines = [line.partition(". ")[2] for line in block(feedback).splitlines()]
     number = next((word.strip(":.,") for word in feedback.split("goal ")[1:2]), "").split(":")[0].strip()
-    tried = tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
-    rng = Random(f"{seed}|{instruction}|{len(tried)}|{tried[-1:]}")
-    goals = plan(instruction, failed=tried, explore_first=rng.random() < EXPLORE_FIRST, can_look="unseen" in names)
-    return "\n".join(_written(goals, names, rng))
+    attempt = tuple(lines[: int(number)]) if number.isdigit() else tuple(lines)
+    rng = Random(f"{seed}|{instruction}|{len(attempt)}|{attempt[-1:]}")
+    goals = plan(instruction, failed=attempt, explore_first=rng.random() < EXPLORE_FIRST, can_look="unseen" in names)
+    return "\n".join(_reply_lines(goals, names, rng))
 
 
 def plan(
     instruction: str, *, failed: tuple[str, ...] = (), explore_first: bool = False, can_look: bool = False
 ) -> list[Goal]:
     """The goals for an instruction; `failed` are the goals of an earlier attempt up to the one that wasn't reached."""
-    goals, held, stuck = list[Goal](), "", meaning(failed[-1] if failed else "").kind
+    goals, in_hand, stuck = list[Goal](), "", meaning(failed[-1] if failed else "").kind
     rooms = sum(meaning(text).kind == "enter" for text in failed) + 1 if stuck == "discover" else 0
     rooms = rooms if failed else int(explore_first)
     look = ("look",) if can_look and stuck != "look" else ()
@@ -56,28 +56,28 @@ def plan(
                 add("enter", about="door")
                 add(*look)
             rooms = 0
-        locked = clause.kind == "open" and stuck == "open" and not held
+        locked = clause.kind == "open" and stuck == "open" and not in_hand
         key = f"{colour_of(clause.thing)} key".strip() if locked else ""
-        if key or clause.kind == "pick" or (clause.kind == "put" and held != clause.thing):
-            add(*(["drop"] if held else []), carried=held)
-            held = key or clause.thing
-            add("discover", "goto", "pick", about=held)
+        if key or clause.kind == "pick" or (clause.kind == "put" and in_hand != clause.thing):
+            add(*(["drop"] if in_hand else []), carried=in_hand)
+            in_hand = key or clause.thing
+            add("discover", "goto", "pick", about=in_hand)
         if clause.kind in ("goto", "open"):
             add("discover", "goto", about=clause.thing, carried=key)
         if clause.kind == "open":
             add("unlock" if key else "open", about=clause.thing, carried=key)
         if clause.kind == "put":
             add("discover", "face", "put", about=clause.goal, carried=clause.thing)
-            held = ""
+            in_hand = ""
     return goals
 
 
-def _written(goals: list[Goal], names: Mapping[str, str], rng: Random) -> Iterator[str]:
+def _reply_lines(goals: list[Goal], names: Mapping[str, str], rng: Random) -> Iterator[str]:
     for number, goal in enumerate(goals, 1):
         x = f"the {goal.argument}" if goal.argument else ""
-        carried = rng.choice(["it", f"the {goal.carried}"]) if goal.carried else "it"
+        object_words = rng.choice(["it", f"the {goal.carried}"]) if goal.carried else "it"
         keeps = bool(goal.carried) and goal.kind not in {"put", "drop"}
-        yield f"Goal {number}: {phrase(goal.kind, rng, x=x, carried=carried)}"
+        yield f"Goal {number}: {phrase(goal.kind, rng, x=x, carried=object_words)}"
         yield "```python"
         yield check(number, goal.kind, names, argument=goal.argument, carrying=keeps)
         yield "```"
@@ -173,7 +173,7 @@ def check(number: int, kind: str, names: Mapping[str, str], *, argument: str = "
 
 def translate_subgoals(text: str) -> str:
     """The reply to a translation prompt: a line `N. api_name | argument` for each subgoal."""
-    listed = block(section(text, "Subgoals to translate")).splitlines()
-    numbered = [match.groups() for line in listed if (match := re.match(r"\s*(\d+)\.\s*(.*)", line))]
-    read = [(number, meaning(subgoal)) for number, subgoal in numbered]
-    return "\n".join(f"{number}. {each.api} | {each.argument}".rstrip() for number, each in read)
+    rows = block(section(text, "Subgoals to translate")).splitlines()
+    pairs = [match.groups() for line in rows if (match := re.match(r"\s*(\d+)\.\s*(.*)", line))]
+    meanings = [(number, meaning(subgoal)) for number, subgoal in pairs]
+    return "\n".join(f"{number}. {each.api} | {each.argument}".rstrip() for number, each in meanings)

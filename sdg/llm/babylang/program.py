@@ -58,22 +58,22 @@ def write_program(text: str) -> str:
 
 def code_program(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool = False) -> str:
     """A program for these clauses with the skills that `text` offers; `careful` catches the errors of skills."""
-    offered = functions(section(text, "Skills")) or functions(section(text, "Actions"))
+    skills = functions(section(text, "Skills")) or functions(section(text, "Actions"))
     perception = functions(section(text, "Perception functions"))
     clauses = [clause for group in groups for clause in group]
     names = assign_parts(perception, PERCEPTION)
-    kinds = by_kind(offered)
-    if not kinds and (actions := primitives(offered)):
+    kinds = by_kind(skills)
+    if not kinds and (actions := primitives(skills)):
         _require((NEEDED | {"unseen"}) - set(names), ACTIONS - set(actions))
-        return _block(_fitted(_over_steps(clauses, names | actions)))
+        return _block(_fit_size(_over_steps(clauses, names | actions)))
     if "in_view" in names:
         return _block(relative_source(clauses, kinds, door=f"{names['doors_in_view']}()[0]"))
     _require(NEEDED - set(names))
-    taken = {function.name for function in (*offered, *perception)}
+    taken = {function.name for function in (*skills, *perception)}
     lines = [_OPENING, *(_call(clause) for clause in clauses)]
     source = planner("rooms") + "\n\n\n" + "\n".join(["def program():", *(f"    {line}" for line in lines)])
-    names |= primitives(offered)
-    return _block(_fitted(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
+    names |= primitives(skills)
+    return _block(_fit_size(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
 
 
 def _require(*missing: Collection[str]) -> None:
@@ -90,10 +90,10 @@ def _block(source: str) -> str:
 def planner(name: str) -> str:
     """The functions of a file of the hand-written planner, without docstrings, to put into a program."""
     text = (files("sdg.llm.babylang") / "by_hand" / f"{name}.py").read_text(encoding="utf-8")
-    defined = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    for node in defined:
+    definitions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    for node in definitions:
         node.body = node.body[ast.get_docstring(node) is not None :]
-    return "\n\n\n".join(map(ast.unparse, defined))
+    return "\n\n\n".join(map(ast.unparse, definitions))
 
 
 def _call(clause: Clause) -> str:
@@ -105,49 +105,49 @@ def _over_skills(
     source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], taken: set[str], careful: bool
 ) -> str:
     """The planner's source with a prompt's skills and perception, and functions for missing or doubled skills."""
-    renamed, own = {part: names[part] for part in NEEDED}, []
+    new_names, own = {part: names[part] for part in NEEDED}, []
     for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
         doors = kinds.get(kind + DOOR, ours)
         if not ours:
             own.append(_missing(theirs, kind))
         elif careful or doors != ours:
-            renamed[theirs] = f"use_{theirs}"
+            new_names[theirs] = f"use_{theirs}"
             own.append(_use(theirs, kind, skills=(ours, doors), careful=careful))
         else:
-            renamed[theirs] = ours
+            new_names[theirs] = ours
     for part in BESIDE_SKILLS:
         if part in names:
-            renamed[part] = names[part]
+            new_names[part] = names[part]
         else:
             own.append(f"def {part}():\n    return None")
-    clashing = {name: f"{name}_now" for name in _DEFINED.findall(source) if name in taken and name != "program"}
-    return _used("\n\n\n".join([*own, _renamed(source, clashing | renamed)]))
+    clashing = {name: f"{name}_now" for name in _DEFINITION.findall(source) if name in taken and name != "program"}
+    return _needed_functions("\n\n\n".join([*own, _rename(source, clashing | new_names)]))
 
 
-_DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
+_DEFINITION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
-def _fitted(source: str) -> str:
+def _fit_size(source: str) -> str:
     """The source, with blanks removed as far as it would be too long."""
     if len(source.encode()) > MAX_BYTES:
         source = re.sub(r"^(?:    )+", lambda match: " " * (len(match.group()) // 4), source, flags=re.MULTILINE)
     return source if len(source.encode()) <= MAX_BYTES else source.replace(", ", ",")
 
 
-def _used(source: str) -> str:
+def _needed_functions(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
-    bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINED.match(part))}
-    needed, waiting = set(), ["program"]
+    bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(part))}
+    names, waiting = set(), ["program"]
     while waiting:
         name = waiting.pop()
-        if name in bodies and name not in needed:
-            needed.add(name)
+        if name in bodies and name not in names:
+            names.add(name)
             waiting += re.findall(r"\b(\w+)\(", bodies[name])
-    return "\n\n".join(part.strip() for name, part in bodies.items() if name in needed)
+    return "\n\n".join(part.strip() for name, part in bodies.items() if name in names)
 
 
-def _renamed(source: str, names: Mapping[str, str]) -> str:
+def _rename(source: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\b(" + "|".join(map(re.escape, names)) + r")\b(?=\()", lambda match: names[match.group()], source)
 
 
@@ -175,7 +175,7 @@ def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
     # Nothing needs forgetting where no skill asks which rooms are new.
     own = "" if "forget" in names else "def forget():\n    return None"
     main = "\n".join(["def program():", f"    {_OPENING}", *(f"    {_call(clause)}" for clause in clauses)])
-    return _used(_renamed("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
+    return _needed_functions(_rename("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
 
 
 _ROOMS = 12
@@ -193,8 +193,8 @@ def relative_source(clauses: Iterable[Clause], kinds: Mapping[str, str], *, door
 
     `door` is the argument of the skill that enters: the nearest door in view.
     """
-    given = {"enter": door}
-    explore = " and ".join(f"{kinds[kind]}({given.get(kind, '')})" for kind in _EXPLORE if kind in kinds) or "False"
+    arguments = {"enter": door}
+    explore = " and ".join(f"{kinds[kind]}({arguments.get(kind, '')})" for kind in _EXPLORE if kind in kinds) or "False"
     lines = [
         "def find(what):",
         f"    for room in range({_ROOMS}):",
@@ -216,8 +216,8 @@ def relative_source(clauses: Iterable[Clause], kinds: Mapping[str, str], *, door
 
 def _relative_call(clause: Clause, kinds: Mapping[str, str]) -> str:
     thing = clause.goal or clause.thing
-    named = {kind: kinds.get(kind + DOOR, name) if type_of(thing) == "door" else name for kind, name in kinds.items()}
-    calls = [f'{"find" if part == "find" else named[part]}("{thing}")' for part in _PARTS[clause.kind]]
+    skills = {kind: kinds.get(kind + DOOR, name) if type_of(thing) == "door" else name for kind, name in kinds.items()}
+    calls = [f'{"find" if part == "find" else skills[part]}("{thing}")' for part in _PARTS[clause.kind]]
     return "    " + " and ".join(calls)
 
 
@@ -229,29 +229,29 @@ def repair_program(text: str) -> str:
     groups = parse(block(section(text, "Instruction to carry out")))
     calls = _CALL_MADE.findall(section(text, "Calls it made"))
     kinds = {name: kind for kind, name in by_kind(functions(section(text, "Skills"))).items()}
-    done = [
+    successes = [
         (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
     ]
-    return code_program(text, _remaining(groups, done), careful=True)
+    return code_program(text, _remaining(groups, successes), careful=True)
 
 
-def _remaining(groups: Sequence[Sequence[Clause]], done: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:
+def _remaining(groups: Sequence[Sequence[Clause]], successes: Sequence[tuple[str, str]]) -> Sequence[Sequence[Clause]]:
     """The groups from the first unfinished one on; calls that finished a group aren't counted for the next."""
     position = 0
     for number, group in enumerate(groups):
-        ends = [_end(clause, done, start=position) for clause in group]
+        ends = [_end(clause, successes, start=position) for clause in group]
         if None in ends:
             return groups[number:]
         position = max(end for end in ends if end is not None)
     return groups[-1:]
 
 
-def _end(clause: Clause, done: Sequence[tuple[str, str]], *, start: int) -> int | None:
-    """Where in `done` a clause was finished: by a call of its kind on something that fits its description."""
-    wanted = clause.goal or clause.thing
-    for number in range(start, len(done)):
-        kind, argument = done[number]
-        if kind == clause.kind and _may_mean(argument, wanted):
+def _end(clause: Clause, successes: Sequence[tuple[str, str]], *, start: int) -> int | None:
+    """Where in `successes` a clause was finished: by a call of its kind on something that fits its description."""
+    target = clause.goal or clause.thing
+    for number in range(start, len(successes)):
+        kind, argument = successes[number]
+        if kind == clause.kind and _may_mean(argument, target):
             return number + 1
     return None
 

@@ -40,16 +40,16 @@ def whole(messages: Sequence[Message]) -> str:
 
 def section(text: str, title: str) -> str:
     """The last section whose heading begins with `title` (any case), subsections included; "" when there is none."""
-    found: list[str] | None = None
+    body: list[str] | None = None
     level = 0
     for line, heading, depth in _lines(text):
         if heading is not None and heading.lower().startswith(title.lower()):
-            found, level = [], depth
+            body, level = [], depth
         elif heading is not None and depth <= level:
             level = 0
-        elif found is not None and level:
-            found.append(line)
-    return "\n".join(found or ())
+        elif body is not None and level:
+            body.append(line)
+    return "\n".join(body or ())
 
 
 def has_section(text: str, title: str) -> bool:
@@ -65,26 +65,26 @@ def block(text: str) -> str:
 
 def functions(text: str) -> tuple[Function, ...]:
     """Every function signature at the beginning of a line, with the text up to the next signature."""
-    found = list(_SIGNATURE.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)] * bool(found)
-    read = [_function(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
-    return tuple({function.name: function for function in read}.values())
+    matches = list(_SIGNATURE.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)] * bool(matches)
+    offers = [_function(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=True)]
+    return tuple({function.name: function for function in offers}.values())
 
 
 def _function(match: re.Match[str], description: str) -> Function:
     parameters = (part.split(":")[0].split("=")[0].strip() for part in re.split(r",(?![^\[\]]*\])", match.group(2)))
     paragraph = re.split(r"\n[ \t]*\n", description.lstrip("\n"), maxsplit=1)[0]
-    named = tuple(part for part in parameters if part not in {"", "self", "*", "/"})
-    return Function(match.group(1), named, paragraph.strip())
+    names = tuple(part for part in parameters if part not in {"", "self", "*", "/"})
+    return Function(match.group(1), names, paragraph.strip())
 
 
 def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:
     """Each line, its text as a heading (None for others) and its depth; lines in fenced blocks are no headings."""
     fence = ""
     for line in text.split("\n"):
-        run = re.match(r"`{3,}", line)
-        if fence or run:
-            fence = "" if fence and line.rstrip() == fence else fence or (run.group() if run else "")
+        ticks = re.match(r"`{3,}", line)
+        if fence or ticks:
+            fence = "" if fence and line.rstrip() == fence else fence or (ticks.group() if ticks else "")
             yield line, None, 0
             continue
         heading = re.match(r"(#{1,6})\s+(.*\S)", line)
@@ -145,7 +145,7 @@ PERCEPTION: Mapping[str, Part] = {
 
 def assign_parts(functions: Iterable[Function], parts: Mapping[str, Part]) -> dict[str, str]:
     """Part -> function name: best fits first, at most one part for a function. Parts without a function are absent."""
-    offers = _referred(list(functions))
+    offers = _with_references(list(functions))
     fits = sorted(
         (
             (_fit(function, part), role, number)
@@ -154,33 +154,35 @@ def assign_parts(functions: Iterable[Function], parts: Mapping[str, Part]) -> di
         ),
         key=lambda fit: (-fit[0], fit[1], offers[fit[2]].description),
     )
-    chosen: dict[str, str] = {}
-    taken: set[int] = set()
+    names: dict[str, str] = {}
+    numbers: set[int] = set()
     for fit, role, number in fits:
-        if fit >= _ENOUGH and role not in chosen and number not in taken:
-            chosen[role] = offers[number].name
-            taken.add(number)
-    return chosen
+        if fit >= _ENOUGH and role not in names and number not in numbers:
+            names[role] = offers[number].name
+            numbers.add(number)
+    return names
 
 
 _ENOUGH = 3.0
 
 
-def _referred(functions: list[Function]) -> list[Function]:
+def _with_references(functions: list[Function]) -> list[Function]:
     """Descriptions that begin "What other() gave ..." get that of other() too."""
-    said = {function.name: function.description for function in functions}
-    spoken = ((function, re.match(r"\W*What (\w+)\(\)", function.description)) for function in functions)
+    descriptions = {function.name: function.description for function in functions}
+    pairs = ((function, re.match(r"\W*What (\w+)\(\)", function.description)) for function in functions)
     return [
-        replace(function, description=f"{function.description} {said.get(match.group(1), '')}") if match else function
-        for function, match in spoken
+        replace(function, description=f"{function.description} {descriptions.get(match.group(1), '')}")
+        if match
+        else function
+        for function, match in pairs
     ]
 
 
 def _fit(function: Function, part: Part) -> float:
     if function.arity != part.arity:
         return float("-inf")
-    said = function.description
-    return sum(weight for cue, weight in part.cues.items() if re.search(cue, said))
+    text = function.description
+    return sum(weight for cue, weight in part.cues.items() if re.search(cue, text))
 
 
 ARITY: Mapping[str, int] = {
@@ -226,22 +228,22 @@ def by_kind(functions: Iterable[Function]) -> dict[str, str]:
             fits = function.arity == ARITY[kind.removesuffix(DOOR)]
             if fits and (share, function.name) > best.get(kind, (0.0, "")):
                 best[kind] = (share, function.name)
-    chosen = {kind: name for kind, (_, name) in best.items()}
-    for kind in ON_DOORS & {name.removesuffix(DOOR) for name in chosen if name.endswith(DOOR)}:
-        chosen.setdefault(kind, chosen[kind + DOOR])
-    return chosen
+    skills = {kind: name for kind, (_, name) in best.items()}
+    for kind in ON_DOORS & {name.removesuffix(DOOR) for name in skills if name.endswith(DOOR)}:
+        skills.setdefault(kind, skills[kind + DOOR])
+    return skills
 
 
 def primitives(functions: Iterable[Function]) -> dict[str, str]:
     """Primitive action -> the function without arguments whose description says that it does it."""
-    said = [(function.name, function.description.lower()) for function in functions if function.arity == 0]
-    found = {part: [name for name, text in said if re.search(cue, text)] for part, cue in PRIMITIVES.items()}
-    return {part: names[0] for part, names in found.items() if names}
+    texts = [(function.name, function.description.lower()) for function in functions if function.arity == 0]
+    candidates = {part: [name for name, text in texts if re.search(cue, text)] for part, cue in PRIMITIVES.items()}
+    return {part: names[0] for part, names in candidates.items() if names}
 
 
 def _kind(text: str) -> str:
-    read = meaning(text)
-    return read.kind + DOOR if read.kind in ON_DOORS and type_of(read.argument) == "door" else read.kind
+    subgoal = meaning(text)
+    return subgoal.kind + DOOR if subgoal.kind in ON_DOORS and type_of(subgoal.argument) == "door" else subgoal.kind
 
 
 def _shares(function: Function) -> dict[str, float]:

@@ -56,7 +56,7 @@ class OpenAIModel:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self._refused: set[str] = set()
+        self._unsupported: set[str] = set()
         self._key = os.environ.get(KEY_VARIABLE, "")
         self._hide = hider([self._key], mark="[key]")
         self._opening = threading.Lock()
@@ -71,9 +71,9 @@ class OpenAIModel:
         """Ask the server. Raises Unavailable where asking again may help, ModelError where it won't."""
         # A server may refuse several parameters, one at a time.
         for _ in range(len(_OPTIONAL) + 1):
-            sent = self._request(messages, sampling)
-            status, headers, body, until = self._post(sent)
-            if status not in (400, 422) or not self._leave_out(body, sent):
+            request = self._request(messages, sampling)
+            status, headers, body, until = self._post(request)
+            if status not in (400, 422) or not self._leave_out(body, request):
                 break
         return self._read(status, headers, body, until=until)
 
@@ -85,7 +85,7 @@ class OpenAIModel:
 
     def _request(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         # OpenAI's newer models refuse max_tokens, many other servers know nothing else.
-        limit = "max_tokens" if "max_completion_tokens" in self._refused else "max_completion_tokens"
+        limit = "max_tokens" if "max_completion_tokens" in self._unsupported else "max_completion_tokens"
         request: dict[str, Any] = {
             "model": self.endpoint.model,
             "messages": [{"role": message.role, "content": _content(message)} for message in messages],
@@ -95,16 +95,16 @@ class OpenAIModel:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if "stream" in self._refused:
+        if "stream" in self._unsupported:
             del request["stream_options"]
-        return {name: value for name, value in request.items() if name not in self._refused}
+        return {name: value for name, value in request.items() if name not in self._unsupported}
 
-    def _leave_out(self, body: bytes, sent: Mapping[str, Any]) -> bool:
+    def _leave_out(self, body: bytes, request: Mapping[str, Any]) -> bool:
         """Note which parameter a refusal names; returns whether that one was sent."""
-        said = body.decode("utf-8", "replace")
-        named = [name for name in _OPTIONAL if name in sent and name in said]
-        self._refused.update(named[:1])
-        return bool(named)
+        text = body.decode("utf-8", "replace")
+        names = [name for name in _OPTIONAL if name in request and name in text]
+        self._unsupported.update(names[:1])
+        return bool(names)
 
     def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes, float]:
         """Status, headers, body, whose size `BoundedTransport` limits, and until when it may be read.
@@ -132,12 +132,12 @@ class OpenAIModel:
             reason = self._hide(str(cause) or type(cause).__name__)
             if "timeout" in type(error).__name__.lower():
                 seconds = f"{self.endpoint.timeout_seconds:g}"
-                said = f"did not answer within {seconds} s: raise model.timeout_seconds, or check it."
+                problem = f"did not answer within {seconds} s: raise model.timeout_seconds, or check it."
             elif isinstance(error, openai.OpenAIError) and not isinstance(error, openai.APIConnectionError):
                 raise ModelError(f"{self._who()} could not be asked: {reason}.") from None
             else:
-                said = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
-            raise Unavailable(f"{self._who()} {said}") from None
+                problem = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
+            raise Unavailable(f"{self._who()} {problem}") from None
 
     def _limit(self) -> float:
         return max(self.endpoint.reply_seconds, self.endpoint.timeout_seconds)
@@ -175,13 +175,13 @@ class OpenAIModel:
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.endpoint.model)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-        said, advice = (
-            self._hide(message_of(body))[:MOST_MESSAGE],
-            _ADVICE.get(status, "The server has a fault of its own: try again later."),
+        message = self._hide(message_of(body))[:MOST_MESSAGE]
+        advice = _ADVICE.get(status, "The server has a fault of its own: try again later.")
+        text = f"{self._who()} answered HTTP {status}{f' ({message})' if message else ''}. {advice}"
+        out_of_quota = "quota" in message and "insufficient" in message
+        return (
+            Unavailable(text, _retry_after(headers)) if status in _TRY_AGAIN and not out_of_quota else ModelError(text)
         )
-        told = f"{self._who()} answered HTTP {status}{f' ({said})' if said else ''}. {advice}"
-        spent = "quota" in said and "insufficient" in said
-        return Unavailable(told, _retry_after(headers)) if status in _TRY_AGAIN and not spent else ModelError(told)
 
     def _who(self) -> str:
         return f"Model {self.endpoint.model!r} at {self.endpoint.base_url or 'OpenAI'}"
@@ -271,10 +271,10 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     `until` then, on the monotonic clock.
     """
     unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
-    said = body.decode("utf-8", "replace").lstrip()
-    streamed = said.startswith(("data:", "event:", "id:", "retry:", ":"))
+    text = body.decode("utf-8", "replace").lstrip()
+    streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
     try:
-        pieces = _pieces(said) if streamed else [json.loads(said)]
+        pieces = _pieces(text) if streamed else [json.loads(text)]
     except (ValueError, RecursionError):
         raise unreadable("answered with something that isn't JSON") from None
     texts, reason, usage = list[str](), "", None
@@ -287,8 +287,8 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
         message = _at(choice, "delta" if streamed else "message")
         if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
             texts.append(_text(message))
-            ended = choice.get("finish_reason")
-            reason = _whole_letters(ended) if isinstance(ended, str) and ended else reason
+            finish = choice.get("finish_reason")
+            reason = _whole_letters(finish) if isinstance(finish, str) and finish else reason
     if not texts:
         raise unreadable("answered without any choice")
     if streamed and not reason:
@@ -297,10 +297,10 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     return Completion("".join(texts), "", finish_reason=reason, **counts)
 
 
-def _pieces(said: str) -> Iterator[object]:
+def _pieces(text: str) -> Iterator[object]:
     """The JSON values of a stream; what isn't JSON was left by a lost connection, and ends it."""
-    for found in _PIECE.finditer(said):
-        data = found[1].strip()
+    for match in _PIECE.finditer(text):
+        data = match[1].strip()
         if data == "[DONE]":
             return
         try:
@@ -335,8 +335,8 @@ def _whole_letters(text: str) -> str:
 
 def message_of(body: bytes) -> str:
     """What a server says about its error, on one line, longer than what is shown, because secrets are hidden first."""
-    said = body[:MOST_ERROR].decode("utf-8", "replace")
+    text = body[:MOST_ERROR].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         error = json.loads(body)["error"]
-        said = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
-    return " ".join(said.split())[:MOST_ERROR]
+        text = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
+    return " ".join(text.split())[:MOST_ERROR]

@@ -60,11 +60,11 @@ class _Stream(httpcore2.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        left = _CURRENT.until - time.monotonic()
-        if left <= 0:
+        seconds = _CURRENT.until - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError
         try:
-            return self._stream.read(max_bytes, left if timeout is None else min(left, timeout))
+            return self._stream.read(max_bytes, seconds if timeout is None else min(seconds, timeout))
         except httpcore2.ReadTimeout:
             if time.monotonic() >= _CURRENT.until:
                 raise TimeoutError from None

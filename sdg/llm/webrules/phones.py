@@ -105,8 +105,8 @@ class PhoneRules:
 def read_moment(prompt: str) -> PhonePrompt:
     """What the user's turn of the prompt `phone` says; lines that can't be read are left out."""
     situation = read_situation(prompt)
-    shown = prompt.rpartition("\nObservation ")[2].splitlines()
-    return PhonePrompt(situation.task, tuple(each for row in shown for each in _element(row)), situation.done)
+    rows = prompt.rpartition("\nObservation ")[2].splitlines()
+    return PhonePrompt(situation.task, tuple(each for row in rows for each in _element(row)), situation.done)
 
 
 def _element(row: str) -> Iterator[PhoneElement]:
@@ -172,13 +172,13 @@ def value_for(label: str, task: str) -> str:
     for word, form in _FORMS:
         if word in words.split() and (match := re.search(form, task)):
             return match[match.lastindex or 0]
-    quoted = re.findall(r'"([^"]+)"', task)
+    quotations = re.findall(r'"([^"]+)"', task)
     for word in words.split():
-        named = re.search(rf'\b{re.escape(word)}\w*(?: is| of)?[:]? "([^"]+)"', task, re.IGNORECASE)
-        if named and len(word) > 2:
-            return named[1]
-    spoken = [each for each in quoted if re.search(r"[^\W\d]", each)]
-    return spoken[0] if spoken and words.split()[-1:] in (["name"], ["title"]) else ""
+        mention = re.search(rf'\b{re.escape(word)}\w*(?: is| of)?[:]? "([^"]+)"', task, re.IGNORECASE)
+        if mention and len(word) > 2:
+            return mention[1]
+    texts = [each for each in quotations if re.search(r"[^\W\d]", each)]
+    return texts[0] if texts and words.split()[-1:] in (["name"], ["title"]) else ""
 
 
 def _loading(now: PhonePrompt) -> Iterator[Act]:
@@ -189,7 +189,7 @@ def _loading(now: PhonePrompt) -> Iterator[Act]:
 def _press_named(now: PhonePrompt) -> Iterator[Act]:
     """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
-    found = []
+    candidates = []
     for each in now.live:
         name = plain(each.label)
         if len(name) < 3 or f" {name} " not in task or name in ("save", "back", "cancel"):
@@ -198,9 +198,9 @@ def _press_named(now: PhonePrompt) -> Iterator[Act]:
             continue
         if each.kind == "checkbox" and ("checked" in each.states) != bool(re.search(r"\boff\b|doesn t", task)):
             continue
-        found.append((len(name), each))
-    if found:
-        yield "Tap", {"element": max(found, key=lambda pair: pair[0])[1].number}
+        candidates.append((len(name), each))
+    if candidates:
+        yield "Tap", {"element": max(candidates, key=lambda pair: pair[0])[1].number}
 
 
 def _hold_named(now: PhonePrompt) -> Iterator[Act]:
@@ -221,9 +221,9 @@ def _open_topic(now: PhonePrompt) -> Iterator[Act]:
 def _press_beside(now: PhonePrompt) -> Iterator[Act]:
     """Press elements whose second line has a word of the task."""
     task = {word for word in plain(now.task).split() if len(word) > 3}
-    found = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
-    unpressed = [each for each in found if not now.was_pressed(each) and "·" not in each.beside]
-    yield from (("Tap", {"element": each.number}) for each in unpressed)
+    candidates = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
+    rest = [each for each in candidates if not now.was_pressed(each) and "·" not in each.beside]
+    yield from (("Tap", {"element": each.number}) for each in rest)
 
 
 def _press_verb(now: PhonePrompt) -> Iterator[Act]:
@@ -252,8 +252,8 @@ def _answer(now: PhonePrompt, *, certain: bool) -> Iterator[Act]:
         yield "finish", {"message": beside[-1]}
     if not certain:
         best = max(rows, key=lambda each: len(set(plain(f"{each.label} {each.beside}").split()) & task), default=None)
-        told = f"{best.label} | {best.beside}".split(" | ") if best else []
-        yield "finish", {"message": ", ".join(part for part in told if not set(plain(part).split()) <= task)}
+        parts = f"{best.label} | {best.beside}".split(" | ") if best else []
+        yield "finish", {"message": ", ".join(part for part in parts if not set(plain(part).split()) <= task)}
 
 
 def plain(words: str) -> str:
@@ -294,14 +294,16 @@ class ClumsyPresses:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action, or a mistake, with the intended action as the plan."""
-        now = read_moment(_MEANT.sub(r"\2. \1: ", messages[-1].content))
+        now = read_moment(_PLAN.sub(r"\2. \1: ", messages[-1].content))
         name, arguments = next(rule for rule in _rules(now))
         rng = random.Random(f"{self._seed}|{now.task}|{len(now.past)}")
-        said = f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'
+        intention = (
+            f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'
+        )
         if rng.random() < self._rate:
             name, arguments = self._spoil(now, name, arguments, rng)
         command = {"name": name, "args": arguments}
-        return Completion(json.dumps({"thoughts": {"plan": f"meant {said}"}, "commands": [command]}), self.name)
+        return Completion(json.dumps({"thoughts": {"plan": f"meant {intention}"}, "commands": [command]}), self.name)
 
     def _spoil(self, now: PhonePrompt, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
         if name == "Type":
@@ -316,7 +318,7 @@ class ClumsyPresses:
 
 NOWHERE = 12
 """A place (x = y) in the status bar, where a press does nothing."""
-_MEANT = re.compile(r"^Thought \d+: meant (.*)\n(\d+)\. .*?: (?=done$|no: |refused: )", re.MULTILINE)
+_PLAN = re.compile(r"^Thought \d+: meant (.*)\n(\d+)\. .*?: (?=done$|no: |refused: )", re.MULTILINE)
 
 
 RANDOM = Provider(lambda settings: RandomPresses(), rule_based=True)

@@ -34,12 +34,12 @@ def tick(now: Situation) -> RuleAnswer | None:
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
     if not ticks or match is None:
         return None
-    wanted = wanted_names(now.task)
+    names = wanted_names(now.task)
     labels = [(label_right(now, each), each) for each in ticks]
     commands = []
-    for words in [] if plain(match[1]) in ("nothing", "none") else wanted:
-        scored = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
-        best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    for words in [] if plain(match[1]) in ("nothing", "none") else names:
+        scores = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
+        best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
     return submit_form(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
@@ -48,8 +48,8 @@ def tick(now: Situation) -> RuleAnswer | None:
 def wanted_names(task: str) -> list[str]:
     """The names that are to be selected: A and B of "Select words similar to A, B and click Submit"."""
     match = re.match(r"\w+\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", task)
-    listed = re.sub(r"^(?:all )?(?:words|items|options) similar to ", "", match[1]) if match else ""
-    return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", listed) if part.strip(" .\"'")]
+    names_text = re.sub(r"^(?:all )?(?:words|items|options) similar to ", "", match[1]) if match else ""
+    return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", names_text) if part.strip(" .\"'")]
 
 
 def label_right(now: Situation, thing: SeenElement) -> str:
@@ -64,7 +64,7 @@ def label_right(now: Situation, thing: SeenElement) -> str:
 
 def label_of(now: Situation, field: SeenElement) -> str:
     """The words beside or above a field."""
-    best, chosen = 1e9, ""
+    best, label = 1e9, ""
     for each in now.of_kind("text"):
         left = field.place[0] - each.place[2]
         above = field.place[1] - each.place[3]
@@ -75,8 +75,8 @@ def label_of(now: Situation, field: SeenElement) -> str:
         else:
             continue
         if cost < best:
-            best, chosen = cost, each.text
-    return chosen
+            best, label = cost, each.text
+    return label
 
 
 def wanted_values(task: str) -> list[tuple[str, str]]:
@@ -93,12 +93,12 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
     free = list(fields)
     for names, value in values:
         words = plain(names).split()
-        scored: list[tuple[float, int, SeenElement]] = []
+        scores: list[tuple[float, int, SeenElement]] = []
         for field in free:
             label = plain(f"{label_of(now, field)} {field.text}").split()
             score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
-            scored.append((score, -field.y, field))
-        best = max(scored, default=None, key=lambda each: each[:2])
+            scores.append((score, -field.y, field))
+        best = max(scores, default=None, key=lambda each: each[:2])
         if best is not None and best[0] > 0.7:
             free.remove(best[2])
             commands += fill(best[2], value)
@@ -122,8 +122,8 @@ def entered_text(now: Situation) -> RuleAnswer | None:
 def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
     """An icon that stands for a word."""
     pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
-    wanted = ICONS.get(name.lower(), name.lower())
-    return next((each for each in pool if wanted in each.look.split()), None)
+    look = ICONS.get(name.lower(), name.lower())
+    return next((each for each in pool if look in each.look.split()), None)
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
@@ -132,19 +132,19 @@ def clicked_in_order(now: Situation) -> RuleAnswer | None:
         return None
     commands: list[Written] = []
     for part in re.split(r",?\s*\bthen\b\s*", now.task):
-        found = _meant(now, part)
-        if found is not None:
-            commands.append(click(found))
+        element = _element_named(now, part)
+        if element is not None:
+            commands.append(click(element))
     return RuleAnswer(commands, "clicked") if commands else None
 
 
-def _meant(now: Situation, part: str) -> SeenElement | None:
-    quoted = re.findall(r'"([^"]+)"', part)
+def _element_named(now: Situation, part: str) -> SeenElement | None:
+    quotations = re.findall(r'"([^"]+)"', part)
     kinds = ("button", "link", "tab", "text", "icon")
-    for words in quoted:
-        found = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
-        if found:
-            return found
+    for words in quotations:
+        element = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
+        if element:
+            return element
     words_of_part = plain(part)
     return max(
         [
@@ -158,8 +158,8 @@ def _meant(now: Situation, part: str) -> SeenElement | None:
 
 
 def _exactly(now: Situation, words: str, *kinds: str) -> SeenElement | None:
-    found = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
-    return min(found, key=lambda each: kinds.index(each.kind), default=None)
+    matches = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
+    return min(matches, key=lambda each: kinds.index(each.kind), default=None)
 
 
 def only_button(now: Situation) -> RuleAnswer | None:
@@ -202,8 +202,8 @@ def click(thing: SeenElement) -> Written:
 def fill(field: SeenElement, text: str) -> list[Written]:
     """Replace a field's content by a text."""
     keys = ["C-a", "<Backspace>"] if field.text else []
-    emptied: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
-    return [click(field), *emptied, {"name": "TYPE_TEXT", "args": {"text": text}}]
+    deletions: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
+    return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
 NAME = "webrules (rule-based stand-in, no language model)"
@@ -220,8 +220,8 @@ class WebRules:
         plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
         if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
             stuck = (plan is None and not now.done) or (now.done[-1:] and ": refused" in now.done[-1])
-            said = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
-            plan = RuleAnswer([{"name": said[0], "args": {"text": said[1]}}])
+            ending = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
+            plan = RuleAnswer([{"name": ending[0], "args": {"text": ending[1]}}])
         if plan is None:
             return Completion("No rule of mine knows what to do here.", NAME)
         thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}

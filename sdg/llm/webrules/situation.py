@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 KINDS = ("text area", "textbox", "checkbox", "radio", "dropdown", "button", "link", "tab", "icon", "shape", "text")
 FIELDS = ("textbox", "text area")
 _ELEMENT = re.compile(r"^(.{0,400}): \[(\d{1,4}), (\d{1,4}), (\d{1,4}), (\d{1,4})\]$")
-_CONFUSED = str.maketrans("0o1li|5s8b2z6g9q", "oollllssbbzzgggg")
+_LOOKALIKES = str.maketrans("0o1li|5s8b2z6g9q", "oollllssbbzzgggg")
 ALIKE = 0.8
 """Likeness from which one word may be a misreading of another."""
 
@@ -91,9 +91,9 @@ class Situation:
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
             if plain(words) in self.lower or words in ("Submit", "OK", "Go!"):
                 pool = [*buttons, *(self.of_kind("text") if words == "Submit" else ())]
-                found = next((each for each in pool if plain(each.text) == plain(words)), None)
-                if found:
-                    return found
+                button = next((each for each in pool if plain(each.text) == plain(words)), None)
+                if button:
+                    return button
         return buttons[-1] if len(buttons) == 1 else None
 
 
@@ -105,7 +105,7 @@ def plain(words: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def likeness(one: str, other: str) -> float:
     """How alike two texts are in [0, 1], with letters that are easily misread for each other taken as equal."""
-    a, b = (plain(each).replace(" ", "").translate(_CONFUSED).replace("rn", "m") for each in (one, other))
+    a, b = (plain(each).replace(" ", "").translate(_LOOKALIKES).replace("rn", "m") for each in (one, other))
     if not a or not b:
         return 0.0
     return 0.99 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
@@ -113,13 +113,13 @@ def likeness(one: str, other: str) -> float:
 
 def within(line: SeenElement, words: str) -> SeenElement | None:
     """The part of a line of text that holds some words, if all letters are equally wide."""
-    wanted = words.split()
+    parts = words.split()
     have = [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+", line.text)]
-    for first in range(len(have) - len(wanted) + 1):
-        run = have[first : first + len(wanted)]
-        if all(alike(word, other) for (word, _, _), other in zip(run, wanted, strict=True)):
+    for first in range(len(have) - len(parts) + 1):
+        stretch = have[first : first + len(parts)]
+        if all(alike(word, other) for (word, _, _), other in zip(stretch, parts, strict=True)):
             wide = (line.place[2] - line.place[0]) / max(len(line.text), 1)
-            x0, x1 = line.place[0] + round(run[0][1] * wide), line.place[0] + round(run[-1][2] * wide)
+            x0, x1 = line.place[0] + round(stretch[0][1] * wide), line.place[0] + round(stretch[-1][2] * wide)
             return replace(line, text=words, place=(x0, line.place[1], x1, line.place[3]))
     return None
 

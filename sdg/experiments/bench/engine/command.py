@@ -35,16 +35,20 @@ def rows(
 
     Raises CheckFailed at the end if engine and minigrid differ, UserError for an unknown level.
     """
-    chosen = Instructions.of(all_levels() if tuple(levels) == ("all",) else levels, 1, seed=seed).levels
+    level_names = Instructions.of(all_levels() if tuple(levels) == ("all",) else levels, 1, seed=seed).levels
     wrong = 0
-    for level in chosen:
-        seen = compare(level, steps=steps, endings=endings, seed=seed)
-        exact = {"mismatches": seen.mismatches.total(), "compared_steps": seen.steps, "compared_endings": seen.endings}
-        wrong += seen.mismatches.total()
-        measured = asdict(measure(level, seed=seed)) if speed else {"level": level}
-        yield {"table": "level", **measured, **exact, "first": seen.first}
+    for level in level_names:
+        comparison = compare(level, steps=steps, endings=endings, seed=seed)
+        exact = {
+            "mismatches": comparison.mismatches.total(),
+            "compared_steps": comparison.steps,
+            "compared_endings": comparison.endings,
+        }
+        wrong += comparison.mismatches.total()
+        speed_row = asdict(measure(level, seed=seed)) if speed else {"level": level}
+        yield {"table": "level", **speed_row, **exact, "first": comparison.first}
     if speed:
-        for level in (chosen[0], chosen[-1]):
+        for level in (level_names[0], level_names[-1]):
             for row in curve(level, SIZES, seed=seed):
                 yield {"table": "curve", "level": level, **row}
     if wrong:

@@ -67,15 +67,15 @@ class _Twin:
         if self._source == "random":
             return int(self._rng.integers(7))
         if self._bot is None:
-            return self._mixed()
+            return self._mixed_action()
         advice = self._bot(self._last)
         if advice is None:
             self._bot = None
-            return self._mixed()
+            return self._mixed_action()
         self._last = int(self._rng.integers(7)) if self._rng.random() < 0.1 else advice
         return self._last
 
-    def _mixed(self) -> int:
+    def _mixed_action(self) -> int:
         draw, env = self._rng.random(), self.env
         ahead = env.grid.get(*env.front_pos)
         if draw < 0.15:
@@ -130,9 +130,9 @@ def _compare_step(
     where = f"after action {action} in layout {engine.state.layout[i]}, step {twin.env.step_count + 1}"
     observation, reward, terminated, truncated, _ = twin.env.step(action)
     ended = bool(terminated or truncated)
-    shown = engine.final if ended else step
-    comparison.check("image", np.array_equal(decode(shown.views[i]), observation["image"]), where)
-    comparison.check("direction", int(shown.directions[i]) == observation["direction"], where)
+    last_step = engine.final if ended else step
+    comparison.check("image", np.array_equal(decode(last_step.views[i]), observation["image"]), where)
+    comparison.check("direction", int(last_step.directions[i]) == observation["direction"], where)
     comparison.check("reward", np.float32(reward) == step.rewards[i], where)
     comparison.check("terminated", terminated == step.terminated[i], where)
     comparison.check("truncated", truncated == step.truncated[i], where)
@@ -148,7 +148,7 @@ def _compare_step(
 
 
 def _compare_carried(comparison: Comparison, engine: BabyAIEngine, *, i: int, twin: _Twin, where: str) -> None:
-    held, carrying = int(engine.state.carried[i]), twin.env.carrying
-    code = decode(engine.state.code[i, held - 1]) if held else None
+    number, carrying = int(engine.state.carried[i]), twin.env.carrying
+    code = decode(engine.state.code[i, number - 1]) if number else None
     same = code is None if carrying is None else code is not None and tuple(code) == carrying.encode()
     comparison.check("carried", same, where)

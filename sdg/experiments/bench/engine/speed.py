@@ -51,10 +51,10 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
     generation = _generate(level, seed=seed, seconds=0.5)
-    ended = steps = 0
+    endings = steps = 0
     for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
         step = engine.step(row)
-        ended += int((step.terminated | step.truncated).sum())
+        endings += int((step.terminated | step.truncated).sum())
         steps += engine.n_envs
     return Speed(
         level=level,
@@ -64,7 +64,7 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
         ratio=median(one / other for one, other in turns),
         resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
         minigrid_resets_per_second=generation,
-        with_generation_per_second=1 / (1 / ours + ended / steps / generation),
+        with_generation_per_second=1 / (1 / ours + endings / steps / generation),
         bank_reuse=engine.reuse,
     )
 
@@ -86,26 +86,26 @@ def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str
 def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:
     actions = rng.integers(0, N_ACTIONS, (32, engine.n_envs))
     calls, began = 0, time.thread_time()
-    while (spent := time.thread_time() - began) < seconds:
+    while (duration := time.thread_time() - began) < seconds:
         for row in actions:
             engine.step(row)
         calls += len(actions)
-    return calls * engine.n_envs / spent
+    return calls * engine.n_envs / duration
 
 
 def _reset_engine(engine: BabyAIEngine, *, seconds: float) -> float:
     calls, began = 0, time.thread_time()
-    while (spent := time.thread_time() - began) < seconds:
+    while (duration := time.thread_time() - began) < seconds:
         engine.reset()
         calls += 1
-    return calls * engine.n_envs / spent
+    return calls * engine.n_envs / duration
 
 
 def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> float:
     env = make_minigrid(level)
     env.reset(seed=int(rng.integers(1_000_000)))
-    steps, spent = 0, 0.0
-    while spent < seconds:
+    steps, duration = 0, 0.0
+    while duration < seconds:
         actions = rng.integers(0, N_ACTIONS, 256)
         ended, began = False, time.thread_time()
         for action in actions:
@@ -114,16 +114,16 @@ def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> f
             ended = terminated or truncated
             if ended:
                 break
-        spent += time.thread_time() - began
+        duration += time.thread_time() - began
         if ended:
             env.reset(seed=int(rng.integers(1_000_000)))
-    return steps / spent
+    return steps / duration
 
 
 def _generate(level: str, *, seed: int, seconds: float) -> float:
     """Layouts a second: minigrid's reset, and recording its layout."""
-    made, began = 0, time.thread_time()
-    while (spent := time.thread_time() - began) < seconds:
-        generate(level, range(seed + made, seed + made + 16))
-        made += 16
-    return made / spent
+    count, began = 0, time.thread_time()
+    while (duration := time.thread_time() - began) < seconds:
+        generate(level, range(seed + count, seed + count + 16))
+        count += 16
+    return count / duration

@@ -99,11 +99,11 @@ def rows(
     if llm:
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
-        chosen = composed if COMPOSED_SKILLS in interfaces else None
+        composed_file = composed if COMPOSED_SKILLS in interfaces else None
         names = (tuple(interfaces), tuple(perceptions), tuple(map(domain().level_name, levels)))
-        asked = RecordingRequest(config, *names, instructions, seed, library, split, chosen)
+        request = RecordingRequest(config, *names, instructions, seed, library, split, composed_file)
         folder = out or Path(f"runs/models-{seed}")
-        draws = [draw(asked, folder=folder, kept=keep or folder / "kept", processes=processes)]
+        draws = [draw(request, folder=folder, kept=keep or folder / "kept", processes=processes)]
     else:
         draws = draws_below(drawn)
     if replay:
@@ -164,8 +164,8 @@ def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:
 
 def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
     """The success rate; its interval is Wilson's, or wider where a bootstrap over `answerers` is."""
-    solved = [float(each.success) for each in episodes]
-    rate = wilson_interval(int(sum(solved)), len(solved))
+    outcomes = [float(each.success) for each in episodes]
+    rate = wilson_interval(int(sum(outcomes)), len(outcomes))
     if not all(each.answerers for each in episodes):
         return rate
-    return rate.widen(bootstrap_clustered(solved, [each.answerers[0] for each in episodes], seed=0))
+    return rate.widen(bootstrap_clustered(outcomes, [each.answerers[0] for each in episodes], seed=0))

@@ -137,10 +137,10 @@ def read_draw(folder: Path) -> RecordedRun:
 
 def draws_below(folder: Path) -> list[RecordedRun]:
     """The recorded runs in a folder, or the one that it is. Raises UserError where there is none."""
-    found = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
-    if not found:
+    folders = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
+    if not folders:
         raise UserError(f"no draws are kept in {folder}: make one with --llm KIND:NAME")
-    return [read_draw(each) for each in found]
+    return [read_draw(each) for each in folders]
 
 
 def keep(
@@ -154,13 +154,13 @@ def keep(
     composed: Path | None = None,
 ) -> RecordedRun:
     """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
-    begun = _begun(transcript)
+    starts = _episode_starts(transcript)
     rows = []
     for cell, task in asked:
         unit = task.unit(cell.agent)
         if unit in played:
             rows.append(to_drawn_episode(played[unit]))
-        elif (cell.stage, task.random_seed % 2**31) in begun:
+        elif (cell.stage, task.random_seed % 2**31) in starts:
             rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, finished=False))
     folder.mkdir(parents=True, exist_ok=True)
     answers = first_answers(transcript) if has_lines(transcript) else b""
@@ -177,21 +177,21 @@ def keep(
 def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
-    programs = tuple(_written(each) for each in row.trace)
+    programs = tuple(_program_row(each) for each in row.trace)
     return DrawnEpisode(
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
         row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
     )  # fmt: skip
 
 
-def _begun(transcript: Path) -> set[tuple[str, int]]:
+def _episode_starts(transcript: Path) -> set[tuple[str, int]]:
     """The episodes that asked something, by stage and sampling seed."""
     if not has_lines(transcript):
         return set()
     return {(str(entry["stage"]), int(entry["sampling"]["seed"])) for entry in entries(transcript)}
 
 
-def _written(trace: Mapping[str, Any]) -> Written:
+def _program_row(trace: Mapping[str, Any]) -> Written:
     return Written(
         prompt_tokens=int(trace["prompt_tokens"]),
         completion_tokens=int(trace["completion_tokens"]),
@@ -235,10 +235,10 @@ class RecordingRequest:
     composed: Path | None = None
 
     def __post_init__(self) -> None:
-        for name, known in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
-            unknown = [each for each in name if each not in known]
+        for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
+            unknown = [each for each in names if each not in choices]
             if unknown:
-                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
+                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(choices)}")
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 
@@ -260,7 +260,7 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
     library = find_library(asked.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
     model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
-    held = {
+    identity = {
         "split": asked.split,
         "composed": hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None,
         "library": checksum,
@@ -271,7 +271,7 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
     settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
     name = folder.name if kept.parent == folder else kept.name
     about = About(name, model["name"] or model["kind"], commit, asked.seed, asked.instructions, asked.split, checksum)
-    with open_folder(folder, settings | held, seed=asked.seed, may_change=MAY_CHANGE) as run:
+    with open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run:
         progress().note(expected_cost(asked))
         try:
             play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
@@ -295,13 +295,13 @@ def recipes(asked: RecordingRequest, *, library: Path, folder: Path | None) -> d
     return {cell: _recipe(cell, asked, library, folder) for cell, _ in asked.tasks()}
 
 
-def _recipe(cell: FigureKey, asked: RecordingRequest, library: Path, folder: Path | None) -> Recipe:
-    planner = planner_of(asked.config, folder, library, agent=cell.agent, stage=cell.stage)
+def _recipe(cell: FigureKey, request: RecordingRequest, library: Path, folder: Path | None) -> Recipe:
+    planner = planner_of(request.config, folder, library, agent=cell.agent, stage=cell.stage)
     planner = replace(planner, domain=PERCEPTIONS[cell.perception])
     if cell.interface == TURN:
         return ChatRecipe(planner.model, planner.sampling, cell.agent)
     if cell.interface == COMPOSED_SKILLS:
-        return replace(planner, composed=asked.composed)
+        return replace(planner, composed=request.composed)
     return replace(planner, skills=PRIMITIVES) if cell.interface == PRIMITIVE else planner
 
 
@@ -316,8 +316,8 @@ def play(
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
     journal = run.journal("episodes")
     jobs: list[EpisodeJob] = []
-    for cell, found in asked.tasks():
-        tasks = [task for task in found if not only or task.unit(cell.agent) in only]
+    for cell, cell_tasks in asked.tasks():
+        tasks = [task for task in cell_tasks if not only or task.unit(cell.agent) in only]
         jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
     with progress().stage(
         "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)

@@ -60,14 +60,14 @@ def replay_rows(
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
         again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
     if not here:
-        asked = {each.unit: each for each in draw.episodes}
-        again = [_with_prompts_of(each, asked[each.unit]) for each in again]
+        by_unit = {each.unit: each for each in draw.episodes}
+        again = [_with_prompts_of(each, by_unit[each.unit]) for each in again]
     same = {each.unit: each for each in again}
-    found = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
-    for before, after in zip(rows_of(draw), rows_of(found), strict=True):
+    replay = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
+    for before, after in zip(rows_of(draw), rows_of(replay), strict=True):
         if before != after:
             raise CheckFailed(f"the draw {draw.about.name} doesn't replay: it had\n{before}\nand now has\n{after}")
-    return [asdict(row) for row in rows_of(found)]
+    return [asdict(row) for row in rows_of(replay)]
 
 
 def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
@@ -80,9 +80,9 @@ def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
 def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
     config = load(draw.folder / CONFIG)
     model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
-    finished = [each for each in draw.episodes if each.finished]
-    cells = dict.fromkeys(each.cell for each in finished)
-    asked = RecordingRequest(
+    episodes = [each for each in draw.episodes if each.finished]
+    cells = dict.fromkeys(each.cell for each in episodes)
+    request = RecordingRequest(
         replace(config, model=model),
         tuple(dict.fromkeys(cell.interface for cell in cells)),
         tuple(dict.fromkeys(cell.perception for cell in cells)),
@@ -92,15 +92,15 @@ def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -
         split=draw.about.split,
         composed=draw.folder / COMPOSED,
     )
-    units = {each.unit for each in finished}
+    units = {each.unit for each in episodes}
     with open_folder(folder, {"replay": draw.about.name}, seed=draw.about.seed) as run:
         try:
-            chosen = recipes(asked, library=find_library(), folder=None)
-            found = play(asked, chosen, run=run, processes=processes, only=units)
+            players = recipes(request, library=find_library(), folder=None)
+            rows = play(request, players, run=run, processes=processes, only=units)
         except ModelError as error:
             raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
-    who = {each.unit: each.answerers for each in finished}
-    return [to_drawn_episode(row, who[row.unit]) for row in found]
+    who = {each.unit: each.answerers for each in episodes}
+    return [to_drawn_episode(row, who[row.unit]) for row in rows]
 
 
 def _source(commit: str) -> bytes | None:
@@ -136,7 +136,7 @@ def _elsewhere(draw: RecordedRun, source: bytes, *, processes: int) -> list[dict
         command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--drawn"]
         command += [_as_of_old(draw, Path(scratch)), "--processes", str(processes)]
         path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (scratch, os.environ.get("PYTHONPATH"))))}
-        done = subprocess.run(command, cwd=scratch, env=path, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CheckFailed(done.stderr.strip().rpartition("\n")[2].removeprefix("sdg: "))
-    return [json.loads(each) for each in done.stdout.splitlines()]
+        process = subprocess.run(command, cwd=scratch, env=path, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise CheckFailed(process.stderr.strip().rpartition("\n")[2].removeprefix("sdg: "))
+    return [json.loads(each) for each in process.stdout.splitlines()]

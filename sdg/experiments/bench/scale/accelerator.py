@@ -29,8 +29,8 @@ class Noise(RowsVecEnv):
         return self._rng.standard_normal((self.num_envs, self.inputs.size), np.float32)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        paid = (abs(self._actions[:, 0]) < 0.3).astype(np.float32)
-        return self.reset(), paid, self._rng.random(self.num_envs) < 0.02, self._infos
+        rewards = (abs(self._actions[:, 0]) < 0.3).astype(np.float32)
+        return self.reset(), rewards, self._rng.random(self.num_envs) < 0.02, self._infos
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -40,7 +40,7 @@ def rows() -> Iterator[dict[str, Any]]:
         learners["cpu"].learn(1)  # one rollout: all learners learn from its samples below
         samples = vars(learners["cpu"].rollout_buffer)
         start = copy.deepcopy(learners["cpu"].policy.state_dict())
-        expected: dict[str, Any] = {}
+        reference: dict[str, Any] = {}
         for device in learners:
             for _ in range(2):  # the first updates load the kernels
                 ppo = _learner(width, device)
@@ -50,10 +50,10 @@ def rows() -> Iterator[dict[str, Any]]:
                 np.random.seed(0)
                 began = time.perf_counter()
                 ppo.train()
-                found = {name: each.cpu() for name, each in ppo.policy.state_dict().items()}
+                parameters = {name: each.cpu() for name, each in ppo.policy.state_dict().items()}
                 seconds = time.perf_counter() - began
-            expected = expected or found
-            apart = distance(found, expected)
+            reference = reference or parameters
+            apart = distance(parameters, reference)
             yield {"engine": device, "workers": 1, "units": UPDATES, "equal": apart <= 1e-4,
                    "note": f"{width} wide: {seconds:.3f} s, {apart:.1e} from a core's"}  # fmt: skip
 

@@ -42,7 +42,7 @@ def rows(
     workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
 ) -> Iterator[Row]:  # fmt: skip
     """A row for each figure."""
-    measured: dict[str, Callable[[], Iterator[Row]]] = {
+    measurements: dict[str, Callable[[], Iterator[Row]]] = {
         "overhead": _overhead,
         "nodes": _nodes,
         "busy": lambda: _busy(workers),
@@ -52,7 +52,7 @@ def rows(
         "accelerator": _accelerator,
     }
     for part in parts:
-        yield from measured[part]()
+        yield from measurements[part]()
 
 
 def _row(part: str, engine: str, *, workers: int, units: int, **rest: Any) -> Row:
@@ -60,7 +60,7 @@ def _row(part: str, engine: str, *, workers: int, units: int, **rest: Any) -> Ro
     return {"part": part, "engine": engine, "workers": workers, "units": units} | empty | rest
 
 
-def _timed(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
+def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
     began = time.monotonic()
     results = [result for _, result in sorted(workers(sleep, jobs), key=lambda pair: pair[0].number)]
     return time.monotonic() - began, results
@@ -71,16 +71,16 @@ def _overhead() -> Iterator[Row]:
     jobs, local = [Nap(number, UNIT_SECONDS) for number in range(20)], Workers(2)
     ideal = UNIT_SECONDS * len(jobs) / 2
     with cluster(2) as (pool, _):
-        found = {}
+        timings = {}
         for engine in (None, pool):
             with use_workers(engine=engine):
-                _timed(local, [Nap(number) for number in range(4)])
-                found[engine] = _timed(local, jobs)
+                _run_and_time(local, [Nap(number) for number in range(4)])
+                timings[engine] = _run_and_time(local, jobs)
     for name, engine in (("local", None), ("dask", pool)):
-        seconds, results = found[engine]
-        beside = "" if engine is None else f"{seconds / found[None][0] - 1:.4f} of the local time more"
+        seconds, results = timings[engine]
+        beside = "" if engine is None else f"{seconds / timings[None][0] - 1:.4f} of the local time more"
         yield _row("overhead", name, workers=2, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
-                   equal=results == found[None][1], note=beside)  # fmt: skip
+                   equal=results == timings[None][1], note=beside)  # fmt: skip
 
 
 def _nodes(episodes: int = 24) -> Iterator[Row]:
@@ -91,18 +91,18 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
     jobs = [EpisodeJob(planner, task) for task in tasks]
     with tempfile.TemporaryDirectory() as place:
         with Journal(Path(place, "local.jsonl")) as journal:
-            expected = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
+            local_results = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
         try:
             with cluster(2, namespaces=True) as (pool, nodes), use_workers(engine=pool):
                 finished: list[Any] = []
-                heard = partial(_kill_at, finished=finished, nodes=nodes, count=episodes // 3)
+                on_row = partial(_kill_at, finished=finished, nodes=nodes, count=episodes // 3)
                 with Journal(Path(place, "dask.jsonl")) as journal:
-                    found = run_jobs(jobs, journal=journal, done=heard)
+                    rows_played = run_jobs(jobs, journal=journal, done=on_row)
         except OSError as error:
             yield _row("nodes", "dask", workers=2, units=episodes, note=str(error))
             return
         yield _row("nodes", "dask", workers=2, units=episodes, lost_units=sum(pool.begun.values()) - episodes,
-                   equal=[_result(row) for row in found] == expected, note="a node killed")  # fmt: skip
+                   equal=[_result(row) for row in rows_played] == local_results, note="a node killed")  # fmt: skip
 
 
 def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[WorkerNode], count: int) -> None:
@@ -120,12 +120,12 @@ def _busy(workers: int) -> Iterator[Row]:
     """Sleeping units on many workers: the share of their time in which they have a unit."""
     jobs = [Nap(number, UNIT_SECONDS) for number in range(workers * 6)]
     with cluster(1, threads=workers) as (pool, _), use_workers(engine=pool):
-        _timed(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
+        _run_and_time(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
         began = time.process_time()
-        seconds, results = _timed(Workers(1), jobs)
-        used = time.process_time() - began
+        seconds, results = _run_and_time(Workers(1), jobs)
+        parent_seconds = time.process_time() - began
     ideal = UNIT_SECONDS * len(jobs) / workers
-    note = f"busy {ideal / seconds:.4f}; {used:.2f} s of processor time of the parent"
+    note = f"busy {ideal / seconds:.4f}; {parent_seconds:.2f} s of processor time of the parent"
     yield _row("busy", "dask", workers=workers, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
                equal=results == list(range(len(jobs))), note=note)  # fmt: skip
 
@@ -137,9 +137,9 @@ def _environment() -> Iterator[Row]:
         with cluster(1) as (pool, _):
             for name, engine in (("local", None), ("dask", pool)):
                 with use_workers(engine=engine):
-                    ((_, seen),) = Workers(1)(read_environment, [Nap(0)])
-                keys = [text.partition("=")[0] for text in seen if SECRET in text]
-                names = ", ".join(sorted({text.partition("=")[0] for text in seen if text}))
+                    ((_, variables),) = Workers(1)(read_environment, [Nap(0)])
+                keys = [text.partition("=")[0] for text in variables if SECRET in text]
+                names = ", ".join(sorted({text.partition("=")[0] for text in variables if text}))
                 yield _row("environment", name, workers=1, units=1, equal=not keys, note=f"keys {keys}; sees {names}")
     finally:
         del os.environ["SDG_BENCH_KEY"]
@@ -148,15 +148,15 @@ def _environment() -> Iterator[Row]:
 def _deaths(units: int) -> Iterator[Row]:
     """Units, every tenth of which kills its worker each time it is begun; each is reported once."""
     jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
-    expected = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
+    right_results = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
-                seconds, results = _timed(Workers(2), jobs)
-            told = [f"lost {job.number}" if str(each).startswith("lost:") else each
+                seconds, results = _run_and_time(Workers(2), jobs)
+            reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
-            lost = sum(str(each).startswith("lost ") for each in told)
-            yield _row("deaths", name, workers=2, units=units, lost_units=lost, equal=told == expected,
+            losses = sum(str(each).startswith("lost ") for each in reports)
+            yield _row("deaths", name, workers=2, units=units, lost_units=losses, equal=reports == right_results,
                        note=f"{seconds:.0f} s")  # fmt: skip
 
 

@@ -44,11 +44,11 @@ def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterat
             ":0",
         ]
         stack.enter_context(_process(["distributed.cli.dask_scheduler", *arguments], folder / "scheduler"))
-        made = [stack.enter_context(WorkerNode(n, address, folder, threads, namespaces)) for n in range(nodes)]
+        worker_nodes = [stack.enter_context(WorkerNode(n, address, folder, threads, namespaces)) for n in range(nodes)]
         pool = connect(f"dask://{address}")
         stack.callback(pool.client.close)
         pool.client.wait_for_workers(nodes, timeout=120)
-        yield pool, made
+        yield pool, worker_nodes
 
 
 class WorkerNode(contextlib.AbstractContextManager["WorkerNode"]):

@@ -34,11 +34,11 @@ def sleep(job: Nap) -> int:
 
 def read_environment(job: Nap) -> list[str]:
     """All environments that a worker can read: its own, and those of all processes that the system shows it."""
-    found = [f"{name}={text}" for name, text in os.environ.items()]
+    environments = [f"{name}={text}" for name, text in os.environ.items()]
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{process}/environ", "rb") as file:
-                found += file.read().decode(errors="replace").split("\0")
+                environments += file.read().decode(errors="replace").split("\0")
         except OSError:
             continue
-    return found
+    return environments

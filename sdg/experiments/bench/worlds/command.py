@@ -56,8 +56,8 @@ def play(world_name: str, skills: Mapping[str, CalledSkill], level: str, seed: i
 
 def success_of(world: str, skills: Mapping[str, CalledSkill], level: str, *, episodes: int, seed: int) -> int:
     """How many of `episodes` unseen episodes of a level the hand-written program solves with these skills."""
-    chosen = seeds("evaluation", count=episodes, seed=seed, level=level)
-    return sum(play(world, skills, level, each).ending.done for each in chosen)
+    layouts = seeds("evaluation", count=episodes, seed=seed, level=level)
+    return sum(play(world, skills, level, each).ending.done for each in layouts)
 
 
 Row = Mapping[str, Any]
@@ -91,17 +91,17 @@ def rows(
         return recorded_rows()
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
-    folder, found = Path(out or "runs/worlds"), []
+    folder, all_rows = Path(out or "runs/worlds"), []
     if run:
         words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
         return _measure_run(words, levels, episodes=episodes, seed=seed)
     for world in worlds:
-        chosen = [domain(world).level_name(level) for level in levels or domain(world).levels()]
+        level_names = [domain(world).level_name(level) for level in levels or domain(world).levels()]
         for agent in agents:
             numbers = range(first_training_seed, first_training_seed + training_seeds)
-            asked = {"seeds": numbers, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
-            found += list(_measure(world, agent, chosen, asked=asked))
-    return found
+            settings = {"seeds": numbers, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
+            all_rows += list(_measure(world, agent, level_names, asked=settings))
+    return all_rows
 
 
 def recorded_rows() -> list[Row]:
@@ -113,10 +113,10 @@ def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[st
     for level in levels:
         place = asked["folder"] / f"{world}-{level}-{agent}.json"
         if not place.is_file():
-            done = [_success(world, agent, level, number=number, asked=asked) for number in asked["seeds"]]
-            sure = wilson_interval(sum(solved for solved, _ in done), asked["episodes"] * len(done))
-            steps = round(float(np.mean([steps for _, steps in done])))
-            values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(done))
+            results = [_success(world, agent, level, number=number, asked=asked) for number in asked["seeds"]]
+            sure = wilson_interval(sum(solved for solved, _ in results), asked["episodes"] * len(results))
+            steps = round(float(np.mean([steps for _, steps in results])))
+            values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(results))
             _keep(place, values)
         yield json.loads(place.read_text("utf-8"))
 
@@ -127,30 +127,30 @@ def _keep(place: Path, values: Sequence[Any]) -> None:
 
 
 def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed: int) -> list[Row]:
-    world, found = words.config.world, []
+    world, table = words.config.world, []
     for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
         place = words.folder / f"{world}-{level}-{words.agent}.json"
         if not place.is_file():
             sure = wilson_interval(words.success_of(level, episodes=episodes, seed=seed), episodes)
             _keep(place, (world, level, words.agent, sure.value, sure.low, sure.high, episodes, words.steps(), 1))
-        found.append(json.loads(place.read_text("utf-8")))
-    return found
+        table.append(json.loads(place.read_text("utf-8")))
+    return table
 
 
 def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[str, Any]) -> tuple[int, int]:
     """How many episodes were solved after one training, and the environment steps of that training."""
-    kept, episodes, seed = asked["folder"] / f"{world}-{number}", asked["episodes"], asked["seed"]
+    place, episodes, seed = asked["folder"] / f"{world}-{number}", asked["episodes"], asked["seed"]
     if agent in (BY_HAND, RANDOM):
-        library = _library(world, kept, seed=number, steps=asked["steps"])
-        skills, spent = options_of(library), sum(skill.environment_steps for skill in library)
+        library = _library(world, place, seed=number, steps=asked["steps"])
+        skills, training_steps = options_of(library), sum(skill.environment_steps for skill in library)
         if agent == RANDOM:
-            skills, spent = random_options_of(library, seed=number), 0
-        return success_of(world, skills, level, episodes=episodes, seed=seed), spent
+            skills, training_steps = random_options_of(library, seed=number), 0
+        return success_of(world, skills, level, episodes=episodes, seed=seed), training_steps
     from sdg.experiments.baselines.world_env import success_of_flat, train_flat
 
-    spent = asked["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
-    model = train_flat(agent, world, level, steps=spent, seed=number)
-    return success_of_flat(model, world, level, episodes=episodes, seed=seed), spent
+    training_steps = asked["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
+    model = train_flat(agent, world, level, steps=training_steps, seed=number)
+    return success_of_flat(model, world, level, episodes=episodes, seed=seed), training_steps
 
 
 def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
@@ -165,7 +165,7 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
             def note(name: str, point: Point) -> None:
                 print(name, point, file=log, flush=True)
 
-            learned = learn_library(
+            library = learn_library(
                 domain(world),
                 words.level,
                 specs,
@@ -174,5 +174,5 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
                 training_starts=200,
                 on_evaluation=note,
             )
-        save_library(learned, place)
+        save_library(library, place)
     return load_library(place)

@@ -43,12 +43,12 @@ class RunWords:
         """Open a finished run; `llm` is asked in place of its model. Raises UserError for a folder without a run."""
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
-        named = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
-        asked = [*(f"model.{key}={value}" for key, value in named.items()), *assignments]
-        learned = hashlib.sha256(read_file(run / "library" / "library.json")).hexdigest()
-        found = cls(run, load(run / "config.yaml", overlay=asked), folder / f"words-{learned[:8]}")
-        found.folder.mkdir(parents=True, exist_ok=True)
-        return found
+        model_settings = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
+        overlay = [*(f"model.{key}={value}" for key, value in model_settings.items()), *assignments]
+        checksum = hashlib.sha256(read_file(run / "library" / "library.json")).hexdigest()
+        words = cls(run, load(run / "config.yaml", overlay=overlay), folder / f"words-{checksum[:8]}")
+        words.folder.mkdir(parents=True, exist_ok=True)
+        return words
 
     @property
     def agent(self) -> str:
@@ -71,42 +71,42 @@ class RunWords:
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
         jobs = [EpisodeJob(self._player(programs[said]), task) for said, task in zip(missions, tasks, strict=True)]
         with Journal(self.folder / f"{PLAYED}.jsonl") as journal:
-            played = run_jobs(jobs, journal=journal, processes=self.config.processes)
-        return sum(bool(row.success) for row in played)
+            rows = run_jobs(jobs, journal=journal, processes=self.config.processes)
+        return sum(bool(row.success) for row in rows)
 
     def programs(self, first_of: Mapping[str, Task]) -> dict[str, str]:
         """Instruction -> program, for these and others; the model is asked in the first task of each that lacks one."""
         episodes = self.run / "episodes.jsonl"
         rows = [row for row in read_journal(episodes) if row["agent"] == SDG] if episodes.is_file() else []
-        kept = programs_of(rows)
-        missing = [task for said, task in first_of.items() if said not in kept]
+        by_instruction = programs_of(rows)
+        missing = [task for said, task in first_of.items() if said not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
             once = replace(planner, settings=replace(planner.settings, interactions=1))
             with Journal(self.folder / f"{ASKED}.jsonl") as journal:
                 run_jobs([EpisodeJob(once, task) for task in missing], journal=journal, processes=self.config.processes)
-                kept |= programs_of([journal[task.unit(ASKED)] for task in missing])
-        return kept
+                by_instruction |= programs_of([journal[task.unit(ASKED)] for task in missing])
+        return by_instruction
 
     def _player(self, program: str) -> ProgramRecipe:
-        chosen = self.config.deduce
+        settings = self.config.deduce
         return ProgramRecipe(
             self.agent,
             self.library,
             (program,),
             domain=self.config.world,
-            guards=chosen.guards,
-            settings=replace(chosen, interactions=1),
+            guards=settings.guards,
+            settings=replace(settings, interactions=1),
         )
 
 
 def programs_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Instruction -> the program of the earliest of these episodes that succeeded, or else the first program."""
-    found: dict[str, str] = {}
-    solved: dict[str, str] = {}
+    programs: dict[str, str] = {}
+    solutions: dict[str, str] = {}
     for row in rows:
         first: Sequence[Mapping[str, Any]] = row["trace"]
-        found.setdefault(row["instruction"], first[0]["program"] if first else "")
+        programs.setdefault(row["instruction"], first[0]["program"] if first else "")
         if row["success"]:
-            solved.setdefault(row["instruction"], row["program"])
-    return found | solved
+            solutions.setdefault(row["instruction"], row["program"])
+    return programs | solutions
