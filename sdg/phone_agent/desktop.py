@@ -149,7 +149,7 @@ class PhoneDesktop:
 
     def press_of(self, command: Command) -> Press:
         """What a command presses on the screen that is judged."""
-        return press_on(read_command(command.name, command.argument), self.observe().tree)
+        return press_on(read_command(command.name, command.argument), self.observe().tree, self.size)
 
     def list_marks(self) -> str:
         """The elements that have marks."""
@@ -191,7 +191,7 @@ class PhoneDesktop:
         """Whether an action reaches what was judged, by the trees and by the pixels around its place, because a model
         or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change."""
         (then, said), (target, says) = (
-            (target_of(action, tree), press_on(action, tree)) for tree in (screen.tree, now)
+            (target_of(action, tree), press_on(action, tree, self.size)) for tree in (screen.tree, now)
         )
         if _known(then, said) != _known(target, says):
             return False
@@ -212,12 +212,11 @@ def _read(xml: str) -> tuple[UiTree, str]:
 
 
 def _known(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
-    """What is compared of a target: it, but for its place and a field's content, and the letters of its dialog."""
-    if target is None:
-        return ()
-    words = "" if target.kind == "textbox" else target.text
-    dialog = [letter for letter in press.dialog if letter.isalpha()]  # numbers run, as on a stopwatch
-    return target.id, target.kind, target.look, words, press.hints, dialog
+    """What is compared of a target and of what is pressed there: all but places, a field's content, and of the words
+    beside it what isn't a letter, because numbers run, as on a stopwatch."""
+    letters = "".join(filter(str.isalpha, f"{press.labels}\n{press.dialog}"))
+    shown = target and (target.id, target.kind, target.look, "" if target.kind == "textbox" else target.text)
+    return shown, press.role, press.words, press.hints, press.unseen, letters
 
 
 def _patch(picture: np.ndarray, place: Point) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 import math
 
-from sdg.envs.phone.actions import PhoneAction
-from sdg.envs.phone.tree import UiTree, contains
+from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
+from sdg.envs.phone.tree import PRESSED, UiTree, contains
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -25,34 +25,52 @@ def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
     return found[-1] if found else None
 
 
-def press_on(action: PhoneAction, tree: UiTree) -> Press:
-    """What an action presses on a screen, as guards judge presses on pages: its words and those of the small dialog
-    around it, resources as names of its icon. Enter may press any button there is, but in a field to search."""
-    target, still = target_of(action, tree), action.to and math.dist(action.at or action.to, action.to) < STILL
-    buttons = [each for each in tree.walk() if each.kind in ("Button", "ImageButton")]
-    if target is not None and action.name == "Enter" and not {"search", "query"} & set(_names_in(target, tree).split()):
-        return Press("button", labels="\n".join(each.label for each in buttons), field=True)
-    if (
-        target is None
-        or not (action.name in ("Tap", "Long Press") or still)
-        or target.kind in ("text", "list", "textbox")
-    ):
+def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
+    """What an action presses on a screen of this size, as guards judge presses on pages: the innermost
+    that can be pressed at its place, with all words on it. Where the tree tells of nothing it is `unseen`."""
+    if action.name == "Enter" or (action.name == "Type" and {"\n", "\r"} & set(action.text)):
+        return _enter(action, tree)
+    if action.name not in ("Tap", "Long Press", "Swipe"):
         return Press()
-    inside = [each for each in tree.walk() if contains(target.box, each.box)]
-    words = target.text if any(each.label for each in inside) else ""
+    try:
+        start = place_of(action, tree, size)
+    except ActionError:
+        return Press(unseen=True)
+    if action.name == "Swipe" and math.dist(start, swipe_ends(action, start, size)[1]) >= STILL:
+        return Press()
+    point = (*start, start[0] + 1, start[1] + 1)
+    here = [each for each in tree.nodes if contains(each.box, point) and (each.label or each.flags & PRESSED)]
+    if not here:
+        return Press(unseen=True)
+    target = ([each for each in here if each.flags & PRESSED] or here)[-1]
+    if target.kind == "EditText":
+        return Press()
+    inside = [each for each in tree.nodes if contains(target.box, each.box)]
+    same = [each for each in inside if each.box == target.box]
+    inner = [each.label for each in inside if each.label and each.box != target.box and not each.flags & PRESSED]
+    said = [target.label, *(words for each in same for words in (each.text, each.description)), " | ".join(inner)]
+    words, *labels = [*dict.fromkeys(filter(None, said)), ""]
     around = "\n".join(each.text for each in tree.elements if each.kind == "text")
     return Press(
-        "button" if any(each.box == target.box for each in buttons) else "control",
+        "button" if any(each.kind in ("Button", "ImageButton") for each in same) else "control",
         words,
-        _names_in(target, tree),
+        " ".join(each.resource for each in inside).replace("_", " ").lower(),
         not words,
-        labels="\n".join(each.description for each in inside if each.box == target.box and each.description),
+        labels="\n".join(filter(None, labels)),
         dialog=around if len(words) < SHORT and len(around) < SMALL else "",
     )
 
 
-def _names_in(target: ScreenElement, tree: UiTree) -> str:
-    """What an element is called by its app and, if it is a field, by its label, in words."""
-    inside = [each for each in tree.walk() if contains(target.box, each.box)]
-    names = [f"{each.resource} {each.description if target.kind == 'textbox' else ''}" for each in inside]
-    return " ".join(names).replace("_", " ").lower()
+def _enter(action: PhoneAction, tree: UiTree) -> Press:
+    """Enter where the focus is: in a field to search it searches, elsewhere it may press all that can be pressed."""
+    field = target_of(action, tree)
+    if field is None:
+        return Press(unseen=True)
+    inside = [each for each in tree.nodes if contains(field.box, each.box)]
+    names = [f"{each.resource} {each.description if field.kind == 'textbox' else ''}" for each in inside]
+    if {"search", "query"} & set(" ".join(names).replace("_", " ").lower().split()):
+        return Press()
+    labels = [each.text for each in tree.elements if each.kind not in ("text", "list", "textbox")]
+    acting = [each for each in tree.nodes if each.flags & PRESSED and each.kind != "EditText"]
+    labels += [words for each in acting for words in (each.text, each.description)]
+    return Press("button", labels="\n".join(dict.fromkeys(labels)), field=True)

@@ -29,7 +29,8 @@ FLAGS = (
 )  # fmt: skip
 """uiautomator's booleans."""
 _KEEPING = frozenset(FLAGS) - {"enabled", "focused"}
-_PRESSED = frozenset({"clickable", "long-clickable"})
+PRESSED = frozenset({"clickable", "long-clickable"})
+"""Flags of what can be pressed."""
 _PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
 _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
@@ -70,12 +71,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class UiTree:
-    """What is on a screen: the roots of its windows, and its elements as an agent is shown them."""
+    """What is on a screen: the roots of its windows, its elements as an agent is shown them, and `nodes`, all of the
+    dump's that have a box, in the order in which they are drawn."""
 
     roots: tuple[Node, ...]
     rotation: int
     elements: tuple[ScreenElement, ...]
     depths: tuple[int, ...]
+    nodes: tuple[Node, ...] = ()
 
     @property
     def package(self) -> str:
@@ -123,21 +126,28 @@ def read_dump(xml: str) -> UiTree:
     roots = tuple(found for each in top for found in _compressed(each, None))
     rotation = top.get("rotation", "0")
     elements, depths = _elements(roots)
-    return UiTree(roots, int(rotation) % 4 if rotation.isdecimal() else 0, elements, depths)
+    nodes = tuple(found for each in top.iter() if (found := _node(each)))
+    return UiTree(roots, int(rotation) % 4 if rotation.isdecimal() else 0, elements, depths, nodes)
+
+
+def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:
+    """A node of the dump; None without a box."""
+    if (box := bounds_of(node.get("bounds", ""))) is None:
+        return None
+    kind = node.get("class", "").rpartition(".")[2]
+    words = (node.get("text", ""), node.get("content-desc", ""), node.get("resource-id", "").partition(":id/")[2])
+    flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
+    return Node("" if kind in _PLAIN else kind, *words, node.get("package", ""), box, flags, children)
 
 
 def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, ...]:
     """The node with what is left below it, or its children in its place, as AndroidLab does it."""
     box = bounds_of(node.get("bounds", ""))
     children = tuple(found for each in node for found in _compressed(each, box or outer))
-    flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
-    text, description = node.get("text", ""), node.get("content-desc", "")
-    if box is None or (outer is not None and not contains(outer, box)) or not (flags & _KEEPING or text or description):
+    found = _node(node, children)
+    if found is None or not ((outer is None or contains(outer, found.box)) and (found.flags & _KEEPING or found.label)):
         return children
-    kind = node.get("class", "").rpartition(".")[2]
-    resource = node.get("resource-id", "").partition(":id/")[2]
-    name = "" if kind in _PLAIN else kind
-    return (Node(name, text, description, resource, node.get("package", ""), box, flags, children),)
+    return (found,)
 
 
 def bounds_of(bounds: str) -> Bounds | None:
@@ -166,7 +176,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
     def add(node: Node, depth: int) -> None:
         if len(taken) == MAX_ID:
             return
-        merged = bool(node.flags & _PRESSED) and not node.label
+        merged = bool(node.flags & PRESSED) and not node.label
         inside = [each for each in node.walk() if each is not node] if merged else []
         words = [each.label for each in inside if each.label and not each.flags & _KEEPING]
         label = " | ".join(words) if merged else node.label
@@ -188,7 +198,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
-    kind = _KINDS.get(node.kind, "button" if node.flags & _PRESSED else "list" if node.flags & {"scrollable"} else "")
+    kind = _KINDS.get(node.kind, "button" if node.flags & PRESSED else "list" if node.flags & {"scrollable"} else "")
     look = " ".join(
         word
         for flag, word in (("long-clickable", "long-press"), ("selected", "selected"), ("password", "password"),

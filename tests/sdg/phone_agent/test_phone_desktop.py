@@ -100,6 +100,10 @@ def labelled(text: str, res: str = "") -> str:
     return node("Button", "[0,0][100,50]", text=text, res=res, flags="clickable")
 
 
+def described(text: str, desc: str, *inner: str) -> str:
+    return node("View", "[0,0][100,50]", *inner, text=text, desc=desc, flags="clickable")
+
+
 NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
 COLLIDES = next(
     each for n in range(9999) if read_dump(each := dump(labelled(f"Delete {n}"))).elements[0].id
@@ -121,6 +125,9 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
          dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Delete?"))),
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),
+        (act("Enter"), dump(FIRST, labelled("Next")), dump(FIRST, labelled("Delete account"))),
+        (act("Tap", coords=[50, 25]), *(dump(described("OK", each)) for each in ("Next page", "Delete account"))),
+        (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), labelled("Delete all"))),
     ],
 )  # fmt: skip
 def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judged: str, acted: str) -> None:
@@ -295,6 +302,27 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
         ([FIELD.replace("Phone", "Search mail"), labelled("Send")], act("Enter"), False),
         ([FIELD, labelled("Send")], act("Type", text="hello"), False),
         ([FIELD.replace("Phone", "Send a message")], act("Type", text="hello"), False),
+        ([FIELD, labelled("Send")], act("Type", text="hello\n"), True),
+        ([FIELD, described("", "Send")], act("Enter"), True),
+        ([FIELD, node("ImageView", "[0,0][100,50]", desc="Send")], act("Enter"), True),
+        ([node("TextView", "[0,0][100,50]", text="Delete account", flags=FOCUSED)], act("Enter"), True),
+        ([labelled("Next")], act("Enter"), True),
+        ([labelled("Next")], act("Tap", coords=[50, 300]), True),
+        ([node("ListView", "[0,0][400,800]", labelled("Next"), flags="scrollable")], TAPS[1], False),
+        ([f"{'<node>' * 300}{'</node>' * 300}"], TAPS[1], True),
+        ([], act("Enter"), True),
+        ([described("", "Delete account and all data", node("TextView", "[0,0][100,50]", text="Yes, go on"))],
+         TAPS[1], True),
+        ([described("Options", "", node("TextView", "[9,9][90,40]", text="Delete my account and all data"))],
+         TAPS[1], True),
+        ([node("ScrollView", "[0,0][100,49]", labelled("Delete account"), flags="scrollable")], TAPS[1], True),
+        ([node("View", "[0,0][100,50]", text="Pay 12.50 EUR now")], TAPS[1], True),
+        ([node("View", "[0,0][100,50]", node("Button", "[40,10][60,40]", text="Delete", flags="clickable"), text="Ann",
+               flags="clickable")], act("Swipe", coords=[50, 25], to=[50, 26]), True),
+        ([node("View", "[0,0][100,50]", node("Button", "[0,0][30,50]", text="Delete", flags="clickable"), text="Ann",
+               flags="clickable")], TAPS[1], False),
+        ([node("Button", "[0,0][9,50]", text="Send", flags="clickable")], act("Swipe", coords=[3, 25],
+                                                                             direction="left"), True),
     ],
 )  # fmt: skip
 def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written: dict[str, Any], final: bool) -> None:
