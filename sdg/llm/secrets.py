@@ -61,8 +61,8 @@ def _plain_letters() -> dict[int, str]:
     """What single letters, digits and blanks of other kinds say in plain ones (NFKC), so that texts keep their length:
     up to the last digits that Unicode has."""
     plain = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
-    plain |= {code: str(digit(said)) for code, said in plain.items() if len(said) == 1 and said.isdecimal()}
-    return {code: said for code, said in plain.items() if len(said) == 1 and said != chr(code)}
+    plain |= {code: str(digit(letter)) for code, letter in plain.items() if len(letter) == 1 and letter.isdecimal()}
+    return {code: letter for code, letter in plain.items() if len(letter) == 1 and letter != chr(code)}
 
 
 def _forms(secret: str) -> Iterator[str]:

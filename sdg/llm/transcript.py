@@ -79,7 +79,8 @@ class Replayed:
     """A model that repeats a transcript's replies; equal questions get theirs in the recorded order."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._turn, self._name = path, threading.Lock(), ""
+        self._path, self._name = path, ""
+        self._turn = threading.Lock()
         self._replies: dict[Hashable, list[Completion | str]] = {}
         self._counts: Counter[Hashable] = Counter()
         for entry in entries(path):

@@ -141,7 +141,8 @@ def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: 
     """How many of `episodes` unseen episodes a flat policy solves, actions sampled."""
     env, successes = WorldEnv(world, level), 0
     for layout in seeds("evaluation", count=episodes, seed=seed, level=level):
-        observation, done, info = env.reset(options={"seed": layout})[0], False, {"is_success": False}
+        observation = env.reset(options={"seed": layout})[0]
+        done, info = False, {"is_success": False}
         while not done:
             observation, _, over, cut, info = env.step(model.predict(observation)[0])
             done = over or cut

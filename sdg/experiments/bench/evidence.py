@@ -187,7 +187,7 @@ def rows(
                 [recipe], instruction_set, folder=folder / (kind or "episodes"), config={}, processes=processes
             )
             mine = [row for row in table if row.agent == recipe.agent]
-            all_rows += [_row(name, row, level=kind or row.level, told=seed_label, cost=cost) for row in mine]
+            all_rows += [_row(name, row, level=kind or row.level, seed_label=seed_label, cost=cost) for row in mine]
     return all_rows
 
 
@@ -249,6 +249,6 @@ AT_ONCE = 500
 """Layouts that are generated and examined at a time; about one in twenty counts."""
 
 
-def _row(name: str, row: Summary, *, level: str, told: str, cost: Row) -> Row:
+def _row(name: str, row: Summary, *, level: str, seed_label: str, cost: Row) -> Row:
     values = asdict(row)
-    return {"agent": name, "level": level} | {key: values[key] for key in SHOWN} | {"seed_set": told} | cost
+    return {"agent": name, "level": level} | {key: values[key] for key in SHOWN} | {"seed_set": seed_label} | cost

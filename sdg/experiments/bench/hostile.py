@@ -126,7 +126,7 @@ def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: lis
 
 def expected_of(snippet: Mapping[str, Any]) -> Any:
     """The expected outcome of a snippet on this Python: `expect`, or `expect_from[version]` from that version on."""
-    later = {tuple(map(int, name.split("."))): told for name, told in snippet.get("expect_from", {}).items()}
+    later = {tuple(map(int, name.split("."))): outcome for name, outcome in snippet.get("expect_from", {}).items()}
     return next((later[name] for name in sorted(later, reverse=True) if sys.version_info >= name), snippet["expect"])
 
 

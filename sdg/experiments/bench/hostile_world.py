@@ -99,8 +99,8 @@ class SnippetWorld:
         return {name: self._skill(name) for name in self._data["skills"]}
 
     def _skill(self, name: str) -> Callable[..., bool]:
-        def call(*positional: Any, **named: Any) -> bool:
-            arguments = (*positional, *named.values())
+        def call(*positional: Any, **keywords: Any) -> bool:
+            arguments = (*positional, *keywords.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
                 raise TooManyCalls
             texts = [self._steps_to_wait(a) if name == "wait" else self._name_of(a) for a in arguments]

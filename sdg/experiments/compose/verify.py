@@ -117,7 +117,7 @@ def _verdict_on(
     skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], trials: Sequence[tuple[Solved, str, list[Pair]]]
 ) -> Judged:
     using = [each for each in trials if f"def {skill.name}(" in linked_source(each[1], by_name)]
-    pairs = [pair for _, _, found in using for pair in found]
+    pairs = [pair for _, _, group in using for pair in group]
     calls = [call for pair in pairs for each in pair.after.trace for call in each["composed"] if call[0] == skill.name]
     direct_calls = [call for call in calls if not call[1]]
     figures = Figures(
@@ -137,7 +137,7 @@ def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
     if len(calls) >= MIN_CALLS and not figures.calls:
         return "its check never says no: it was true before every call"
-    if len(calls) >= MIN_CALLS and 2 * sum(said is True and not after for _, _, said, after in calls) > len(calls):
+    if len(calls) >= MIN_CALLS and 2 * sum(says is True and not after for _, _, says, after in calls) > len(calls):
         return "its check disagrees with its own code: nothing is learned from a lie"
     if figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls:
         return f"its check held after {figures.done} of {figures.calls} calls"

@@ -95,10 +95,10 @@ class Erring(Recorder):
             if choice == command or not self._passes(command):
                 return Outcome(command, False, error="the gate refuses it")
             choice = command
-        outcome = self._do(choice, meant=command)
+        outcome = self._do(choice, intention=command)
         if outcome is None:
             self._plan_again()
-            outcome = self._do(command, meant=command)
+            outcome = self._do(command, intention=command)
         return outcome or Outcome(command, False)
 
     def _plan_again(self) -> None:
@@ -112,7 +112,7 @@ class Erring(Recorder):
         now = self._robot.observe()
         return all(guard.feasible(command, now).passed for guard in self._guards.values())
 
-    def _do(self, command: Command, *, meant: Command) -> Outcome | None:
+    def _do(self, command: Command, *, intention: Command) -> Outcome | None:
         """The outcome for the planner; None if completeness finds that it isn't the intended one."""
         if self._is_over() or self.executed >= CALLS:
             raise EpisodeOver
@@ -122,15 +122,15 @@ class Erring(Recorder):
             result = self._robot.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
-        self.valid += result.reached and command == meant
-        self.feasible += result.reached and command != meant
-        if command == meant:
+        self.valid += result.reached and command == intention
+        self.feasible += result.reached and command != intention
+        if command == intention:
             return Outcome(command, result.reached, result.steps)
         if self._arm.endswith("completeness") and not self._is_over():
             after = self._robot.observe()
-            if not all(guard.complete(meant, before, after).passed for guard in self._guards.values()):
+            if not all(guard.complete(intention, before, after).passed for guard in self._guards.values()):
                 return None
-        return Outcome(meant, True, result.steps)
+        return Outcome(intention, True, result.steps)
 
 
 def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mapping[str, Any]]:

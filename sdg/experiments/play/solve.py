@@ -98,9 +98,9 @@ def _summary(episode: Episode) -> dict[str, Any]:
     well = not episode.judged and episode.cause == UNFINISHED
     columns = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
     calls = [
-        told
+        call
         for number, each in enumerate(episode.interactions, 1)
-        for told in _calls(number, each, of=len(row["trace"]))
+        for call in _calls(number, each, of=len(row["trace"]))
     ]
     ending = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
     return ending | {key: row[key] for key in columns} | {"calls": calls, "actions": row["actions"]}

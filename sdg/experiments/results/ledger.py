@@ -20,7 +20,7 @@ def used_seeds(status: str) -> Mapping[int, str]:
     for purpose, seeds in seeds_by_purpose(status).items():
         for seed in seeds:
             purposes.setdefault(seed, []).append(purpose)
-    return {seed: "; ".join(listed) for seed, listed in purposes.items()}
+    return {seed: "; ".join(uses) for seed, uses in purposes.items()}
 
 
 def seed_set(seed: int, *, allow_dev_seeds: bool) -> str:

@@ -131,7 +131,7 @@ def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = Non
     return [_summary(level, agent, group, known) for (level, agent), group in groups.items()]
 
 
-def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[str] | None) -> Summary:
+def _summary(level: str, agent: str, rows: Sequence[Played], texts: Collection[str] | None) -> Summary:
     successes = [row for row in rows if row.success]
     rate = wilson_interval(len(successes), len(rows))
     tokens = sum(row.tokens for row in rows)
@@ -165,7 +165,7 @@ def _summary(level: str, agent: str, rows: Sequence[Played], known: Collection[s
         tokens_per_solved=tokens / len(successes) if successes else None,
         seconds=round(sum(row.seconds for row in rows), 2),
         causes=dict(Counter(row.cause for row in rows if not row.success).most_common()),
-        new_texts=None if known is None else statistics.fmean(row.instruction not in known for row in rows),
+        new_texts=None if texts is None else statistics.fmean(row.instruction not in texts for row in rows),
     )
 
 

@@ -182,7 +182,7 @@ class _Run:
         if stage == "hypothesize":
             names = ("unit", "instruction", "subgoals", "error")
             texts = [" | ".join(goal.description for goal in row.subgoals) for row in hypotheses]
-            about = [(row.unit, row.instruction, said, row.error) for row, said in zip(hypotheses, texts, strict=True)]
+            about = [(row.unit, row.instruction, text, row.error) for row, text in zip(hypotheses, texts, strict=True)]
             return [dict(zip(names, values, strict=True)) for values in about]
         self._time_stage("verify", self.pipeline.ground)
         table = self._time_stage("random search", self._verify)

@@ -28,7 +28,8 @@ def _hub(folder: Path) -> dict[str, Any]:
     from huggingface_hub import ModelCard, load_state_dict_from_file
 
     export_library(SHIPPED, folder)
-    then, now, data = load_library(SHIPPED), load_library(folder), ModelCard.load(folder / CARD).data
+    then, now = load_library(SHIPPED), load_library(folder)
+    data = ModelCard.load(folder / CARD).data
     weights = {skill.name: load_state_dict_from_file(folder / skill.weights_file) for skill in now.skills}
     equal = (
         then.skills == now.skills

@@ -69,11 +69,11 @@ def code_program(text: str, groups: Sequence[Sequence[Clause]], *, careful: bool
     if "in_view" in names:
         return _block(relative_source(clauses, kinds, door=f"{names['doors_in_view']}()[0]"))
     _require(NEEDED - set(names))
-    taken = {function.name for function in (*skills, *perception)}
+    api_names = {function.name for function in (*skills, *perception)}
     lines = [_OPENING, *(_call(clause) for clause in clauses)]
     source = planner("rooms") + "\n\n\n" + "\n".join(["def program():", *(f"    {line}" for line in lines)])
     names |= primitives(skills)
-    return _block(_fit_size(_over_skills(source, kinds, names=names, taken=taken, careful=careful)))
+    return _block(_fit_size(_over_skills(source, kinds, names=names, api_names=api_names, careful=careful)))
 
 
 def _require(*missing: Collection[str]) -> None:
@@ -102,7 +102,7 @@ def _call(clause: Clause) -> str:
 
 
 def _over_skills(
-    source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], taken: set[str], careful: bool
+    source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], api_names: set[str], careful: bool
 ) -> str:
     """The planner's source with a prompt's skills and perception, and functions for missing or doubled skills."""
     new_names, own = {part: names[part] for part in NEEDED}, []
@@ -121,7 +121,7 @@ def _over_skills(
             new_names[part] = names[part]
         else:
             own.append(f"def {part}():\n    return None")
-    clashing = {name: f"{name}_now" for name in _DEFINITION.findall(source) if name in taken and name != "program"}
+    clashing = {name: f"{name}_now" for name in _DEFINITION.findall(source) if name in api_names and name != "program"}
     return _needed_functions("\n\n\n".join([*own, _rename(source, clashing | new_names)]))
 
 

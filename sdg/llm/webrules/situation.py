@@ -135,7 +135,7 @@ def read_situation(prompt: str) -> Situation:
     past = prompt.partition("\nPast commands:\n")[2].partition("\nObservation ")[0].splitlines()
     return Situation(
         task,
-        tuple(found for row in _block(prompt, "Observation ") if (found := _element(row)) is not None),
+        tuple(element for row in _block(prompt, "Observation ") if (element := _element(row)) is not None),
         tuple(row.partition(". ")[2] for row in past if row[:1].isdigit()),
         tuple(row.partition(": ")[2] for row in past if row.startswith("Thought ")),
     )

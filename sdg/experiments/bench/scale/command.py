@@ -94,8 +94,8 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
             local_results = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
         try:
             with cluster(2, namespaces=True) as (pool, nodes), use_workers(engine=pool):
-                finished: list[Any] = []
-                on_row = partial(_kill_at, finished=finished, nodes=nodes, count=episodes // 3)
+                results: list[Any] = []
+                on_row = partial(_kill_at, results=results, nodes=nodes, count=episodes // 3)
                 with Journal(Path(place, "dask.jsonl")) as journal:
                     rows_played = run_jobs(jobs, journal=journal, done=on_row)
         except OSError as error:
@@ -105,9 +105,9 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
                    equal=[_result(row) for row in rows_played] == local_results, note="a node killed")  # fmt: skip
 
 
-def _kill_at(row: Any, *, finished: list[Any], nodes: Sequence[WorkerNode], count: int) -> None:
-    finished.append(row)
-    if len(finished) == count:
+def _kill_at(row: Any, *, results: list[Any], nodes: Sequence[WorkerNode], count: int) -> None:
+    results.append(row)
+    if len(results) == count:
         nodes[0].kill()
 
 

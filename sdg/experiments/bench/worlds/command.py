@@ -100,7 +100,7 @@ def rows(
         for agent in agents:
             numbers = range(first_training_seed, first_training_seed + training_seeds)
             settings = {"seeds": numbers, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
-            all_rows += list(_measure(world, agent, level_names, asked=settings))
+            all_rows += list(_measure(world, agent, level_names, settings=settings))
     return all_rows
 
 
@@ -109,14 +109,14 @@ def recorded_rows() -> list[Row]:
     return list(json.loads((files(__package__) / RECORDED).read_text("utf-8"))["rows"])
 
 
-def _measure(world: str, agent: str, levels: Sequence[str], *, asked: Mapping[str, Any]) -> Iterator[Row]:
+def _measure(world: str, agent: str, levels: Sequence[str], *, settings: Mapping[str, Any]) -> Iterator[Row]:
     for level in levels:
-        place = asked["folder"] / f"{world}-{level}-{agent}.json"
+        place = settings["folder"] / f"{world}-{level}-{agent}.json"
         if not place.is_file():
-            results = [_success(world, agent, level, number=number, asked=asked) for number in asked["seeds"]]
-            sure = wilson_interval(sum(solved for solved, _ in results), asked["episodes"] * len(results))
+            results = [_success(world, agent, level, number=number, settings=settings) for number in settings["seeds"]]
+            sure = wilson_interval(sum(count for count, _ in results), settings["episodes"] * len(results))
             steps = round(float(np.mean([steps for _, steps in results])))
-            values = (world, level, agent, sure.value, sure.low, sure.high, asked["episodes"], steps, len(results))
+            values = (world, level, agent, sure.value, sure.low, sure.high, settings["episodes"], steps, len(results))
             _keep(place, values)
         yield json.loads(place.read_text("utf-8"))
 
@@ -137,18 +137,19 @@ def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed:
     return table
 
 
-def _success(world: str, agent: str, level: str, *, number: int, asked: Mapping[str, Any]) -> tuple[int, int]:
+def _success(world: str, agent: str, level: str, *, number: int, settings: Mapping[str, Any]) -> tuple[int, int]:
     """How many episodes were solved after one training, and the environment steps of that training."""
-    place, episodes, seed = asked["folder"] / f"{world}-{number}", asked["episodes"], asked["seed"]
+    place = settings["folder"] / f"{world}-{number}"
+    episodes, seed = settings["episodes"], settings["seed"]
     if agent in (BY_HAND, RANDOM):
-        library = _library(world, place, seed=number, steps=asked["steps"])
+        library = _library(world, place, seed=number, steps=settings["steps"])
         skills, training_steps = options_of(library), sum(skill.environment_steps for skill in library)
         if agent == RANDOM:
             skills, training_steps = random_options_of(library, seed=number), 0
         return success_of(world, skills, level, episodes=episodes, seed=seed), training_steps
     from sdg.experiments.baselines.world_env import success_of_flat, train_flat
 
-    training_steps = asked["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
+    training_steps = settings["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
     model = train_flat(agent, world, level, steps=training_steps, seed=number)
     return success_of_flat(model, world, level, episodes=episodes, seed=seed), training_steps
 

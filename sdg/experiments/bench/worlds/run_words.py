@@ -69,7 +69,9 @@ class RunWords:
         tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
         missions = [open_world(task)[1].mission for task in tasks]
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
-        jobs = [EpisodeJob(self._player(programs[said]), task) for said, task in zip(missions, tasks, strict=True)]
+        jobs = [
+            EpisodeJob(self._player(programs[mission]), task) for mission, task in zip(missions, tasks, strict=True)
+        ]
         with Journal(self.folder / f"{PLAYED}.jsonl") as journal:
             rows = run_jobs(jobs, journal=journal, processes=self.config.processes)
         return sum(bool(row.success) for row in rows)
@@ -79,7 +81,7 @@ class RunWords:
         episodes = self.run / "episodes.jsonl"
         rows = [row for row in read_journal(episodes) if row["agent"] == SDG] if episodes.is_file() else []
         by_instruction = programs_of(rows)
-        missing = [task for said, task in first_of.items() if said not in by_instruction]
+        missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
             once = replace(planner, settings=replace(planner.settings, interactions=1))
