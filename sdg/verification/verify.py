@@ -134,42 +134,42 @@ def verify(
     restore: tuple[ActionValue, ...] = ()
     replayed = 0
     result = partial(Verification, unit, level, seed, hypothesis.instruction)
-    before, done = start, False
+    before, is_done = start, False
     problem, unhealthy, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
         return result(False, searched, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
         budget = min(settings.t_verify - searched, settings.most_per_subgoal)
-        found = (
+        outcome = (
             hold_when_done(start, check)
-            if done
+            if is_done
             else search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
         )
-        searched += found.steps
-        replayed += found.episodes * len(restore)
-        held = _reached_by(check, found, start.domain) if found.reached else check
+        searched += outcome.steps
+        replayed += outcome.episodes * len(restore)
+        part = _reached_by(check, outcome, start.domain) if outcome.reached else check
         results.append(
             SearchedSubgoal(
                 subgoal.description,
                 check.name,
                 check.source,
-                found.reached,
+                outcome.reached,
                 restore,
-                found.actions,
-                found.steps,
-                found.inconsistent,
-                "" if held == check else held.source,
+                outcome.actions,
+                outcome.steps,
+                outcome.inconsistent,
+                "" if part == check else part.source,
             )
         )
-        if not found.reached:
-            cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
-            known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()
-            return result(False, searched, replayed, cause, None, tuple(results), seen=known, failed_goal=index)
-        restore += found.actions
-        before, start, done = before if done else start, found.after, found.done
-    judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
-    return result(True, searched, replayed, "", judged, tuple(results))
+        if not outcome.reached:
+            cause = f"goal {index + 1} ({subgoal.description!r}) {outcome.cause}"
+            memory = start.domain.perceivable.code_view(outcome.after.rows.perception(0)).describe()
+            return result(False, searched, replayed, cause, None, tuple(results), seen=memory, failed_goal=index)
+        restore += outcome.actions
+        before, start, is_done = before if is_done else start, outcome.after, outcome.done
+    verdict = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
+    return result(True, searched, replayed, "", verdict, tuple(results))
 
 
 def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckFunction:
