@@ -119,7 +119,7 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
     for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in numbers):
         group_runs = [run for _, run in group]
         if is_shown:
-            yield from (_told_run(run) for run in group_runs)
+            yield from (_run_line(run) for run in group_runs)
             continue
         left_out = [call for run in group_runs for call in run]
         yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
@@ -129,7 +129,7 @@ def _outcome(call: Call) -> tuple[object, ...]:
     return call.command, call.success, call.message, call.lines
 
 
-def _told_run(run: Sequence[Call]) -> str:
+def _run_line(run: Sequence[Call]) -> str:
     often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
     return one_line(f"{often}{run[0]}")
 

@@ -100,12 +100,12 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
     if starts is None:
         return None
     judged_on = HELD_OUT if judges is not None and len(judges) >= FEWEST_JUDGES else PRACTICE
-    chosen_by, others = _halves(judges if judges is not None and judged_on == HELD_OUT else starts, judged_on, job)
-    plays = np.tile(np.arange(len(chosen_by)), max(1, job.settings.train.validation_starts // len(chosen_by)))
+    choosers, others = _halves(judges if judges is not None and judged_on == HELD_OUT else starts, judged_on, job)
+    plays = np.tile(np.arange(len(choosers)), max(1, job.settings.train.validation_starts // len(choosers)))
     settings = _in_its_place(job)
     result = train(
         starts,
-        chosen_by.take(plays),
+        choosers.take(plays),
         settings,
         seed=job.seed,
         init_policy=job.earlier.get(job.label, job.warm_start),
@@ -113,7 +113,7 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
         on_evaluation=on_evaluation,
     )
     # Each start counts once: playing it again says nothing new about the skill.
-    result = replace(result, best=replace(result.best, episodes=len(chosen_by)), judged_on=judged_on)
+    result = replace(result, best=replace(result.best, episodes=len(choosers)), judged_on=judged_on)
     costs.update(result.other_steps)
     if others is None:
         return replace(result, other_steps=dict(costs))

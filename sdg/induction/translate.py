@@ -31,10 +31,10 @@ def translate(
     calls: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
         batch, names = distinct[start : start + BATCH], _api_names(calls)
-        calls |= _request_calls(batch, used=names, domain=domain, model=model, sampling=sampling)
+        calls |= _request_calls(batch, names=names, domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in calls:
-            calls |= _request_calls([text], used=_api_names(calls), domain=domain, model=model, sampling=sampling)
+            calls |= _request_calls([text], names=_api_names(calls), domain=domain, model=model, sampling=sampling)
     return tuple(calls.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
@@ -114,9 +114,9 @@ def _argument(text: str) -> str:
 
 
 def _request_calls(
-    texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
+    texts: Sequence[str], *, names: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
-    calls = parse(model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text, count=len(texts))
+    calls = parse(model.complete(prompt(texts, domain=domain, used=names), sampling=sampling).text, count=len(texts))
     return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
 
 

@@ -111,9 +111,9 @@ class Border(Library):
                 range_text = f"{least}" if least == most else f"{least} to {most}"
                 raise TypeError(f"{name}() takes {range_text} argument{'' if range_text == '1' else 's'}, {problem}")
             values = [self.given(argument) for argument in arguments]
-            words_given = keywords and {word: self.given(value) for word, value in keywords.items()}
+            keyword_values = keywords and {word: self.given(value) for word, value in keywords.items()}
             try:
-                value = self._functions[name](*values, **words_given)
+                value = self._functions[name](*values, **keyword_values)
             except (RecursionError, MemoryError):
                 raise  # generated code can cause these in any function, by deep calls or by filling memory
             except Exception as error:

@@ -200,7 +200,7 @@ def _advance(
 ) -> tuple[np.ndarray, Starts]:
     """Play stage t of every row with its skill; returns rows that reached it, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
-    kept_rows, parts = [], []
+    row_parts, parts = [], []
     for skill in np.unique(skills):
         mine = np.flatnonzero(skills == skill)
         here = ready.take(mine)
@@ -211,11 +211,11 @@ def _advance(
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):
-            kept_rows.append(rows[mine[good]])
+            row_parts.append(rows[mine[good]])
             parts.append(after.take(good))
     if not parts:
         return np.zeros(0, np.int64), ready
-    order = np.concatenate(kept_rows)
+    order = np.concatenate(row_parts)
     world = join(parts)
     for i, row in enumerate(order):
         if plans[row][t + 1].forgets:

@@ -172,13 +172,13 @@ class BabyAIEngine:
         Returns views u8 [N, 7, 7] and directions u8 [N] of all environments, valid until the next call.
         Raises ValueError on rows or layouts out of range or of the wrong shape or dtype.
         """
-        chosen_rows = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
+        row_numbers = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
         layout_rows = (
-            self._next(chosen_rows) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
+            self._next(row_numbers) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
         )
-        if len(layout_rows) != len(chosen_rows):
-            raise ValueError(f"{len(chosen_rows)} rows but {len(layout_rows)} layouts")
-        _reset_rows(self.state, self.bank.layouts, chosen_rows, layout_rows, self._limit, tuple(self._step))
+        if len(layout_rows) != len(row_numbers):
+            raise ValueError(f"{len(row_numbers)} rows but {len(layout_rows)} layouts")
+        _reset_rows(self.state, self.bank.layouts, row_numbers, layout_rows, self._limit, tuple(self._step))
         return self._step.views, self._step.directions
 
     def step(self, actions: np.ndarray) -> EngineStep:
